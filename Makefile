@@ -43,9 +43,9 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 	@dvc commit -f data/recorded.dvc
 
-weights: setup ## Make reference weights, hold instruments against them, and record what they read (about four hours on two cores); resumes
+weights: setup ## Make reference weights, hold instruments against them, and record what they read (three hours); goes on where it was
 	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh questionnaires-phq-9 --form entail --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler weigh questionnaires-phq-9 --form entail --plant depressive-mood --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler weigh framing-gender --form mass --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler weigh saged-countries --at-once 2 --record
 
@@ -69,15 +69,15 @@ $(VLLM)/ready: requirements-vllm.txt
 	@$(VLLM)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-vllm.txt
 	@touch $(VLLM)/ready
 
-lint: setup ## Style, weight, types, and whether the documents hang together
+lint: setup ## Style, weight, words, types, and whether the documents hang together
 	ruff check .
 	ruff format --check .
 	python -m tests.weight
+	python -m tests.words
 	mypy
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 
 docs: setup ## Write the documents as a site: .cache/site/index.html
-	python docs/commands.py
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 	@echo "open .cache/site/index.html, or look at it with a search: python -m http.server -d .cache/site"
 

@@ -1,14 +1,15 @@
-"""Write the page of the commands from what they say of themselves: `python docs/commands.py`."""
+"""The page of the commands, from what they say of themselves: a hook of mkdocs adds it when the site is built."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import typer.main
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
 from typer.testing import CliRunner
 
 from evenruler.cli import OfFamily, app
 
-PAGE = Path(__file__).parent / "reference/commands.md"
+PAGE = "reference/commands.md"
 WIDTH = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
 
 
@@ -24,12 +25,14 @@ def named(command: object, words: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 def page() -> str:
     """The page, as Markdown."""
-    lines = ["# Commands", "What `evenruler COMMAND --help` says. `python docs/commands.py` writes this page.", ""]
+    lines = ["# Commands", "What `evenruler COMMAND --help` says.", ""]
     for words in named(typer.main.get_command(app)):
         said = CliRunner().invoke(app, [*words, "--help"], prog_name="evenruler", env=WIDTH).stdout
         lines += [f"## {' '.join(words)}", "```text", *(line.rstrip() for line in said.strip().splitlines()), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page to those of the site; mkdocs calls this."""
+    files.append(File.generated(config, PAGE, content=page()))
+    return files

@@ -1,6 +1,10 @@
-"""Write the papers' tables beside ours, from `papers.csv` and what is built: `python docs/papers.py`."""
+"""Write the papers' cells beside ours, from `papers.csv` and what is built: `python docs/papers.py`.
+
+All of them go to `papers-ours.csv`, the headline ones to the tables of `paper-scale.md`.
+"""
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -19,10 +23,13 @@ CELLS = ROOT / "docs/papers.csv"
 `paper`, `table`, `what`, `model` and `printed` are the paper's: where it stands, of what and of which model, and the
 value as printed. `ours` is the model's name in `params.yaml` (`any-model` for a figure over models); `benchmark`,
 `part` and `figure` name the figure as `evidence.json` does. A cell that nothing here answers to leaves them out. A line
-without `model` is no cell: it names one more figure, of which all our models are shown.
+without `model` is no cell: it names one more figure, of which all our models are shown. `shown` is `yes` for what the
+page shows.
 """
 PAGE = ROOT / "docs/paper-scale.md"
-HEAD = ("| | model | paper | ours | control | verdict |", "| --- | --- | --- | --- | --- | --- |")
+BESIDE = ROOT / "docs/papers-ours.csv"
+"""Every cell of `papers.csv` with our figure, and after those of a row (`what`) our other models."""
+HEAD = ("| | paper | ours |", "| --- | --- | --- |")
 NOT_RUN = "not run"
 
 Cell = Mapping[str, str]
@@ -80,62 +87,88 @@ def of_disparity(row: "pd.Series[Any]") -> Ours:
     return Ours(f"{row['value']:.2f}", "" if pd.isna(row["p"]) else f"shuffled labels, p = {row['p']:.2f}")
 
 
-def table(cells: Sequence[Cell], found: Figures) -> str:
-    """A table of a paper, as Markdown: its cells beside ours, and after those of a row our other models.
+class Row(NamedTuple):
+    """A line of `papers-ours.csv`: a cell of a paper, or a model of ours that the paper lacks."""
 
-    Args:
-        cells: Lines of `papers.csv`, those of a row (`what`) together.
-        found: What is built.
-    """
-    lines = list(HEAD)
-    for what, row in groupby(cells, key=lambda cell: cell["what"]):
-        for n, rest in enumerate(_rows(list(row), found)):
-            lines.append("".join(f"| {cell} " if cell else "| " for cell in ("" if n else what, *rest)) + "|")
-    return "\n".join(lines)
+    paper: str
+    table: str
+    what: str
+    model: str
+    printed: str
+    ours: str
+    figure: str
+    control: str
+    verdict: str
 
 
-def _rows(cells: Sequence[Cell], found: Figures) -> Iterator[tuple[str, ...]]:
+def beside(cells: Sequence[Cell], found: Figures) -> Iterator[Row]:
+    """The cells of a row of a paper (`what`) with our figures, then our other models."""
     for cell in (cell for cell in cells if cell["model"]):
-        ours = found.get(_key(cell), {}).get(cell["ours"], Ours(NOT_RUN if cell["ours"] else ""))
-        name = f" (`{cell['ours']}`)" if cell["ours"] else ""
-        yield cell["model"] + name, cell["printed"], *ours
+        figure = found.get(_key(cell), {}).get(cell["ours"], Ours(NOT_RUN if cell["ours"] else ""))
+        yield Row(*(cell[name] for name in Row._fields[:6]), *figure)
     named = {cell["ours"] for cell in cells}
     for key in dict.fromkeys(_key(cell) for cell in cells):
-        for model, ours in sorted(found.get(key, {}).items()):
+        for model, figure in sorted(found.get(key, {}).items()):
             if model not in named:
-                yield f"`{model}`", "", *ours
+                yield Row(*(cells[0][name] for name in Row._fields[:3]), "", "", model, *figure)
 
 
 def _key(cell: Cell) -> Key:
     return cell["benchmark"], cell["part"], cell["figure"]
 
 
-def page(text: str, cells: Sequence[Cell], found: Figures) -> str:
-    """The page with its tables anew.
+def line(rows: Sequence[Row]) -> str:
+    """A line of a table of the page: all that a paper prints of something, and what our models give."""
+    printed = "; ".join(f"{row.model}: {row.printed}" for row in rows if row.printed)
+    ours = "; ".join(_in_words(row) for row in rows if row.figure not in ("", NOT_RUN))
+    return f"| {rows[0].what} | {printed} | {ours or NOT_RUN} |"
+
+
+def _in_words(row: Row) -> str:
+    control = f"control {row.control}" if row.control else ""
+    rest = "; ".join(said for said in (control, row.verdict) if said)
+    figure, *_ = row.figure.partition(", n =")
+    return f"`{row.ours}` {figure}" + (f" ({rest})" if rest else "")
+
+
+def page(text: str, shown: Mapping[str, Sequence[str]]) -> str:
+    """The page with new tables.
 
     Args:
-        text: With a pair of markers for each table, `<!-- PAPER, TABLE -->` and `<!-- / -->`.
-        cells: Lines of `papers.csv`, those of a table together.
-        found: What is built.
+        text: With a pair of markers for each paper, `<!-- PAPER -->` and `<!-- / -->`.
+        shown: The lines of the table of each paper.
 
     Raises:
-        ValueError: A table has no markers.
+        ValueError: A paper has no markers.
     """
-    for name, own in groupby(cells, key=lambda cell: f"{cell['paper']}, {cell['table']}"):
-        first = f"<!-- {name} -->\n"
+    for paper, lines in shown.items():
+        first = f"<!-- {paper} -->\n"
         before, marker, rest = text.partition(first)
         _, last, after = rest.partition("<!-- / -->")
         if not (marker and last):
-            raise ValueError(f"{PAGE.name} has no markers for {name}")
-        text = f"{before}{first}{table(list(own), found)}\n{last}{after}"
+            raise ValueError(f"{PAGE.name} has no markers for {paper}")
+        text = "\n".join([before + marker + HEAD[0], HEAD[1], *lines, last]) + after
     return text
 
 
-def main() -> str:
-    """The page as it has to be."""
-    with CELLS.open(encoding="utf-8", newline="") as lines:
-        return page(PAGE.read_text(encoding="utf-8"), list(csv.DictReader(lines)), figures(ROOT))
+def written() -> dict[Path, str]:
+    """Both files as they have to be."""
+    with CELLS.open(encoding="utf-8", newline="") as opened:
+        cells = list(csv.DictReader(opened))
+    found = figures(ROOT)
+    shown: dict[str, list[str]] = {}
+    table = io.StringIO()
+    out = csv.writer(table, lineterminator="\n")
+    out.writerow(Row._fields)
+    for _, group in groupby(cells, key=lambda cell: (cell["paper"], cell["table"], cell["what"])):
+        own = list(group)
+        rows = list(beside(own, found))
+        out.writerows(rows)
+        if rows and own[0]["shown"]:
+            shown.setdefault(own[0]["paper"], []).append(line(rows))
+    return {BESIDE: table.getvalue(), PAGE: page(PAGE.read_text(encoding="utf-8"), shown)}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(main(), encoding="utf-8")
+    for path, text in written().items():
+        path.write_text(text, encoding="utf-8")

@@ -1,18 +1,17 @@
 """How even are the field's rulers? A row a benchmark and model, from what is built and what authors published.
 
-`python docs/rulers.py` writes the table of `rulers.md`. Where `EVENRULER_MIRROR` names a folder with the answers that
-authors published, it measures these first and writes `data/sources/fixed/shared/published.csv`, which the page of the
-pipeline shows, too; elsewhere the file stays as it is.
+`python docs/rulers.py` writes the tables of `rulers.md`, and `agreement.csv` beside it. Where `EVENRULER_MIRROR` names
+a folder with the answers that authors published, it measures these first and writes
+`data/sources/fixed/shared/published.csv`, which the page of the pipeline shows, too; elsewhere the file stays as it is.
 """
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -48,13 +47,38 @@ STEREOSET = {
 UNIFIEDQA = {"unifiedqa-11b": "bbq#unifiedqa-t5-11b_pred_race"}
 """Of BBQ."""
 
-SHOWN = {"fixed-stereoset": ("ss", "lms", "icat"), "fixed-bbq": ("s_amb", "s_dis", "accuracy_dis")}
-"""Published figures that are shown; of the others `share`."""
+SCORES = {"fixed-stereoset": ("ss",), "fixed-bbq": ("s_amb", "s_dis")}
+"""Published scores that are shown, the one of a part by its ending; of other benchmarks `share`."""
 
 PARTS = (WHOLE, "ambiguous", "disambiguated")
-HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "shorter wins")
-HEAD += ("turned", "design effect", "parts: F", "r with a criterion", "verdict")
+HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "design effect", "verdict")
+AUTHORS = "\u2020"
+"""Marks a model whose answers authors published."""
 PICTURE = ROOT / "docs/pictures/rulers.svg"
+AGREEMENT = ROOT / "docs/agreement.csv"
+COLUMNS = ["model", "benchmark", "part", "other", "other_part", "kind", "figure", "n", "value", "low", "high", "reason"]
+SHOWN = (convergent.SAME_TRAIT, convergent.SAME_WORDS)
+"""Pairs of instruments that the page shows, in this order; all are in `agreement.csv`."""
+
+Record = Mapping[str, Any]
+"""A figure with what belongs to it, as in `evidence.json`."""
+
+
+class Ruler(NamedTuple):
+    """What is shown of a benchmark, or of a part of it, on a model."""
+
+    benchmark: str
+    model: str
+    score: str
+    lean: Record
+    specific: Record
+    design_effect: Record
+
+    def cells(self) -> tuple[str, ...]:
+        """Its row of the table (`HEAD`)."""
+        specific = _words(self.specific) or "not told"
+        rest = _words(self.lean), specific, _words(self.design_effect), f"`{self.lean['verdict']}`"
+        return self.benchmark, self.model, self.score, *rest
 
 
 def measured(mirror: Path, out: Path) -> pd.DataFrame:
@@ -76,16 +100,14 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def picture(lines: Sequence[str]) -> alt.LayerChart:
-    """The lean of each line of the table, as it is and at equal length and frequency."""
-    rows = []
-    for line in lines[2:]:
-        cells = line.strip("| ").split(" | ")
-        for place, what in ((3, "as it is"), (4, HEAD[4])):
-            if numbers := re.findall(r"-?\d+\.\d+", cells[place]):
-                value, low, high = map(float, numbers)
-                named = f"{cells[0]}: {cells[1].partition(' (')[0]}"
-                rows.append({"ruler": named, "lean": what, "value": value, "low": low, "high": high})
+def picture(rulers: Sequence[Ruler]) -> alt.LayerChart:
+    """The lean of each row of the table, as it is and at equal length and frequency."""
+    rows = [
+        {"ruler": f"{one.benchmark}: {one.model.rstrip(AUTHORS)}", "lean": what, **figure}
+        for one in rulers
+        for what, record in (("as it is", one.lean), (HEAD[4], one.specific))
+        if None not in (figure := {key: record.get(key) for key in ("value", "low", "high")}).values()
+    ]
     base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
         yOffset=alt.YOffset("lean:N", sort=None),
@@ -100,16 +122,24 @@ def picture(lines: Sequence[str]) -> alt.LayerChart:
 
 def told_apart(out: Path) -> Iterator[str]:
     """How many pairs of models each figure of StereoSet tells apart: jackknife over targets, t, Holm (1979)."""
-    yield "| figure | items | pairs told apart |"
-    yield "| --- | --- | --- |"
+    halves = ("intrasentence", "intersentence", WHOLE)
+    yield f"| figure | {' | '.join((*halves[:2], 'both'))} |"
+    yield f"|{' --- |' * 4}"
     items = {name: read_frame(next((out / f"stereoset-{name}").rglob("items.parquet"))) for name in STEREOSET}
-    for half in ("intrasentence", "intersentence", WHOLE):
-        own = {name: rows if half == WHOLE else rows[rows["condition"] == half] for name, rows in items.items()}
-        sums = {name: diagnose.sums_of(rows) for name, rows in own.items()}
-        for figure, of in diagnose.PUBLISHED["stereoset"].items():
-            found = [apart(of, sums[one], sums[other]) for one, other in combinations(STEREOSET, 2)]
-            reject = multipletests(found, alpha=0.05, method="holm")[0]
-            yield f"| {figure} | {'both' if half == WHOLE else half} | {int(reject.sum())} of {len(found)} |"
+    sums = {
+        half: {
+            name: diagnose.sums_of(rows if half == WHOLE else rows[rows["condition"] == half])
+            for name, rows in items.items()
+        }
+        for half in halves
+    }
+    for figure, of in diagnose.PUBLISHED["stereoset"].items():
+        found = [
+            [apart(of, sums[half][one], sums[half][other]) for one, other in combinations(STEREOSET, 2)]
+            for half in halves
+        ]
+        told = [f"{int(multipletests(p, alpha=0.05, method='holm')[0].sum())} of {len(p)}" for p in found]
+        yield f"| {figure} | {' | '.join(told)} |"
 
 
 def apart(of: Any, one: Any, other: Any) -> float:
@@ -120,56 +150,54 @@ def apart(of: Any, one: Any, other: Any) -> float:
     return float(2 * stats.t.sf(abs(of(one) - of(other)) / error, n - 1))
 
 
-def table() -> Iterator[str]:
+def rulers() -> list[Ruler]:
+    """The rows of the table."""
+    return sorted([*_of_authors(), *_of_pipeline()], key=lambda ruler: ruler[:2])
+
+
+def table(found: Sequence[Ruler]) -> Iterator[str]:
     """The lines of the table."""
     yield f"| {' | '.join(HEAD)} |"
     yield f"|{' --- |' * len(HEAD)}"
-    yield from sorted([*_of_authors(), *_of_pipeline()])
+    for ruler in found:
+        yield f"| {' | '.join(ruler.cells())} |"
 
 
-def _of_authors() -> Iterator[str]:
+def _of_authors() -> Iterator[Ruler]:
     found = pd.read_csv(CSV)
     for (benchmark, model), own in found.groupby(["benchmark", "model"]):
         rows = [_present(row) for row in own.to_dict("records")]
         by_part = {part: {row["figure"]: row for row in rows if row["part"] == part} for part in PARTS}
-        yield from lines(f"fixed-{benchmark}", f"{model} (authors' answers)", by_part)
+        yield from leans(f"fixed-{benchmark}", f"{model}{AUTHORS}", by_part)
 
 
-def _of_pipeline() -> Iterator[str]:
+def _of_pipeline() -> Iterator[Ruler]:
     for path in sorted((ROOT / "benchmarks").glob("fixed-*/evidence.json")):
         evidence = json.loads(path.read_text(encoding="utf-8"))
         for model in evidence.get(WHOLE, {}):
-            yield from lines(path.parent.name, model, {part: own.get(model, {}) for part, own in evidence.items()})
+            yield from leans(path.parent.name, model, {part: own.get(model, {}) for part, own in evidence.items()})
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if not pd.isna(value)}
 
 
-def lines(benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each lean, which is what has a verdict."""
+def leans(benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Record]]) -> Iterator[Ruler]:
+    """A row for each lean, which is what has a verdict."""
     whole = by_part[WHOLE]
     for part in PARTS:
         lean = by_part.get(part, {}).get("lean")
         if not lean:
             continue
-        names = SHOWN.get(benchmark, ("share",))
-        if part != WHOLE:
-            names = tuple(name for name in names if name.endswith(part[:3]))
-        score = "; ".join(f"{name} {_words(whole.get(name))}" for name in names)
+        names = SCORES.get(benchmark, ("share",))
+        name = next(name for name in names if part == WHOLE or name.endswith(part[:3]))
         specific = {key: lean.get(f"specific{end}") for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
-        described = [_words(whole.get(name)) for name in ("shorter_wins", "turned", "design_effect", "r")]
-        apart_by = whole.get("parts_apart") or {}
-        parts = f"{apart_by['value']:.1f} (p {apart_by['p']:.3f})" if apart_by.get("value") is not None else ""
-        name = benchmark.removeprefix("fixed-") + ("" if part == WHOLE else f", {part}")
-        why = lean.get("why") or lean.get("reason") or ""
-        verdict = f"`{lean['verdict']}`" + (f": {why}" if why else "")
-        rest = _words(specific) if specific["value"] is not None else "not told"
-        *described, criterion = described
-        yield f"| {' | '.join([name, model, score, _words(lean), rest, *described, parts, criterion, verdict])} |"
+        named = benchmark.removeprefix("fixed-") + ("" if part == WHOLE else f", {part}")
+        score = f"{name} {_words({'value': whole[name]['value']})}"
+        yield Ruler(named, model, score, lean, specific, whole.get("design_effect", {}))
 
 
-def _words(record: Mapping[str, Any] | None) -> str:
+def _words(record: Record | None) -> str:
     """A figure with its interval."""
     if not record or record.get("value") is None:
         return ""
@@ -186,18 +214,25 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             measured(Path(mirror), Path(folder)).to_csv(CSV, index=False, float_format="%.6g", lineterminator="\n")
             text = _between(text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder)))
-    text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", _agreement())
-    lines = list(table())
-    PAGE.write_text(_between(text, BEGIN, END, lines), encoding="utf-8")
-    picture(lines).save(PICTURE)
+    found = read_frame(ROOT / "data/agreement/agreement.parquet")
+    found[COLUMNS].to_csv(AGREEMENT, index=False, float_format="%.4g", lineterminator="\n")
+    text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement(found))
+    shown = rulers()
+    PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
+    picture(shown).save(PICTURE)
 
 
-def _agreement() -> Iterator[str]:
-    """The matrix of instruments that measure the same units, as the page of the pipeline shows it."""
-    yield f"| {' | '.join(convergent.HEAD)} |"
-    yield f"|{' --- |' * len(convergent.HEAD)}"
-    for row in convergent.lines(read_frame(ROOT / "data/agreement/agreement.parquet")):
-        yield f"| {' | '.join(row)} |"
+def agreement(found: pd.DataFrame) -> Iterator[str]:
+    """The lines of r between instruments with the same trait, a column a model."""
+    models = sorted(set(found["model"]))
+    by_pair: dict[tuple[str, ...], dict[str, str]] = {}
+    for model, one, other, kind, n, r, _ in convergent.lines(found):
+        if kind in SHOWN and not other.startswith(convergent.PUBLISHED):
+            by_pair.setdefault((one, other, n), {})[model] = r
+    yield f"| one | other | units | {' | '.join(models)} |"
+    yield f"|{' --- |' * (3 + len(models))}"
+    for pair, own in by_pair.items():
+        yield f"| {' | '.join((*pair, *(own.get(model, '') for model in models)))} |"
 
 
 def _between(text: str, begin: str, end: str, lines: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.planted import between_nothing, figures
+from evenruler.evaluate.readings import between_nothing, figures
 from evenruler.evaluate.weigh import recorded
 from evenruler.measurement.verdicts import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, names
@@ -45,7 +45,7 @@ def checks_table(checks: pd.DataFrame) -> Iterator[str]:
 
 
 def _nats(held_out: float, own: float) -> str:
-    return f"{held_out:z.2f} ({own:z.2f})"
+    return "not reached" if pd.isna(own) else f"{held_out:z.2f} ({own:z.2f})"
 
 
 def matrix(found: pd.DataFrame) -> Iterator[str]:

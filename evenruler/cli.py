@@ -51,7 +51,7 @@ app = typer.Typer(
     help="Declare, build, score and check bias benchmarks for language models.",
 )
 
-answers = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Answers of models as data.")
+answers = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Export, or record, the answers of models.")
 app.add_typer(results)
 app.add_typer(answers, name="answers")
 app.command()(measure)
@@ -66,7 +66,7 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Take what goes before a command."""
@@ -84,13 +84,13 @@ def check() -> None:
 @app.command(context_settings={"ignore_unknown_options": True})
 def repro(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[STAGE]...", help="As of `dvc repro`: stages, --force and so on.")
+        list[str] | None, typer.Argument(metavar="[STAGE]...", help="Arguments of `dvc repro`: stages, --force ...")
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Build everything, replay no recorded answer, and compare with them.")
+        bool, typer.Option("--fresh", help="Ask models again instead of replaying recorded answers, and compare.")
     ] = False,
 ) -> None:
-    """Check, then build whatever is out of date with `dvc repro`: a line for every stage, and where the report is.
+    """Check, then build whatever is out of date with `dvc repro`; print a line per stage and where the report is.
 
     Answers that the repository holds (data/recorded) are replayed; a random hundredth of them is asked again.
     """
@@ -106,20 +106,20 @@ def repro(
 @app.command()
 def ask(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[FAMILY-MODEL]...", help="Whom, as probes-smollm3-3b.")
+        list[str] | None, typer.Argument(metavar="[FAMILY-MODEL]...", help="Family and model, e.g. probes-smollm3-3b.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that are in use.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every family and model in use.")] = False,
     at_once: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; by default one for each GPU, or one.")
+        int | None, typer.Option(min=1, metavar="N", help="Processes; default: one per GPU, or one.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build what is asked, say the plan; ask nobody.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build the rows and show the plan only.")] = False,
     engine: Annotated[
-        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE.")
     ] = None,
 ) -> None:
-    """Ask models all that instruments ask them, several at once: answers go into the store, where `repro` finds them.
+    """Ask models all questions of the instruments in use; `repro` finds the answers in the store.
 
-    A model that cannot be had is left out: `left_out` in params.yaml says why. Status 1 if any was.
+    An unavailable model is left out, with the reason under `left_out` in params.yaml. Status 1 if any was.
     """
     from evenruler.models.engines import choose
     from evenruler.project.ask import ask as fill
@@ -131,27 +131,27 @@ def ask(
 
 @answers.command("export")
 def export_answers(
-    model: Annotated[str, typer.Argument(help="A name of the catalogue.")],
-    out: Annotated[Path | None, typer.Option(help="The folder; results/answers/MODEL by default.")] = None,
+    model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
+    out: Annotated[Path | None, typer.Option(help="Output folder; default: results/answers/MODEL.")] = None,
 ) -> None:
-    """Write what the pipeline asks a model and what it answers as a data set that `recorded:FOLDER` reads."""
-    from evenruler.project.answers import export
+    """Write the pipeline's questions to a model and its answers as a data set that `recorded:FOLDER` reads."""
+    from evenruler.project.ask import write_export
 
     here = repository.enter()
-    say_each(export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model))
+    say_each(write_export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model))
 
 
 @answers.command("record")
-def record_answers(release: Annotated[str, typer.Argument(help="What to call it, as 2026-11-26.")]) -> None:
-    """Write what a journal holds (EVENRULER_JOURNAL; `make answers` keeps one) as the answers that `repro` replays."""
+def record_answers(release: Annotated[str, typer.Argument(help="Name of the release, e.g. 2026-11-26.")]) -> None:
+    """Write the answers in the journal (EVENRULER_JOURNAL; `make answers`) as those that `repro` replays."""
     from evenruler.models.released import FOLDER
     from evenruler.models.store import cache_root
-    from evenruler.project.answers import record
+    from evenruler.project.ask import write_release
     from evenruler.project.params import load_params
 
     repository.enter()
     licences = {name: entry.licence for name, entry in load_params().models.items()}
-    say_each(record(cache_root() / "journal", FOLDER, release, licences))
+    say_each(write_release(cache_root() / "journal", FOLDER, release, licences))
 
 
 @app.command()
@@ -168,8 +168,8 @@ def new(
     family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
-    """Start something of your own: write a commented source that passes the checks, and its line in params.yaml."""
-    from evenruler.project.new import start
+    """Start an instrument of your own: write a commented source that passes the checks, and its line in params.yaml."""
+    from evenruler.project.params import start
 
     repository.enter()
     say_each(start(Path(), family, name))
@@ -178,9 +178,9 @@ def new(
 @app.command()
 def finetune(
     name: Annotated[str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")],
-    again: Annotated[bool, typer.Option("--again", help="Fit again although the adapter is there.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Fit again even if the adapter exists.")] = False,
 ) -> None:
-    """Fit an adapter and a head on an encoder: data/adapters/NAME. A run that breaks off goes on at its last epoch."""
+    """Fit an adapter and a head on an encoder: data/adapters/NAME. An interrupted run resumes at its last epoch."""
     from evenruler.project.params import load_params
     from evenruler.training.fit import finetune as fit
 
@@ -193,30 +193,31 @@ def finetune(
     )
 
 
-Base = Annotated[str, typer.Option(metavar="MODEL", help="What it is planted into: a causal model of params.yaml.")]
+Base = Annotated[str, typer.Option(metavar="MODEL", help="Base model: a causal model of params.yaml.")]
 BASE = "smollm2-135m-instruct"
-AtOnce = Annotated[int, typer.Option(min=1, metavar="N", help="Weights at a time, a process each.")]
+AtOnce = Annotated[int, typer.Option(min=1, metavar="N", help="Reference weights at once, a process each.")]
 
 
 @app.command()
 def plant(
-    name: Annotated[str, typer.Argument(help="A file of data/sources/plants, without ending.")],
+    name: Annotated[str, typer.Argument(help="A file in data/sources/plants, without extension.")],
     base: Base = BASE,
-    dose: Annotated[float | None, typer.Option(help="Nats; with --seed one weight, by default all.")] = None,
-    seed: Annotated[int, typer.Option(min=1, help="Of one weight.")] = 1,
+    dose: Annotated[float | None, typer.Option(help="Nats: make this weight only; default: all.")] = None,
+    seed: Annotated[int, typer.Option(min=1, help="The seed, with --dose.")] = 1,
     at_once: AtOnce = 1,
 ) -> None:
-    """Make reference weights: models into which an association of known size is planted; says how much is there."""
+    """Make reference weights: models with a planted association of known size; print how much each learned."""
     from evenruler.evaluate.weigh import ask as read
     from evenruler.training import plants
 
     repository.enter()
     plants.load_plant(name)
     weights = plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
-    say(f"{len(weights)} weights; three fits of a seed take some minutes, a dose one", err=True)
+    say(f"{len(weights)} weights; per seed three fits take some minutes, then each dose one minute", err=True)
     for weight, check, _ in read({weight: {} for weight in weights}, {}, at_once):
-        said = "less was learned than the dose"
-        for own, held_out in check[["own", "held_out"]].to_numpy():
+        own, held_out = check[["own", "held_out"]].iloc[0]
+        said = "it learned less than the dose"
+        if held_out is not None:
             said = f"{held_out:.2f} nats in held-out sentences, {own:.2f} in its own"
         say(f"{weight.source}: {said}")
 
@@ -224,21 +225,19 @@ def plant(
 @app.command()
 def weigh(
     benchmarks: Annotated[
-        list[str] | None, typer.Argument(metavar="[BENCHMARK]...", help="As of `measure --with`; FILE.yaml, too.")
+        list[str] | None, typer.Argument(metavar="[BENCHMARK]...", help="As for `measure --with`; also FILE.yaml.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--plant", metavar="NAME", help="Repeatable; all by default.")
+        list[str] | None, typer.Option("--plant", metavar="NAME", help="A plant; repeatable; default: all.")
     ] = None,
     base: Base = BASE,
-    size: Annotated[
-        Literal["trial", "standard", "paper"], typer.Option(help="How much each weight is asked.")
-    ] = "trial",
-    limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most.")] = None,
-    form: Annotated[str | None, typer.Option(metavar="FORM", help="The only way to ask, as of `measure`.")] = None,
+    size: Annotated[Literal["trial", "standard", "paper"], typer.Option(help="How much to ask of each.")] = "trial",
+    limit: Annotated[int | None, typer.Option(min=1, help="Use at most N units: a trial run.")] = None,
+    form: Annotated[str | None, typer.Option(metavar="FORM", help="Ask in this form only.")] = None,
     at_once: AtOnce = 1,
-    record: Annotated[bool, typer.Option("--record", help="Keep what is read in data/weights.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Record the results in data/weights.")] = False,
 ) -> None:
-    """Hold benchmarks against reference weights: what they read of a planted association. Without names: the record."""
+    """Test benchmarks on reference weights: do they detect a planted association? Without names, show the record."""
     from evenruler.evaluate import weigh as weighing
 
     here = repository.enter()
@@ -249,9 +248,9 @@ def weigh(
 
 @app.command()
 def publish(
-    name: Annotated[str, typer.Argument(help="A folder under benchmarks/, or one of `evenruler answers export`.")],
+    name: Annotated[str, typer.Argument(help="A folder under benchmarks/, or of `evenruler answers export`.")],
     to: Annotated[str, typer.Option(metavar="USER/REPO", help="The data set on the Hub.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")] = False,
     private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
 ) -> None:
     """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag that never moves."""
@@ -272,11 +271,12 @@ def publish(
 @app.command("list")
 def list_shipped(
     name: Annotated[
-        str | None, typer.Argument(metavar="[BENCHMARK]", help="One of them: its forms, requests, smallest effects.")
+        str | None,
+        typer.Argument(metavar="[BENCHMARK]", help="One benchmark: its forms, requests, detectable effects."),
     ] = None,
-    output: Annotated[Literal["table", "json"], typer.Option("--format", help="How to show them.")] = "table",
+    output: Annotated[Literal["table", "json"], typer.Option("--format", help="Output format.")] = "table",
 ) -> None:
-    """List the benchmarks that come with the package, or lie in its clone; of one, how it can be asked."""
+    """List the benchmarks of the package, or of its clone; or show how one can be asked."""
     from evenruler import shipped
 
     if name is not None:
@@ -314,9 +314,9 @@ def verify(place: Annotated[str, typer.Argument(help=PLACE)]) -> None:
 @app.command()
 def diff(
     old: Annotated[str, typer.Argument(help=PLACE)],
-    new: Annotated[str, typer.Argument(help="The same.")],
-    output: Annotated[Literal["markdown", "json"], typer.Option("--format", help="How to show it.")] = "markdown",
-    tolerance: Annotated[float, typer.Option(min=0, help="Numbers that differ by no more are equal.")] = 0.0015,
+    new: Annotated[str, typer.Argument(help="The version to compare it with, named in the same ways.")],
+    output: Annotated[Literal["markdown", "json"], typer.Option("--format", help="Output format.")] = "markdown",
+    tolerance: Annotated[float, typer.Option(min=0, help="Largest difference that counts as equal.")] = 0.0015,
 ) -> None:
     """Compare two versions of a benchmark: rows by id, figures side by side, the version number that is needed."""
     from evenruler.publish.difference import as_json, as_markdown, compare
@@ -333,7 +333,7 @@ def diff(
 
 @app.command()
 def rebuilt() -> None:
-    """Compare every benchmark with git's HEAD. Status 1 if one says something else than before."""
+    """Compare every benchmark with git's HEAD. Status 1 if any differs."""
     from evenruler.publish.difference import beside_head
 
     repository.enter()
@@ -342,16 +342,16 @@ def rebuilt() -> None:
         say(f"{name}: {said}")
         differing += [name] if differs else []
     if differing:
-        say(f"other than in git's HEAD: {', '.join(differing)}", err=True)
+        say(f"differing from git's HEAD: {', '.join(differing)}", err=True)
         raise typer.Exit(1)
 
 
 @app.command()
 def release(
     name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")] = False,
     message: Annotated[
-        list[str] | None, typer.Option("--message", "-m", help="What changed, for the changelog; may be repeated.")
+        list[str] | None, typer.Option("--message", "-m", help="What changed, for the changelog; repeatable.")
     ] = None,
 ) -> None:
     """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""

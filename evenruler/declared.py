@@ -93,7 +93,7 @@ class Active(Strict):
         """An entry of one of the mappings; UserError if the name is not in use."""
         entries: dict[str, Any] = getattr(self, of)
         if name not in entries:
-            remedy = f"mend the name ({nearest(name, entries)}), or run `evenruler check`"
+            remedy = f"check the name ({nearest(name, entries)}), or run `evenruler check`"
             raise UserError(f"{name!r} is not in use", where=f"params.yaml: active.{of}", remedy=remedy)
         return entries[name]
 
@@ -172,7 +172,7 @@ class Declared:
         """
         entries = [key for key in self._entries if of is None or self._family(key) == of]
         if name not in entries:
-            remedy = f"mend the name ({nearest(name, entries)})"
+            remedy = f"check the name ({nearest(name, entries)})"
             what = f"no instrument {name!r}" if of is None else f"no instrument {name!r} of the family {of}"
             raise UserError(what, where=f"{self.path}: instruments", remedy=remedy)
         own = {key: value for key, value in self._entries[name].items() if key not in OF_PARAMS}

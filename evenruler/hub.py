@@ -31,12 +31,12 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     except errors.GatedRepoError:
         what, remedy = f"{subject}is gated", f"accept its terms on its page, then {LOG_IN}"
     except errors.RevisionNotFoundError:
-        what, remedy = f"{subject}has no revision {revision}", "mend the revision"
+        what, remedy = f"{subject}has no revision {revision}", "fix the revision"
     except errors.RepositoryNotFoundError as error:
         if error.response.status_code == 401:  # also for missing repositories, without a login
             what, remedy = f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
         else:
-            what, remedy = f"{subject}is not on the Hub (or private)", f"mend the name, or {LOG_IN}"
+            what, remedy = f"{subject}is not on the Hub (or private)", f"check the name, or {LOG_IN}"
     except errors.LocalEntryNotFoundError:
         what, remedy = f"{subject}is not downloaded and the Hub cannot be reached", "try again with a network"
     except errors.OfflineModeIsEnabled:
@@ -68,7 +68,7 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
     known = {
         401: ("the Hub does not accept the token (401)", LOG_IN),
         403: ("no right to do this (403)", "use a token with the right to write there"),
-        404: ("the Hub has no such thing (404)", "mend the name"),
+        404: ("the Hub has no such thing (404)", "check the name"),
         412: ("somebody else committed meanwhile (412); nothing of this run was published", "run it again"),
     }
     if status in known:
@@ -79,7 +79,7 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
         return "the Hub limits the rate (429)", f"run it again {wait}"
     if status >= 500:
         return f"the Hub has a fault of its own ({status})", "run it again later"
-    return f"the Hub refused ({(error.server_message or '')[:MOST_SAID] or _first_line(error)})", "mend it"
+    return f"the Hub refused ({(error.server_message or '')[:MOST_SAID] or _first_line(error)})", "fix it"
 
 
 def _first_line(error: Exception) -> str:

@@ -57,7 +57,7 @@ class Strict(BaseModel):
 Model = TypeVar("Model", bound=Strict)
 
 
-def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
+def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no file."""
     require_regular(path)
     try:
@@ -75,7 +75,7 @@ def at_home(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise UserError("no such user here", where=path, remedy="mend the name after `~`") from None
+        raise UserError("no such user here", where=path, remedy="check the name after `~`") from None
 
 
 def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
@@ -95,7 +95,7 @@ def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[s
                 raise UserError("not as many fields as the header", where=where, remedy="quote fields that hold commas")
             rows.append((reader.line_num, row))
     except csv.Error as error:
-        raise UserError(f"not CSV ({error})", where=f"{path}: line {reader.line_num + 1}", remedy="mend it") from None
+        raise UserError(f"not CSV ({error})", where=f"{path}: line {reader.line_num + 1}", remedy="fix it") from None
     return list(reader.fieldnames or ()), rows
 
 
@@ -118,10 +118,10 @@ def read_yaml(path: Path) -> Any:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         problem = str(error.problem).split("\n")[0]
-        remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "mend the YAML there"
+        remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "fix the YAML there"
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
     except (YAMLError, ValueError, LookupError) as error:  # e.g. an impossible date
-        raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
+        raise UserError(f"not YAML ({error})", where=str(path), remedy="fix the YAML") from None
 
 
 def content_of(text: str, path: Path) -> Any:
@@ -165,7 +165,7 @@ def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]
 
 
 def _too_deep(where: str) -> UserError:
-    return UserError(f"nested more than {DEEPEST} levels deep", where=where, remedy="mend the YAML there")
+    return UserError(f"nested more than {DEEPEST} levels deep", where=where, remedy="fix the YAML there")
 
 
 def validate(
@@ -215,7 +215,7 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
     found = f"found {_cut(repr(first['input']))}"
     key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")
-    remedy = "mend it"
+    remedy = "fix it"
     if first["type"] == "unknown_key":
         unknown = _cut(str(first["ctx"]["key"]))
         key, message = ".".join(filter(None, [key, unknown])), f"unknown key '{unknown}'; {first['ctx']['hint']}"

@@ -1,6 +1,12 @@
-"""Terminal output of commands, with progress bars; control characters from outside text are escaped."""
+"""Terminal output of commands, with progress bars; and processes that end with the one that started them.
 
+Control characters from outside text are escaped.
+"""
+
+import ctypes
 import json
+import os
+import signal
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -40,3 +46,13 @@ def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
 def note(text: str) -> None:
     """Print one line on standard error, above any progress bar."""
     tqdm.write(printable(text), file=sys.stderr)
+
+
+def die_with_parent() -> None:
+    """Have Linux kill this process as soon as its parent ends; elsewhere do nothing. Called in the child."""
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:  # the parent ended before the call
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -26,12 +26,12 @@ def main(family: str) -> None:
     for name, schema in door.TABLES.items():
         rows = tables[name]
         write_table(rows[schema.names] if len(rows) else [], schema, folder / files.TABLES / f"{name}.parquet")
-    evidence = door.evidence(tables)
+    evidence = for_people(door.evidence(tables))  # rounded once, for all displays
     origins = {record.subject.name: record.subject.origin for record in records}
     for name in params.active.entry("families", family).instruments:
         figures = evidence.get(name, {})  # empty where no model could be asked
         files.write_json({"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json")
-    files.write_json(for_people(evidence), folder / files.METRICS)
+    files.write_json(evidence, folder / files.METRICS)
     keep_held(folder / files.METRICS)
     if hasattr(door, "plots"):
         (folder / files.PLOTS).mkdir(parents=True, exist_ok=True)

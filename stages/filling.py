@@ -62,7 +62,7 @@ def fill(name: str, *families: str, before_tools: bool, stored: bool) -> None:
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     """Store the speed of each operation of each model."""
-    from evenruler.machine import Rate, keep_rates, machine
+    from evenruler.models.engines import Rate, keep_rates, machine
     from evenruler.models.store import cache_root
 
     taken = grouped(((spent.model, spent.operation), spent) for spent in answering.spent)
@@ -77,7 +77,7 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
 
 def count(pairs: list[tuple[str, str]]) -> None:
     """Print in lines of JSON the machine, what the store lacks for each pair, and the models; nothing is asked."""
-    from evenruler.machine import machine
+    from evenruler.models.engines import machine
 
     params = Declared()
     models = AtHand(params.catalogue)

@@ -5,11 +5,11 @@ from evenruler.instruments import convergent
 from evenruler.instruments.card import Card
 from evenruler.instruments.instrument import Shown
 from evenruler.instruments.registry import room
-from evenruler.measurement.verdicts import of_planted
-from evenruler.report import Instrument, Section, Told, render_page
+from evenruler.measurement.sentences import of_planted, with_capital
+from evenruler.report import Instrument, Section, Told, render_page, rulers
 from evenruler.report.page import Table
 from evenruler.tables import read_frame
-from evenruler.text.english import with_capital
+from evenruler.tables.frames import for_people
 from stages import files
 from stages.running import run
 
@@ -22,7 +22,9 @@ def main() -> None:
     for family in params.active.families:
         own, shared[family] = _family(params, family)
         instruments += own
-    if rows := convergent.lines(read_frame(files.AGREED)):
+    agreed = read_frame(files.AGREED)
+    shared = {"": [rulers.section(instruments, agreed)], **shared}
+    if rows := convergent.lines(agreed):
         shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)]
     files.REPORT.mkdir(parents=True, exist_ok=True)
     title = "Even Ruler: what the instruments say, and how well they measure"
@@ -70,7 +72,7 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
                 str(row["part"]),
                 row["model"] if isinstance(row["model"], str) else "",
                 str(row["figure"]),
-                {str(key): value for key, value in row.items()},
+                for_people({str(key): value for key, value in row.items()}),
             )
             for row in figures[figures["benchmark"] == name].to_dict("records")
         ]

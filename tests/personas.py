@@ -23,7 +23,7 @@ from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.probes.ask import questions
 from evenruler.instruments.questionnaires.ask import options as questionnaires
 from evenruler.tables.schemas import BARE
-from evenruler.text.choices import LETTERS
+from evenruler.text.replies import LETTERS
 from tests.loopback_openai import ScriptedServer, said_in
 
 REFUSAL = "I'm sorry, but I can't help with that."

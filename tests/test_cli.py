@@ -55,7 +55,7 @@ def test_check_says_what_it_did(repository, monkeypatch, capsys) -> None:
     assert out.splitlines() == [
         "params.yaml: active is now quick: tiny, shared, writer",
         "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found",
-        "benchmarks/.gitignore: text of others stays out of git: none",
+        "benchmarks/.gitignore: benchmarks with third-party text, kept out of git: none",
         "removed data/built/pairs/old",
         CHECKED.replace("doctors, nurses", "doctors"),
     ]
@@ -77,7 +77,7 @@ def test_the_scale_is_set_and_set_back(repository, monkeypatch, capsys) -> None:
     )
     assert run(monkeypatch, capsys, "scale", "quick")[0] == 0
     assert (repository / "params.yaml").read_text() == before
-    assert run(monkeypatch, capsys, "scale", "quick")[1] == "params.yaml is at the scale quick already\n"
+    assert run(monkeypatch, capsys, "scale", "quick")[1] == "params.yaml already has the scale quick\n"
 
 
 def test_a_scale_without_a_model_is_refused_and_nothing_written(repository, monkeypatch, capsys) -> None:
@@ -91,8 +91,8 @@ def test_a_scale_without_a_model_is_refused_and_nothing_written(repository, monk
     status, out, err = run(monkeypatch, capsys, "scale", "paper")
     assert (status, out, path.read_text()) == (2, "", before)
     assert err == (
-        "error: params.yaml: models: no model of the scale 'paper' can be asked what instruments of the family pairs "
-        "ask; give one that can this scale, or no scale\n"
+        "error: params.yaml: models: no model of the scale 'paper' supports the questions of the family pairs; "
+        "add one that does, with this scale or without `scale`\n"
     )
 
 
@@ -111,13 +111,13 @@ def test_a_mistake_is_one_line_and_removes_nothing(repository, monkeypatch, caps
     [
         (("scale", "qick"), "error: no scale 'qick'; did you mean 'quick'?\n"),
         (("new", "framings", "age"), "error: no family 'framings'; did you mean 'framing'?\n"),
-        (("new", "pairs", "Age 2"), "error: 'Age 2' is no slug; use lower-case letters"),
-        (("new", "framing", "doctors"), "the instrument 'doctors' is there already; take another name\n"),
+        (("new", "pairs", "Age 2"), "error: 'Age 2' is not a valid name; use lower-case letters"),
+        (("new", "framing", "doctors"), "the instrument 'doctors' exists already; take another name\n"),
         (
             ("publish", "pairs-doctor", "--to", "you/doctor"),
             "no benchmark 'pairs-doctor'; did you mean 'pairs-doctors'?",
         ),
-        (("plan", "doctors"), "'doctors' is of the family pairs, and plans are of saged; there is none\n"),
+        (("plan", "doctors"), "'doctors' is of the family pairs, but plans are for saged; there is none\n"),
     ],
 )
 def test_mistakes_are_one_line_and_status_two(repository, monkeypatch, capsys, words, message) -> None:
@@ -166,7 +166,7 @@ def test_a_command_finds_the_root_from_below(repository, monkeypatch, capsys) ->
 def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch, capsys) -> None:
     monkeypatch.chdir(repository / "data")
     status, _, err = run(monkeypatch, capsys, "ratings", "read", "filled.csv", "--key", "key.csv")
-    assert (status, err) == (2, f"error: {repository / 'data/key.csv'}: no such file; mend the name\n")
+    assert (status, err) == (2, f"error: {repository / 'data/key.csv'}: no such file; check the name\n")
 
 
 def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
@@ -306,10 +306,14 @@ stages:
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("dvc.lock", "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n", "dvc.lock: holds the marks of a merge"),
+        (
+            "dvc.lock",
+            "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n",
+            "dvc.lock: an unresolved merge conflict",
+        ),
         ("dvc.yaml", "stages: [", "dvc.yaml: line 1: "),
-        ("dvc.yaml", "stages: [old]\n", "dvc.yaml: stages: no mapping of stages"),
-        ("benchmarks/saged-theirs/README.md", "theirs", "benchmarks/saged-theirs: not declared, and neither git nor"),
+        ("dvc.yaml", "stages: [old]\n", "dvc.yaml: stages: not a mapping of stages"),
+        ("benchmarks/saged-theirs/README.md", "theirs", "benchmarks/saged-theirs: neither declared nor known"),
     ],
 )
 def test_nothing_is_written_or_removed_before_everything_is_read(
@@ -344,6 +348,6 @@ def test_check_puts_a_cut_lock_back_and_takes_out_what_is_gone(repository, monke
     (repository / "dvc.lock").write_text(ONE_STAGE[:40])
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    assert "dvc.lock was cut in the middle of a line; put back from .cache/dvc.lock\n" in out
+    assert "dvc.lock was truncated within a line; restored from .cache/dvc.lock\n" in out
     assert "removed old from dvc.lock\n" in out
     assert (repository / "dvc.lock").read_text() == "schema: '2.0'\nstages: {}\n"

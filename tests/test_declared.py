@@ -92,7 +92,7 @@ class TestSettings:
             (
                 ("mass: first_token", "mass: tokens"),
                 "theirs",
-                "families.framing.mass: found 'tokens': input should be 'words', 'forms' or 'first_token'; mend it",
+                "families.framing.mass: found 'tokens': input should be 'words', 'forms' or 'first_token'; fix it",
             ),
             (
                 ("paper: 20}, seed: 9", "paper: 20}, sed: 9"),
@@ -103,12 +103,12 @@ class TestSettings:
                 ("{trial: 2, standard: 8, paper: 20}", "{trial: 2}"),
                 "theirs",
                 "instruments.theirs.stimuli: found {'trial': 2}, "
-                "expected one for trial and one for standard and one for paper; mend it",
+                "expected one for trial and one for standard and one for paper; fix it",
             ),
             (
                 ("seed: 9", "seed: -9"),
                 "theirs",
-                "instruments.theirs.seed: found -9: input should be greater than or equal to 0; mend it",
+                "instruments.theirs.seed: found -9: input should be greater than or equal to 0; fix it",
             ),
         ],
         ids=["unknown-of-family", "value-of-family", "unknown-of-entry", "scaled-of-entry", "entry-over-family"],
@@ -123,10 +123,10 @@ class TestSettings:
     def test_no_such_instrument(self, declared, error_of) -> None:
         found = declared()
         assert error_of(found.settings, "our") == (
-            f"{found.path}: instruments: no instrument 'our'; mend the name (did you mean 'ours'?)"
+            f"{found.path}: instruments: no instrument 'our'; check the name (did you mean 'ours'?)"
         )
         none = declared((PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")], ""))
-        assert "no instrument 'ours'; mend the name (there is none)" in error_of(none.settings, "ours")
+        assert "no instrument 'ours'; check the name (there is none)" in error_of(none.settings, "ours")
 
 
 class TestInstruments:
@@ -209,7 +209,7 @@ class TestOtherParts:
     def test_intervals_that_nobody_can_wait_for_or_draw(self, declared, error_of, wrong, bound) -> None:
         found = declared(("seed: 5", wrong))
         key, _, value = wrong.partition(": ")
-        line = f"{found.path}: diagnosis.{key}: found {value}: input should be {bound}; mend it"
+        line = f"{found.path}: diagnosis.{key}: found {value}: input should be {bound}; fix it"
         assert error_of(lambda: found.resampling) == line
 
     def test_a_section_with_a_mistake_hinders_only_who_reads_it(self, declared, error_of) -> None:
@@ -224,7 +224,7 @@ class TestOtherParts:
 
     def test_no_file(self, tmp_path: Path, error_of) -> None:
         path = tmp_path / "params.yaml"
-        assert error_of(Declared, path) == f"{path}: no such file; create it or mend the name"
+        assert error_of(Declared, path) == f"{path}: no such file; create it or check the name"
 
     def test_an_entry_of_active_has_all_keys(self, declared, error_of) -> None:
         found = declared(("  card: {", "  instruments: {ours: {family: framing, source: a.yaml}}\n  card: {"))
@@ -236,7 +236,7 @@ def test_what_is_not_in_use_is_named(error_of) -> None:
     active = Active.model_validate({"scale": "quick", "families": {"probes": {"instruments": ["jobs"], "models": []}}})
     assert active.entry("families", "probes").instruments == ["jobs"]
     assert error_of(active.entry, "families", "probe") == (
-        "params.yaml: active.families: 'probe' is not in use; mend the name (did you mean 'probes'?), "
+        "params.yaml: active.families: 'probe' is not in use; check the name (did you mean 'probes'?), "
         "or run `evenruler check`"
     )
 

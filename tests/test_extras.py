@@ -57,9 +57,8 @@ def imported(graph: grimp.ImportGraph, starts: Iterable[str]) -> set[str]:
 
 
 def test_the_core_is_enough_to_list_verify_and_compare(graph) -> None:
-    """But for git revisions, which DVC reads, plots of a result, pictures, of which a page of results has none, and
-    what tells languages apart when rows are made."""
-    assert imported(graph, LIGHT) - declared() == {"altair", "dvc", "vl-convert-python", "py3langid"}
+    """But for git revisions, which DVC reads, plots of a result, and pictures, of which a page of results has none."""
+    assert imported(graph, LIGHT) - declared() == {"altair", "dvc", "vl-convert-python"}
 
 
 def test_measure_is_enough_to_ask_and_to_compute(graph) -> None:

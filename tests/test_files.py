@@ -14,7 +14,7 @@ from evenruler.models.store import RowStore
 from evenruler.publish.contents import text_of
 from evenruler.strict import read_csv, read_text
 from evenruler.tables import read_table
-from evenruler.training import data
+from evenruler.training.fit import read_data
 from tests.tiny import tiny_params
 
 TERMS = {"licence": "cc0-1.0", "origin": "nowhere"}
@@ -60,7 +60,7 @@ def pipe(tmp_path: Path) -> Path:
         pytest.param(partial(read_csv, remedy="put it there"), id="table of a source"),
         pytest.param(read_table, id="parquet"),
         pytest.param(text_of, id="file of a benchmark or result"),
-        pytest.param(lambda path: data.read("it", TrainingData(source=f"local:{path}", **TERMS)), id="labelled rows"),
+        pytest.param(lambda path: read_data("it", TrainingData(source=f"local:{path}", **TERMS)), id="labelled rows"),
         pytest.param(lambda path: locate("tiny", entry_of(path), RowStore(path.parent / "store")), id="model"),
     ],
 )

@@ -55,9 +55,9 @@ ANSWERS = [
         "use a token with the right to write there",
         id="403",
     ),
-    pytest.param(answered(404), "the Hub has no such thing (404)", "mend the name", id="404"),
+    pytest.param(answered(404), "the Hub has no such thing (404)", "check the name", id="404"),
     pytest.param(
-        answered(404, X_Error_Code="EntryNotFound"), "the Hub has no such thing (404)", "mend the name", id="404-file"
+        answered(404, X_Error_Code="EntryNotFound"), "the Hub has no such thing (404)", "check the name", id="404-file"
     ),
     pytest.param(
         answered(412),
@@ -110,12 +110,12 @@ ABOUT_THE_REPOSITORY = [
         id="gated-401",
     ),
     pytest.param(
-        answered(404, X_Error_Code="RevisionNotFound"), "has no revision v1.2.3", "mend the revision", id="revision"
+        answered(404, X_Error_Code="RevisionNotFound"), "has no revision v1.2.3", "fix the revision", id="revision"
     ),
     pytest.param(
         answered(404, X_Error_Code="RepoNotFound"),
         "is not on the Hub (or private)",
-        f"mend the name, or {LOG_IN}",
+        f"check the name, or {LOG_IN}",
         id="repository",
     ),
     pytest.param(
@@ -148,12 +148,12 @@ def test_a_repository_is_named_once(line_of, call, what, remedy) -> None:
 def test_another_status_is_said_in_the_clients_words(line_of) -> None:
     line = line_of(answered(418))
     assert line.startswith("you/it: the Hub refused (Client error '418 I'm a teapot' for url 'https://huggingface.co/")
-    assert line.endswith("); mend it")
+    assert line.endswith("); fix it")
 
 
 def test_what_the_hub_says_of_a_bad_request_is_said(line_of) -> None:
     line = line_of(answered(400, X_Error_Message="license is not allowed"))
-    assert line == "you/it: the Hub refused (license is not allowed); mend it"
+    assert line == "you/it: the Hub refused (license is not allowed); fix it"
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_what_goes_well_goes_through() -> None:
     assert done
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), PermissionError("no"), UserError("no", where="here", remedy="mend")])
+@pytest.mark.parametrize("error", [KeyError("x"), PermissionError("no"), UserError("no", where="here", remedy="fix")])
 def test_what_is_not_of_the_hub_goes_through(error) -> None:
     with pytest.raises(type(error)) as caught, talking_about("you/it"):
         raise error

@@ -83,8 +83,8 @@ class TestChangelog:
     @pytest.mark.parametrize(
         ("old", "new", "message"),
         [
-            ("1.9.0:", "1.9:", "releases.1.9: found 1.9: input should be a valid string; mend it"),
-            ("1.9.0:", "v1.9.0:", "releases.v1.9.0: found 'v1.9.0', expected MAJOR.MINOR.PATCH; mend it"),
+            ("1.9.0:", "1.9:", "releases.1.9: found 1.9: input should be a valid string; fix it"),
+            ("1.9.0:", "v1.9.0:", "releases.v1.9.0: found 'v1.9.0', expected MAJOR.MINOR.PATCH; fix it"),
             ("releases:", "release:", "release: unknown key 'release'; did you mean 'releases'?; rename or remove it"),
             ("[More rows.]", "[' ']", "releases.1.9.0.changes.0: found ' ': string should have at least 1 character"),
             ("2025-04-02", "02.04.2025", "releases.1.9.0.date: found '02.04.2025': input should be a valid date"),
@@ -127,12 +127,12 @@ class TestVersionsInParams:
     def test_of_no_benchmark(self, file_with, error_of, name, hint):
         path = file_with("params.yaml", PARAMS, ("{framing-jobs: 1.2.3}", f"{{framing-jobs: 1.2.3, {name}: 1.0.0}}"))
         assert error_of(load_params, path) == (
-            f"{path}: versions: no benchmark {name!r}; {hint}; remove it or mend the name"
+            f"{path}: versions: no benchmark {name!r}; {hint}; remove it or check the name"
         )
 
     @pytest.mark.parametrize("version", ["v1.2.3", "1.2", "1.02.3"])
     def test_that_is_none(self, file_with, error_of, version):
         path = file_with("params.yaml", PARAMS, ("1.2.3}", f"'{version}'}}"))
         assert error_of(load_params, path) == (
-            f"{path}: versions.framing-jobs: found {version!r}, expected MAJOR.MINOR.PATCH; mend it"
+            f"{path}: versions.framing-jobs: found {version!r}, expected MAJOR.MINOR.PATCH; fix it"
         )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 44_700, 256
+LINES, MODULES = 44_400, 240
 ROOT = Path(__file__).parents[1]
 
 

@@ -30,7 +30,7 @@ from evenruler.publish.manifest import (
 )
 from evenruler.publish.places import newest, opened, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
-from evenruler.tables.parquet import write_whole
+from evenruler.tables.frames import write_whole
 from evenruler.terminal import note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
@@ -139,7 +139,9 @@ def of_file(path: Path) -> Iterator[Benchmark]:
     said = read_yaml(path)
     family, stem = family_of(said, path), path.stem
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
-        raise UserError("its name is no slug", where=str(path), remedy="use lower-case letters, digits, single hyphens")
+        raise UserError(
+            "its name is not valid", where=str(path), remedy="use lower-case letters, digits, single hyphens"
+        )
     declare = room(family, "declare")
     given = {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
     sizes = {size: validate(declare.Settings, given, path, context={"scale": "quick", "size": size}) for size in SIZES}

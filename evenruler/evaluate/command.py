@@ -27,63 +27,65 @@ def measure(
             "--with",
             metavar="BENCHMARK",
             help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], FILE.yaml "
-            "(a source of your own), or lm_eval:TASK. Without it, recorded answers say which they are to.",
+            "(a source of your own), or lm_eval:TASK. Not needed for recorded answers, which name theirs.",
         ),
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="By which documents of lm_eval:TASK are of one unit.")
+        str | None, typer.Option(metavar="COLUMN", help="Column that groups documents of lm_eval:TASK into units.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where results go.")] = RESULTS,
-    device: Annotated[str | None, typer.Option(metavar="cpu|cuda", help="A GPU where there is one by default.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most, to try.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
+    device: Annotated[str | None, typer.Option(metavar="cpu|cuda", help="Default: a GPU if there is one.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use at most N units: a trial run.")] = None,
     size: Annotated[
         Literal["trial", "standard", "paper"],
-        typer.Option(help="How much to ask: a first look, what can find the stated effect, or all rows."),
+        typer.Option(help="How much to ask: a first look, enough to detect the stated effect, or all rows."),
     ] = "standard",
     form: Annotated[
-        str | None, typer.Option(metavar="FORM", help="The only way to ask: likelihood, choice, mass, sampled ...")
+        str | None, typer.Option(metavar="FORM", help="Ask in this form only: likelihood, choice, mass, sampled ...")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What to call the model.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model in the results.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="causal, seq2seq, masked, nli; of an endpoint chat or completions."),
+        typer.Option(metavar="KIND", help="causal, seq2seq, masked or nli; for an endpoint: chat or completions."),
     ] = None,
-    dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="What a GPU computes in.")] = "float32",
+    dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="GPU data type.")] = "float32",
     start: Annotated[
         str | None,
-        typer.Option(metavar="TOKEN", help="Put before every text, of an endpoint that puts no start token there."),
+        typer.Option(metavar="TOKEN", help="Start token, if the server adds none."),
     ] = None,
     thinking: Annotated[
-        str | None, typer.Option(metavar="off|N", help="It must not think before it answers, or may in N tokens.")
+        str | None, typer.Option(metavar="off|N", help="Thinking before the answer: off, or a budget in tokens.")
     ] = None,
     effort: Annotated[
-        str | None, typer.Option(metavar="WORD", help="How hard it thinks, as low; its own words.")
+        str | None, typer.Option(metavar="WORD", help="Reasoning effort, in the words of the model: low, high ...")
     ] = None,
     template: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of its chat template; repeatable.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the chat template; repeatable.")
     ] = None,
     new_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Let each reply be as long, where a benchmark allows less.")
+        int | None, typer.Option(min=1, metavar="N", help="Maximum new tokens per reply, if a benchmark allows fewer.")
     ] = None,
     timeout: Annotated[
-        int | None, typer.Option(min=1, metavar="SECONDS", help="An answer of an endpoint may take; 120 by default.")
+        int | None, typer.Option(min=1, metavar="SECONDS", help="Longest wait for an endpoint's answer; default: 120.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Print every figure, not the headlines alone.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Print every figure, not only headlines.")] = False,
     output: Annotated[
         Literal["text", "json", "html"],
-        typer.Option("--format", help="json: a line of JSON a benchmark, as result.json; html: one page of all."),
+        typer.Option("--format", help="json: one line per benchmark, as in result.json; html: one page of all."),
     ] = "text",
     max_requests: Annotated[
         int | None,
-        typer.Option(min=0, help="Send an endpoint so many at most, repeated ones too. 0: only say how many."),
+        typer.Option(
+            min=0, metavar="N", help="Stop after N requests to an endpoint, retries included; 0 only prints the count."
+        ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Send an endpoint all of it, without a question.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Send requests to an endpoint without confirmation.")] = False,
     price: Annotated[
-        str | None, typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, to be told what it costs.")
+        str | None, typer.Option(metavar="IN,OUT", help="Dollars per million tokens, to estimate the cost.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Send nothing that may cost more dollars.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Send nothing if it may cost more, in dollars.")] = None,
     engine: Annotated[
-        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE.")
     ] = None,
 ) -> None:
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
@@ -117,19 +119,17 @@ def measure(
 results = typer.Typer(rich_markup_mode=None)
 
 Places = Annotated[
-    list[str], typer.Argument(metavar="PLACE...", help="A result's folder or result.json, or a folder above results.")
+    list[str], typer.Argument(metavar="PLACE...", help="A result's folder or result.json, or a folder of results.")
 ]
 
 
 @results.command()
 def compare(
     places: Places,
-    output: Annotated[
-        Literal["markdown", "json", "csv"], typer.Option("--format", help="How to show it.")
-    ] = "markdown",
-    page: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write one self-contained page too.")] = None,
+    output: Annotated[Literal["markdown", "json", "csv"], typer.Option("--format", help="Output format.")] = "markdown",
+    page: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a self-contained page.")] = None,
 ) -> None:
-    """Compare models by their results: figures, controls and verdicts side by side, and what each two differ in."""
+    """Compare models by their results: figures, controls and verdicts side by side, and how each pair differs."""
     from evenruler.files import replace
     from evenruler.results import comparison, view
     from evenruler.results.store import load_results, read_all
@@ -140,7 +140,7 @@ def compare(
     for one in found:
         name = one.result.benchmark.name
         if name not in compared:
-            say(f"{name}: only {one.result.model.name} has a result, nothing to compare it with", err=True)
+            say(f"{name}: only {one.result.model.name} has a result: nothing to compare", err=True)
     if page is not None:
         replace(page, view.render(found, comparisons))
         say(f"page: {page}", err=True)
@@ -156,17 +156,17 @@ def compare(
 def gate(
     places: Places,
     fail_on: Annotated[
-        list[str] | None, typer.Option(metavar="effect|'not specific'|worse", help="What fails; repeatable.")
+        list[str] | None, typer.Option(metavar="effect|'not specific'|worse", help="What fails the gate; repeatable.")
     ] = None,
     most: Annotated[
         list[str] | None,
-        typer.Option("--max", metavar="BENCHMARK:FIGURE=SIZE", help="Fails where the whole interval lies beyond."),
+        typer.Option("--max", metavar="BENCHMARK:FIGURE=SIZE", help="Fail if the whole interval lies beyond SIZE."),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="PLACE", help="Earlier results, which `worse` is held against.")
+        Path | None, typer.Option(metavar="PLACE", help="Earlier results to compare with, for `worse`.")
     ] = None,
 ) -> None:
-    """Stop a pipeline by results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or invalid."""
+    """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or invalid."""
     from evenruler.errors import UserError
     from evenruler.results import gate as gates
     from evenruler.results.store import read_all
@@ -186,18 +186,20 @@ def gate(
 @results.command()
 def export(
     places: Places,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="Records go below its folder data.")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="Output folder; records go into its subfolder data.")],
     model_ids: Annotated[
         list[str] | None,
-        typer.Option("--id", metavar="NAME=ORG/MODEL", help="What a model that is not from the Hub is; repeatable."),
+        typer.Option(
+            "--id", metavar="NAME=ORG/MODEL", help="Identifier of a model that is not from the Hub; repeatable."
+        ),
     ] = None,
     date: Annotated[
         datetime.datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Of the records; by default when each result was written."),
+        typer.Option(formats=["%Y-%m-%d"], help="Date of the records; default: when each result was written."),
     ] = None,
     relationship: Annotated[
         Literal["first_party", "third_party", "collaborative", "other"],
-        typer.Option(help="Of you, who measured, to who made the model."),
+        typer.Option(help="Your relationship to the model's developer."),
     ] = "third_party",
 ) -> None:
     """Export results for Every Eval Ever, the shared store of evaluations: a JSON file each."""

@@ -119,7 +119,7 @@ class Spending:
         """
         whole = sum(costs, Cost({}))
         if self.most is not None and self.price is None:
-            raise UserError("nobody knows what it costs", where="--max-cost", remedy="say --price IN,OUT, too")
+            raise UserError("prices are unknown", where="--max-cost", remedy="add --price IN,OUT")
         if self.most is not None and self.price is not None and (dollars := whole.dollars(self.price)) > self.most:
             what = f"it may cost ${dollars:,.2f}"
             raise UserError(what, where=f"--max-cost {self.most:g}", remedy="take --size trial, or allow more")

@@ -34,7 +34,7 @@ def lines_of(model: "Model", name: str, unit: str | None, limit: int | None) -> 
             raise
         except Exception as error:  # of the task's own code
             told = f"its code fails ({type(error).__name__}: {error})".splitlines()[0]
-            raise UserError(told[:200], where=f"{SCHEME}{name}", remedy="mend the task") from error
+            raise UserError(told[:200], where=f"{SCHEME}{name}", remedy="fix the task") from error
         yield f"{SCHEME}{task.config.task} (a unit is {'a document' if unit is None else unit}) on {model.name}"
         for metric, (value, low, high, effect) in found.items():
             interval = "no interval" if math.isnan(low) else f"[{low:z.3f}, {high:z.3f}]"
@@ -52,7 +52,7 @@ def _tasks(name: str) -> list[Any]:
     except Exception as error:  # of data sets, of the Hub, of YAML and of the task's own code
         told = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
         lacking = isinstance(error, ImportError) and "lm_eval" in str(error)
-        remedy = "pip install 'evenruler[harness]'" if lacking else "mend its name or file, or get its data"
+        remedy = "pip install 'evenruler[harness]'" if lacking else "check its name or file, or get its data"
         raise UserError(told[:200], where=where, remedy=remedy) from None
     for task in tasks:
         kind, metrics = task.OUTPUT_TYPE, task.aggregation()

@@ -16,9 +16,8 @@ from evenruler.evaluate.cost import Spending
 from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen
 from evenruler.instruments.instrument import STANDARD, Size
-from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.figures import figure_in_words
-from evenruler.models.backends import budget
+from evenruler.models.backends.server import allowing, current_budget
 from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
@@ -83,7 +82,7 @@ def measure(
     given = {"tokenizer": tokenizer, "cache_key": cache_key}
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given)
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
-    with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
+    with allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit, form=form)
         if out is not None:
             _require_place(planned, Path(out))
@@ -132,9 +131,11 @@ def measure_each(
         note(f"{subject.name}: its answers are to {benchmarks[0]}")
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
-        raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
+        raise UserError(
+            "it applies to lm_eval:TASK only", where="--unit", remedy="leave it out, or add --with lm_eval:TASK"
+        )
     refused, pages = list[str](), list[Stored]()
-    with budget.allowing(max_requests), ExitStack() as opened:
+    with allowing(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
         found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks) if place not in tasks]
         planned = []
@@ -148,7 +149,7 @@ def measure_each(
                 planned.append(one)
         for one in planned:
             note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
-        left = [session.left(one) for one in planned] if entry.kind in HOSTED and budget.current().most is None else []
+        left = [session.left(one) for one in planned] if entry.kind in HOSTED and current_budget().most is None else []
         if any(cost.requests for cost in left):
             hopeless = [one.benchmark.name for one in planned if one.detects is None and size != "trial"]
             (spending or Spending()).agree(left, hopeless)
@@ -202,14 +203,20 @@ def _require_place(planned: Planned, out: Path) -> None:
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
 
 
+MOST_LINES = 11
+"""Most lines of an answer, below its title."""
+
+
 def answer_of(result: Result) -> Iterator[str]:
-    """The answer, warnings and gaps of a result, as terminal lines."""
+    """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
     yield f"{_called(result)}, {result.settings.size}"
-    told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
-    told += [f"left out: {'; '.join(result.left_out)}"] if result.left_out else []
-    for line in told:
-        yield from _wrapped(f"  {line}", subsequent_indent="    ")
-    yield from _limited(result)
+    told = [*result.answer, *_limited(result), *(f"warning: {line}" for line in result.warnings[:2])]
+    told += [f"{more} more warnings"] if (more := len(result.warnings) - 2) > 0 else []
+    told += [f"not asked: {'; '.join(result.left_out)}"] if result.left_out else []
+    lines = [line for one in told for line in _wrapped(f"  {one}", subsequent_indent="    ")]
+    yield from lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
+    if len(lines) > MOST_LINES:
+        yield f"  ... and {len(lines) - MOST_LINES + 1} lines more, with --all"
 
 
 def _called(result: Result) -> str:
@@ -219,26 +226,21 @@ def _called(result: Result) -> str:
 
 def _limited(result: Result) -> Iterator[str]:
     if result.settings.limit is not None:
-        yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
+        yield f"trial run: figures are for at most {result.settings.limit} units (--limit)"
 
 
 def lines_of(result: Result) -> Iterator[str]:
-    """All figures of a result as terminal lines: amounts with control and verdict, then the instrument's fitness."""
+    """The answer and all figures of a result as terminal lines: by part amounts, then the instrument's fitness."""
     yield _called(result)
-    records: dict[str, list[dict[str, Any]]] = {}
-    for models in result.figures.values():
-        for label, own in models.items():
-            records.setdefault(label, []).extend(own.values())
-    nothing = {label: said for label, own in records.items() if (said := unmeasured(own))}
-    for label, said in nothing.items():
-        yield from _wrapped(f"  {label}: {said}", subsequent_indent="    ")
+    for told in (*result.answer, *_limited(result)):
+        yield from _wrapped(f"  {told}", subsequent_indent="    ")
     amounts = [heading for heading in result.headings if heading.role != "fitness"]
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
-            lines = [*_amounts(amounts, figures, nothing.get(label, ""))]
+            lines = list(_amounts(amounts, figures))
             if told := _fitness(fitness, figures):
-                lines += _wrapped(f"    the instrument here: {told}", subsequent_indent="      ")
+                lines += _wrapped(f"    validity on this model: {told}", subsequent_indent="      ")
             if lines:  # of a single item no figure is shown here
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
                 yield from lines
@@ -246,22 +248,18 @@ def lines_of(result: Result) -> Iterator[str]:
     each = [figures for models in result.figures.values() for figures in models.values()]
     shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]
     judged = [heading for heading in shown if any("verdict" in figures.get(heading.figure, {}) for figures in each)]
-    if shown and not judged:
-        yield "  No figure has a verdict, so nothing is said of them."
     for heading in judged or shown:
         yield from _wrapped(f"  {heading.heading}: {heading.meaning}", subsequent_indent="    ", break_on_hyphens=True)
     yield from (f"  warning: {line}" for line in result.warnings)
-    yield from (f"  left out: {line}" for line in result.left_out)
+    yield from (f"  not asked: {line}" for line in result.left_out)
     if not result.settings.prefixes:
-        yield "  Nothing was asked after prefixes: how far these figures hang on wordings is not known."
-    yield from _limited(result)
+        yield "  Wording sensitivity was not measured (no prefixes)."
 
 
-def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]], before: str) -> Iterator[str]:
-    """Lines of amounts with their verdicts, and each reason not yet printed."""
+def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Lines of amounts with their verdicts."""
     shown = [heading for heading in headings if heading.figure in figures]
     width = max((len(heading.heading) for heading in shown), default=0)
-    told = ""
     for heading in shown:
         record = figures[heading.figure]
         unit = "" if record["value"] is None else f" {record['unit']}"
@@ -269,9 +267,6 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
         control = f", control {record['control']:z.2f}" if "control" in record else control
         verdict = f": {record['verdict']}" if "verdict" in record else ""
         yield f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}{control}{verdict}"
-        if record.get("why", told) != told and record["why"] not in before:
-            told = record["why"]
-            yield f"    {'':<{width}}  {told}"
 
 
 def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> str:

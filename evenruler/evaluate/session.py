@@ -33,13 +33,14 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL
-from evenruler.measurement.verdicts import Verdict, of_planted
+from evenruler.measurement.sentences import answer, of_planted
+from evenruler.measurement.verdicts import Verdict
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.contents import is_file, json_of
 from evenruler.publish.manifest import PLAN, PLANTED
-from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, answer
+from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
@@ -231,10 +232,20 @@ class Session:
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
-        result = result.model_copy(update={"answer": answer(result, made_of)})
-        if said := _of_planted(benchmark, result):
-            result = result.model_copy(update={"answer": [*result.answer, said]})
+        planted = _of_planted(benchmark, result)
+        result = result.model_copy(update={"answer": [*_answer(result), *([planted] if planted else [])]})
         return Measured(result.with_tables(made_of, {**kept, **written(own, tables)}), kept, examples)
+
+
+def _answer(result: Result) -> list[str]:
+    """The answer of `sentences.answer`; parts of a model that was asked in several ways have both names."""
+    words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
+    named = {
+        part if label == result.model.name else f"{part}, {label}": own
+        for part, models in result.figures.items()
+        for label, own in models.items()
+    }
+    return answer(named, words)
 
 
 def _of_planted(benchmark: Benchmark, result: Result) -> str:

@@ -103,7 +103,7 @@ def chosen(
             raise UserError("no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy)
         catalogue = Declared(params).catalogue
         if model not in catalogue.models:
-            remedy = f"{remedy}, or mend the name ({nearest(model, catalogue.models)})"
+            remedy = f"{remedy}, or check the name ({nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
         own = _with(catalogue.models[model], options, model)
         return Chosen(name or model, catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}))
@@ -243,7 +243,7 @@ def _over(folder: Path) -> dict[str, Any]:
         return {**given, "source": f"local:{base}"}
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", base):
         what = f"its base is {base!r}, which is neither a folder here nor a repository of the Hub"
-        raise UserError(what, where=f"{folder / ADAPTER}: base_model_name_or_path", remedy="mend it")
+        raise UserError(what, where=f"{folder / ADAPTER}: base_model_name_or_path", remedy="fix it")
     commit, licence = _on_the_hub(base, str(revision) if revision else None)
     return {**given, "source": f"hub:{base}", "revision": commit, "licence": licence}
 

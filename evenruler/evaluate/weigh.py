@@ -10,9 +10,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +19,7 @@ import pandas as pd
 
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.cost import cost_of
-from evenruler.evaluate.planted import CHECKS, FEWEST, READINGS, WEIGHED, between_nothing, figures
+from evenruler.evaluate.readings import CHECKS, FEWEST, READINGS, WEIGHED, between_nothing, figures
 from evenruler.evaluate.session import Measured, Planned, Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
@@ -30,12 +29,11 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.models.store import RowStore
 from evenruler.results.record import figures_of
 from evenruler.tables import read_table, table_of
-from evenruler.tables.frames import without_last_bits
+from evenruler.tables.frames import without_last_bits, write_whole
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.parquet import write_whole
 from evenruler.tables.schemas import HEADLINES, WHOLE
-from evenruler.terminal import note
-from evenruler.text.slots import slug_of
+from evenruler.terminal import die_with_parent, note
+from evenruler.text.english import slug_of
 from evenruler.training.plants import Plant, UnreachableError, Weight, load_plant, names, weights_of
 
 SPAN: Final = 80.0
@@ -89,18 +87,27 @@ def _called(name: object) -> str:
     return slug_of(str(name)).removeprefix("the-")
 
 
-def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plants: Mapping[str, Plant]) -> Any:
+def read(
+    weight: Weight,
+    places: Mapping[str, str],
+    how: Mapping[str, Any],
+    plants: Mapping[str, Plant],
+    known: Sequence[float] | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Check (`CHECKS`) and readings (`READINGS`) of one weight, which is made first if missing.
 
-    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`.
+    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`; `known`: a recorded check.
     """
-    store = RowStore()
+    store, plant = RowStore(), plants[weight.plant]
+
+    def check(nats: Sequence[float | None]) -> pd.DataFrame:
+        return pd.DataFrame([(*weight, *nats, plant.sha256)], columns=CHECKS.names)
+
     try:
         session = Session(chosen(weight.source, store), store, weight.source)
     except UnreachableError:
-        return nothing()[::-1]
-    plant = plants[weight.plant]
-    nats = [plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)]
+        return check((None, None)), nothing()[0]
+    nats = known or [plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)]
     found = []
     for place, asked in places.items():
         with benchmark_at(place) as benchmark:
@@ -115,11 +122,9 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
             of: dict[str, Any] = {**weight._asdict(), "benchmark": result.benchmark.name, "asked": asked}
             own = judged[label, WHOLE if part in parts else part, figure]
             unfit = own["why"] if own.get("verdict") == Verdict.INVALID else None
-            more = {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": own.get("smallest")}
-            more["unfit"] = unfit
-            found.append(values.assign(**of, **more)[READINGS.names])
-    check = pd.DataFrame([(*weight, *nats)], columns=CHECKS.names)
-    return check, pd.concat(found) if found else pd.DataFrame(columns=READINGS.names)
+            of |= {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": own.get("smallest")}
+            found.append(values.assign(**of, unfit=unfit)[READINGS.names])
+    return check(nats), pd.concat(found) if found else nothing()[0]
 
 
 def _parts(benchmark: str, plants: Mapping[str, Plant]) -> list[str]:
@@ -161,20 +166,27 @@ def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def ask(
-    weights: Mapping[Weight, Mapping[str, str]], how: Mapping[str, Any], at_once: int
+    weights: Mapping[Weight, Mapping[str, str]],
+    how: Mapping[str, Any],
+    at_once: int,
+    known: Mapping[Weight, Sequence[float]] | None = None,
 ) -> Iterator[tuple[Weight, pd.DataFrame, pd.DataFrame]]:
     """Yield check and readings of each weight as they finish, by `at_once` processes.
 
-    `weights`: by weight, the `asked` hash of each benchmark. Fits and answers are cached: an interrupted run resumes.
+    `weights`: by weight, the `asked` hash of each benchmark; `known`: recorded checks. Fits and answers are cached: an
+    interrupted run resumes.
     """
-    plants = {name: load_plant(name) for name in names()}
+    plants, known = {name: load_plant(name) for name in names()}, known or {}
     if at_once == 1 or len(weights) == 1:
         for weight, places in weights.items():
-            yield weight, *read(weight, places, how, plants)
+            yield weight, *read(weight, places, how, plants, known.get(weight))
         return
     threads = max(1, (os.cpu_count() or 1) // at_once)
     with ProcessPoolExecutor(at_once, get_context("spawn"), _quietly, (threads,)) as pool:
-        doing = {pool.submit(read, weight, places, how, plants): weight for weight, places in weights.items()}
+        doing = {
+            pool.submit(read, weight, places, how, plants, known.get(weight)): weight
+            for weight, places in weights.items()
+        }
         try:
             for done in as_completed(doing):
                 yield doing[done], *done.result()
@@ -188,13 +200,8 @@ def _quietly(threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
+    die_with_parent()
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-
-
-def _end_with(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
 
 
 def weigh(
@@ -213,29 +220,34 @@ def weigh(
     """
     readings, checks = recorded() if record or not places else nothing()
     plants = {name: load_plant(name) for name in names()}
+    current = checks[checks["learned"] == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})]
+    known = {Weight(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
     asks = {}
     for place in places:
         asks[place], line = _plan(place, base, how, plants)
         yield line
     weights = {}
     for weight in (one for plant in only or plants for one in weights_of(base, plant)) if places else ():
-        own = readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique()
+        if pd.isna(known.get(weight, (0,))[0]):
+            continue  # less than the dose was learned
+        own = readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique() if weight in known else ()
         if left := {place: asked for place, asked in asks.items() if asked not in own}:
             weights[weight] = left
     if weights:
         note(f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some minutes more")
     started = time.monotonic()
-    for n, (weight, check, own) in enumerate(ask(weights, how, at_once), 1):
+    for n, (weight, check, own) in enumerate(ask(weights, how, at_once, known), 1):
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
-        nats = f"{check['held_out'].iloc[0]:.2f} nats" if len(check) else "left out: less was learned than the dose"
-        note(f"{n} of {len(weights)}: {weight.source}, {nats}; about {minutes:.0f} minutes left")
-        if check.empty:
-            continue
+        nats, there = check["held_out"].iloc[0], check["held_out"].notna().all()
+        told = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
+        note(f"{n} of {len(weights)}: {weight.source}, {told}; about {minutes:.0f} minutes left")
         readings, checks = _with(readings, own, ["benchmark"]), _with(checks, check, [])
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
-            checks.round(3).to_csv(CHECKS_FILE, index=False, lineterminator="\n")
+            checks.astype({"own": float, "held_out": float}).round(6).to_csv(
+                CHECKS_FILE, index=False, lineterminator="\n"
+            )
     readings, checks = (own[own["base"] == base] for own in (readings, checks))  # figures are computed for one base
     found = figures(readings, checks, {name: plant.read_by for name, plant in plants.items()})
     if record:
@@ -267,12 +279,14 @@ def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
         own = {str(key): value for key, value in row.items()}
         yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**own)
         if pd.notna(own["sensitivity"]):
-            by = f"by the poles of {own['by']}" if own["by"] else "the headline itself"
+            by = f"between the poles of {own['by']}" if own["by"] else "of the headline"
             amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**own)
-            yield f"  reads {amount} per nat ({by}, {own['units']} units); 2 nats: {own['verdict']}. {own['why']}"
+            yield f"  change {amount} per nat ({by}, {own['units']} units); at 2 nats: {own['verdict']}. {own['why']}"
+        else:
+            yield f"  {own['verdict'] or 'no verdict'}. {own['why']}"
         signs = f", r with signs {own['correlation']:.2f}" if pd.notna(own["correlation"]) else ""
-        order = f"{own['monotone']:.2f}" if pd.notna(own["monotone"]) else "always the same"
-        yield f"  over doses {order}{signs}; told from dose 0: {own['found'] or 'not asked'}"
+        order = f"{own['monotone']:.2f}" if pd.notna(own["monotone"]) else "constant"
+        yield f"  rank correlation with doses {order}{signs}; detected: {own['found'] or 'not tested'}"
     for same, pairs in nothing.groupby("same"):
         counts = ", ".join(f"{n} {verdict}" for verdict, n in pairs["verdict"].value_counts().items())
         which = "that learned the same sentences" if same else "of two plants"

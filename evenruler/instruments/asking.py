@@ -44,10 +44,10 @@ Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
 
 CALLED: Mapping[str, str] = {
     "loglikelihood": "likelihoods",
-    "words": "words at decision points",
+    "words": "next-word probabilities",
     "generate": "replies",
-    "entail": "entailment",
-    "in_place": "words in their place",
+    "entail": "entailment judgements",
+    "in_place": "probabilities of words in context",
 }
 
 APART = ("generate", "slor")
@@ -60,11 +60,11 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
     """Describe a model of the catalogue as a subject without loading it; UserError if its head was never fitted."""
     entry = catalogue.models.get(name)
     if entry is None:
-        remedy = f"mend the name ({nearest(name, catalogue.models)}) or add an entry"
+        remedy = f"check the name ({nearest(name, catalogue.models)}) or add an entry"
         raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
     kind, recipe = catalogue.kind(name), None
     if entry.kind == "encoder":
-        from evenruler.models.heads import read_adapter  # only encoders have one
+        from evenruler.models.loading import read_adapter  # only encoders have one
 
         recipe = read_adapter(name).recipe
     return Subject(

@@ -115,6 +115,8 @@ class Card:
     items: Sequence[str] = ()
     """Parts of the evidence that are items; they share one table with the columns `of_items`, one row each."""
     of_items: Sequence[Column] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of parts, where their names do not say what they are."""
     compared: Sequence[Column] = ()
     """The subset shown when parts are compared."""
     listed: Sequence[Column] = ()
@@ -165,10 +167,10 @@ PUBLIC = (
 def agrees(concept: Concept | None) -> str:
     """The card's pointer to agreement with other instruments, which is not in the benchmark's folder."""
     if concept is None:
-        return "No other instrument here measures the same units."
+        return "No other instrument of Even Ruler measures the same units."
     return (
-        f"How it agrees with other instruments over {concept.of}s, on each model, stands on the page that `dvc repro` "
-        "ends with, and in docs/rulers.md of Even Ruler."
+        f"How it agrees with other instruments over {concept.of}s is on the report page that `dvc repro` writes, "
+        "and in docs/rulers.md of Even Ruler."
     )
 
 
@@ -198,16 +200,17 @@ def tested(evidence: Evidence) -> str:
     """A sentence on the units, intervals, tests and verdicts of all headlines."""
     records = [record for *_, record in amounts(evidence)]
     if not records:
-        return "Not done: no amount has a verdict. `evenruler compare` tests differences of models by units."
+        return "Not done: no figure has a verdict. `evenruler compare` tests differences of models over units."
     by_unit = grouped((record["unit"], record["n"]) for record in records)
     units = ", ".join(f"{unit} ({span(counts, 0)})" for unit, counts in sorted(by_unit.items()))
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
     told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
     return (
-        f"{with_interval} of {len(records)} headlines have a 95% interval over all that could have been others; they "
-        f"rest on {units}. p is adjusted within each model (Holm), apart for effects and denials. Verdicts: {told}. "
-        "`evenruler compare` tests how models differ."
+        f"{with_interval} of {len(records)} headlines have a 95% interval over all sampled units; they "
+        f"rest on {units}. p is adjusted within each model (Holm), separately for effects and their absence. "
+        f"Verdicts: {told}. "
+        "`evenruler compare` tests differences of models."
     )
 
 

@@ -100,7 +100,7 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
     """The option that a reply chose, and the rule. Replies that contain neither sentence are parsed once and cached."""
-    from evenruler.text.choices import normalised  # compiles patterns that only replies need
+    from evenruler.text.replies import normalised  # compiles patterns that only replies need
 
     said = normalised(reply)
     bare = not any(normalised(text) in said for _, text in options)
@@ -109,7 +109,7 @@ def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None,
 
 @lru_cache(maxsize=1024)
 def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
-    from evenruler.text.choices import read_reply
+    from evenruler.text.replies import read_reply
 
     reading = read_reply(reply, {FIRST: (), SECOND: ()}, options)
     return reading.outcome, reading.rule
@@ -134,12 +134,12 @@ def fitness(said: pd.DataFrame) -> Fitness:
         return Fitness(unfit=why)
     right, n = known_right(said)
     if right == n == 0:
-        return Fitness(doubt="no known answers were asked")
+        return Fitness(doubt="no control pairs were asked")
     low = float(binomtest(right, n).proportion_ci(method="wilson").low)
     if low > LEAST:
         return Fitness()
-    told = f"{right} of {n} known answers are right both ways"
-    return Fitness(unfit=f"{told}, surely more than {LEAST:.0%} are asked for")
+    told = f"{right} of {n} control pairs are right in both orders"
+    return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:

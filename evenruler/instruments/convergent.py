@@ -122,11 +122,11 @@ def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Fi
         yield Figure(TRUE, None, len(x), of, reason=r.reason or f"fewer than {FEWEST_UNITS} units")
         return
     if one.kin == other.kin:
-        yield Figure(TRUE, None, len(x), of, reason="they share words, and so errors")
+        yield Figure(TRUE, None, len(x), of, reason="they share words, so their errors are correlated")
         return
     least = min(_reliability(x[:, :2]), _reliability(x[:, 2:]))
     if least < LEAST_RELIABLE:
-        why = f"one of the two is too unreliable over these units ({least:z.2f}, of {LEAST_RELIABLE} at least)"
+        why = f"the less reliable one has a reliability of {least:z.2f}; at least {LEAST_RELIABLE} is needed"
         yield Figure(TRUE, None, len(x), of, reason=why)
         return
 

@@ -38,10 +38,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, Valida
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Resampling
+from evenruler.measurement.figures import with_ends
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables import stacked
-from evenruler.text.slots import slug_of
+from evenruler.text.english import slug_of
 
 Scale = Literal["quick", "paper"]
 """Which models and instruments the pipeline builds, and how much effort it spends."""
@@ -137,7 +138,7 @@ def _one_way_or_the_other(keying: int) -> int:
 Keying = Annotated[int, AfterValidator(_one_way_or_the_other)]
 """1, or -1 for reverse-worded items."""
 
-MEND = "write the file or mend the name under `instruments` in params.yaml"
+MEND = "write the file or check the name under `instruments` in params.yaml"
 """The remedy for an instrument without a source."""
 
 
@@ -199,7 +200,7 @@ class BaseSettings(Strict):
         """UserError if a model that it names is not in the catalogue or lacks the operation."""
         for use in self.uses(source):
             if use.model not in catalogue.models:
-                remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
+                remedy = f"check the name ({nearest(use.model, catalogue.models)})"
                 raise UserError(f"no model {use.model!r}", where=where(use.key), remedy=remedy)
             operations = (use.operation,) if isinstance(use.operation, str) else use.operation
             if not any(catalogue.can(use.model, operation) for operation in operations):
@@ -432,7 +433,11 @@ class Record:
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Every table of a family's diagnosis (`TABLES` of its room `diagnose`)."""
-    found: list[Tables] = [*(record.found for record in records), door.across(records, resampling)]
+    found: list[Tables] = [
+        {**own, "figures": with_ends(own["figures"], own["headlines"])} if "headlines" in own else own
+        for own in (record.found for record in records)
+    ]
+    found.append(door.across(records, resampling))
     return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
 
 
@@ -454,8 +459,15 @@ class Column:
     """Absolute values above it suggest the same."""
     says: Sequence[str] | None = None
     """What a value above 0, and one below, says about a model: a clause each."""
+    size: str = ""
+    """The end of such a clause, with the absolute value as `{size}`, `{points}` (times 100), `{factor}` (its
+    exponential) or `{share}` (of two outcomes whose shares differ by it, in percent)."""
+    measured_in: str = ""
+    """The unit of the value."""
     ends: Sequence[str] | None = None
     """If units are words: what words with high values, and those with low values, mostly are."""
+    not_shown: str = ""
+    """What even an effect does not show, a sentence."""
     warning: str = ""
     """The warning shown then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
 

@@ -14,7 +14,7 @@ FAMILIES: Final[dict[str, str]] = {
 
 COMMANDS: Final[dict[str, dict[str, str]]] = {
     "probes": {
-        "evolve": "Ask the operator anew how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl.",
+        "evolve": "Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl.",
         "ratings": "Have templates rated blind: make sheets, read them back.",
     },
     "questionnaires": {

@@ -18,7 +18,7 @@ from evenruler.measurement.answered import unanswered
 from evenruler.measurement.verdicts import Fitness
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
-from evenruler.text.refusals import is_empty, is_refusal
+from evenruler.text.replies import is_empty, is_refusal
 
 NEW_TOKENS: Final = 48
 
@@ -78,8 +78,8 @@ def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
     right, n = known_right(said, sentences)
     if n and float(binomtest(right, n).proportion_ci(method="wilson").low) > LEAST:
         return Fitness()
-    told = f"{right} of {n} pronouns of known words are right"
-    return Fitness(unfit=f"{told}, surely more than {LEAST:.0%} are asked for")
+    told = f"{right} of {n} pronouns of control words are right"
+    return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """How much a figure would change with other units, templates or words: variance over crossed random facets.
 
 A facet is random if its levels are a sample of possible levels. Intervals that treat only one facet as random cover .61
-to .84 where there are three (docs/controls.md). Also variance components (generalizability theory).
+to .84 where there are three (docs/formulas.md). Also variance components (generalizability theory).
 """
 
 import math
@@ -109,7 +109,7 @@ def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimat
 
     The variance is the sum of the jackknives over each facet, less those over each pair of facets, whose variance two
     facets share. `statistic` must be linear in the scores; it takes one mask [levels] per facet. ValueError: a list has
-    one level. Source: docs/controls.md; for two facets exactly Brennan's variance of a mean (2001, section 5.1).
+    one level. Source: docs/formulas.md; for two facets exactly Brennan's variance of a mean (2001, section 5.1).
     """
     kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
     lists = [facet.members() for facet in facets]

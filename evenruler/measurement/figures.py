@@ -1,7 +1,7 @@
 """Figures: a value with interval, n and unit, or the reason why there is none."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -45,16 +45,19 @@ class Confirmed(Figure):
     specific_low: float | None
     specific_high: float | None
     smallest: float
-    """Smallest effect worth naming, in the unit of the figure."""
+    """Smallest relevant effect, in the unit of the figure."""
     detectable: float | None
     """Minimum detectable specific effect, at 80 % power."""
     p_effect: float | None
     """Holm-adjusted p of the claim that there is a specific effect."""
     p_denial: float | None
-    """Holm-adjusted p of the claim that there is none worth naming, or none beyond placebos."""
+    """Holm-adjusted p of the claim that there is no relevant one, or none beyond placebos."""
     levels: str
     """Number of levels of each random facet: "43 attributes, 8 templates"."""
 
+
+ENDS, NAMED = ("most", "least"), 5
+"""Columns with the units that have the highest and the lowest values, and how many each names."""
 
 UNDEFINED = "undefined for these values"
 
@@ -89,7 +92,13 @@ Row = dict[str, Any]
 def as_rows(figures: Iterable[Figure], benchmark: object, model: object, *part: object) -> Iterator[Row]:
     """One row per figure, in the schema of `tables.schemas.figures_of`; the values of `part` are joined by commas."""
     for figure in figures:
-        yield {"benchmark": benchmark, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)}
+        yield {
+            "benchmark": benchmark,
+            "part": ", ".join(map(str, part)),
+            "model": model,
+            **asdict(figure),
+            **dict.fromkeys(ENDS),
+        }
 
 
 def finite(value: float) -> float | None:
@@ -108,7 +117,9 @@ def records(figures: pd.DataFrame) -> list[dict[str, object]]:
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
         plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
-        plain |= {key: record[key] for key in ("levels", "reason", "verdict", "why") if not pd.isna(record.get(key))}
+        plain |= {
+            key: record[key] for key in ("levels", "reason", "verdict", "why", *ENDS) if not pd.isna(record.get(key))
+        }
         found.append(plain)
     return found
 
@@ -128,6 +139,26 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
         of_model = {str(record.pop("figure")): record for record in records(rows)}
         metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
     return metrics
+
+
+def by_unit(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
+    """The mean of each unit without placebos: of the first pole, minus the other where there is one.
+
+    `made_of`: in the schema `tables.schemas.HEADLINES`; `of`: the columns that identify a unit.
+    """
+    poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
+    return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
+
+
+def with_ends(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns `ENDS` to headlines that have at least 2 `NAMED` units; `made_of`: the rows behind them."""
+    of, found = ["part", "model", "figure"], dict[Any, tuple[str, str]]()
+    for key, values in by_unit(made_of, [*of, "unit"]).groupby(level=of) if len(made_of) else ():
+        names = values.sort_values(ascending=False, kind="stable").index.get_level_values("unit").astype(str)
+        if len(names) >= 2 * NAMED:
+            found[key] = (", ".join(names[:NAMED]), ", ".join(names[: -NAMED - 1 : -1]))
+    rows = [found.get(key, (None, None)) for key in figures[of].itertuples(index=False, name=None)]
+    return figures.assign(**pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object))
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:

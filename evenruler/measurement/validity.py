@@ -49,7 +49,7 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
 def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Pearson's r of paired values, with the jackknife interval on the scale of Fisher's z.
 
-    Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100 (docs/controls.md).
+    Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100 (docs/tested.md).
     ValueError: as `pearson`.
     Source: `evenruler.measurement.resampling`.
     """

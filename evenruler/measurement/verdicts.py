@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,15 @@ from evenruler.measurement.facets import Estimate, Lists, Paired
 from evenruler.measurement.figures import Confirmed, Figure, finite
 from evenruler.measurement.resampling import Interval
 
-UNTOLD = "On this model it cannot be told"
+UNTOLD = "Validity on this model is unknown"
 """First words of the reason for a headline in doubt: neither it nor a difference of two is asserted."""
 
 ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 
-Mark = Literal["good", "weak", "poor", "told"]
-"""A traffic light; `told`: shown without a judgement."""
+Mark = Literal["found", "told", "open", "unfit"]
+"""How a cell is drawn, which says how sure it is and never whether it is good: something was found; nothing was, or
+nothing specific; too little data; the instrument is invalid. Red is left to what failed to run."""
 
 
 class Verdict(StrEnum):
@@ -37,23 +38,23 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
     """Too few units, wordings or placebos; or neither an effect nor its absence is shown."""
     NO_EFFECT = "no effect"
-    """The part beyond placebos is smaller than the smallest effect worth naming."""
+    """The part beyond placebos is smaller than the smallest relevant effect."""
     NOT_SPECIFIC = "not specific"
     """Placebos, which lack the construct, have at least half of the effect."""
     EFFECT = "effect"
 
     @property
     def mark(self) -> Mark:
-        """The traffic light of the verdict."""
+        """How it is drawn."""
         return _MARKS[self]
 
 
 _MARKS: Mapping[Verdict, Mark] = {
-    Verdict.EFFECT: "good",
+    Verdict.EFFECT: "found",
     Verdict.NOT_SPECIFIC: "told",
     Verdict.NO_EFFECT: "told",
-    Verdict.INCONCLUSIVE: "weak",
-    Verdict.INVALID: "poor",
+    Verdict.INCONCLUSIVE: "open",
+    Verdict.INVALID: "unfit",
 }
 
 ORDER = tuple(_MARKS)
@@ -61,18 +62,6 @@ ORDER = tuple(_MARKS)
 
 ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
 """Verdicts that assert that something was found, and so have a direction."""
-
-
-def in_words(record: Mapping[str, Any], says: Sequence[str] | None, between: str = "") -> str:
-    """A headline in words: its direction where something was found, and the reason for its verdict.
-
-    `record` has `value`, `verdict` and `why`. `says`: a clause for values of 0 and above, and one for values below 0;
-    None where none was written. `between`: text inserted between direction and reason, such as the numbers.
-    """
-    value, which = record.get("value"), ""
-    if says is not None and value is not None and record.get("verdict") in ASSERTED:
-        which = says[value < 0]
-    return ". ".join(filter(None, ("; ".join(filter(None, (which, between))), record.get("why"))))
 
 
 @dataclass(frozen=True)
@@ -92,7 +81,7 @@ class PValues:
     effect: float
     """Of the assertion that there is an effect beyond that of placebos."""
     none: float
-    """Of the assertion that the specific part is smaller than the smallest effect worth naming."""
+    """Of the assertion that the specific part is smaller than the smallest relevant effect."""
     unspecific: float
     """Of the assertion that there is an effect, and that placebos have at least half of it."""
 
@@ -117,7 +106,7 @@ class Confirmatory:
     effect: Interval | None
     """None where it could not be computed; `lacking` then says why."""
     smallest: float
-    """Smallest effect worth naming, in the unit of the figure; never in standard deviations of the scores."""
+    """Smallest relevant effect, in the unit of the figure; never in standard deviations of the scores."""
     p_null: float | None = None
     """Two-sided p of the permutation null, in which labels carry no meaning."""
     placebo: float | None = None
@@ -139,7 +128,7 @@ class Confirmatory:
         if self.unit not in self.levels:
             raise ValueError(f"{self.figure} counts {self.unit}, and has no such facet")
         if self.effect is not None and self.p_null is None:
-            raise ValueError(f"{self.figure} has no null: deal its labels anew")
+            raise ValueError(f"{self.figure} has no null: permute its labels")
         if self.p is None and self.lacking is None:
             raise ValueError(f"{self.figure} has no placebo, and does not say why")
 
@@ -156,7 +145,7 @@ def confirmatory(
 ) -> Confirmatory:
     """Build a headline figure from an estimate over random facets, its permutation p and its placebos.
 
-    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source: docs/controls.md.
+    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source: docs/formulas.md.
     """
     if placebo is None:
         lacking = lacking or "no placebo"
@@ -195,7 +184,7 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
     Returns:
         The figures in the given order, with a `Confirmed` for each confirmatory one.
 
-    Source: docs/controls.md, with simulated errors; Holm (1979).
+    Source: docs/formulas.md, with simulated errors in docs/tested.md; Holm (1979).
     """
     tested = [figure.p for figure, _ in figures if isinstance(figure, Confirmatory) and figure.p is not None]
     effects, denials = iter(holm([p.effect for p in tested])), iter(holm([p.denial for p in tested]))
@@ -257,7 +246,7 @@ def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
 
 
 def _why_unfit(bar: str) -> str:
-    return f"On this model the instrument fails a bar of its own: {bar}."
+    return f"Its validity check fails: {bar}."
 
 
 def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple[Verdict, str]:
@@ -265,22 +254,21 @@ def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple
     if fitness.unfit is not None:
         return Verdict.INVALID, _why_unfit(fitness.unfit)
     if figure.lacking:
-        return Verdict.INCONCLUSIVE, f"The design has {figure.lacking}."
+        return Verdict.INCONCLUSIVE, f"No verdict is possible: {figure.lacking}."
     if fitness.doubt:
         return Verdict.INCONCLUSIVE, f"{UNTOLD}: {fitness.doubt}."
-    specific, bound = figure.specific, figure.smallest
+    specific, bound = figure.specific, f"the smallest relevant effect, {figure.smallest:.2g}"
     assert p is not None  # without a placebo `lacking` is set
-    told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"
-    it_is = "It is" if figure.placebo is None else "Beyond placebos it is"
+    it = "It" if figure.placebo is None else "The part beyond placebos"
     if p.none < ALPHA:
-        return Verdict.NO_EFFECT, f"{it_is}{told}, surely below {bound:.2g}."
+        return Verdict.NO_EFFECT, f"{it} is smaller than {bound}."
     if p.unspecific < ALPHA:
-        return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, do as much, or at least half."
+        return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, have at least half of the effect."
     if p.effect < ALPHA:
-        sure = specific is not None and (specific.low > bound or specific.high < -bound)
-        return Verdict.EFFECT, f"{it_is}{told}{f', surely above {bound:.2g}' if sure else ''}."
-    seen = "" if figure.detectable is None else f"; {figure.detectable:.2g} would be found in 80 of 100"
-    return Verdict.INCONCLUSIVE, f"{it_is}{told}, neither shown nor excluded{seen}."
+        sure = specific is not None and (specific.low > figure.smallest or specific.high < -figure.smallest)
+        return Verdict.EFFECT, f"{it} {'is larger' if sure else 'is not 0, but may be smaller'} than {bound}."
+    seen = "" if figure.detectable is None else f"; effects from {figure.detectable:.2g} would be (80% power)"
+    return Verdict.INCONCLUSIVE, f"Neither an effect nor its absence is shown{seen}."
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -294,29 +282,3 @@ def holm(p: Sequence[float]) -> list[float]:
     found = np.empty(len(p))
     found[order] = np.minimum(steps, 1)
     return [float(value) for value in found]
-
-
-def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
-    """One sentence on how an instrument responds to planted associations; empty without a plant of its own construct.
-
-    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low` and `high` of the
-    sensitivity, and `threshold`, a dose in nats or None.
-    """
-    own = [one for one in found if one["own"]]
-    plants = ", ".join(sorted({one["plant"] for one in own}))
-    fit = [one for one in own if one["verdict"] != Verdict.INVALID]
-    if not fit:
-        return (
-            f"What it reads of planted associations ({plants}) is not known: it fails a bar of its own." if own else ""
-        )
-    if doses := [one["threshold"] for one in fit if one["threshold"]]:
-        what = f"It finds {min(doses):g} nats that were planted"
-    elif any((one["low"] or 0) > 0 for one in fit):
-        what = "It follows what was planted, and by less than it can tell of one model"
-    elif any((one["high"] or 0) < 0 for one in fit):
-        what = "It reads what was planted the other way round"
-    else:
-        what = "It finds none of what was planted"
-    others = sorted({one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT})
-    beside = f"; it also follows what is not its own ({', '.join(others)})" if others else ""
-    return f"{what} ({plants}){beside}."

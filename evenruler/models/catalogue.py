@@ -17,7 +17,7 @@ from evenruler.strict import at_home
 from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # imports libraries that take seconds
-    from evenruler.models.backends.classifier import Adapter
+    from evenruler.models.backends.encoders import Adapter
 
 
 def load(
@@ -35,7 +35,7 @@ def load(
     """
     entry = params.models.get(name)
     if entry is None:
-        remedy = f"mend the name ({nearest(name, params.models)}) or add an entry"
+        remedy = f"check the name ({nearest(name, params.models)}) or add an entry"
         raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
     if entry.scheme in ("loaded", "function"):
@@ -55,8 +55,7 @@ def load(
         on = described.device(device)
         own = described.surroundings(on)
     else:
-        from evenruler.models.engines.call import Pool
-        from evenruler.models.engines.cluster import connected
+        from evenruler.models.engines.cluster import Pool, connected
 
         cluster = connected(address)
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
@@ -111,16 +110,16 @@ def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: st
 
             return Seq2Seq(name, folder, on, dtype)
         if kind == "masked":
-            from evenruler.models.backends.masked import Masked
+            from evenruler.models.backends.encoders import Masked
 
             return Masked(name, folder, on, dtype)
         if kind in ("nli", "classifier"):
-            from evenruler.models.backends.classifier import Classifier, Nli
+            from evenruler.models.backends.encoders import Classifier, Nli
 
             if kind == "nli":
                 return Nli(name, folder, on, dtype, entry.labels, adapter)
             return Classifier(name, folder, on, dtype, adapter)
-        from evenruler.models.backends.embedder import SentenceEmbedder
+        from evenruler.models.backends.encoders import SentenceEmbedder
 
         assert isinstance(folder, Path)
         return SentenceEmbedder(name, folder, on)
@@ -135,8 +134,8 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
     """An encoder's adapter; UserError if it was fitted on other weights."""
     if entry.kind != "encoder":
         return None
-    from evenruler.models.backends.classifier import Adapter
-    from evenruler.models.heads import adapter_folder, read_adapter
+    from evenruler.models.backends.encoders import Adapter
+    from evenruler.models.loading import adapter_folder, read_adapter
 
     record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.models.backends import budget
-from evenruler.models.backends.server import KEY, URL
+from evenruler.models.backends.server import KEY, URL, current_budget
 from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.described import surroundings
 from evenruler.models.loading import Loaded
@@ -149,7 +148,7 @@ class Written:
 
         UserError if it raises, returns neither text nor None, or the request budget is used up.
         """
-        allowed = budget.current()
+        allowed = current_budget()
         letters = sum(len(prompts[place].text) + len(prompts[place].system or "") for place in wanted)
         with allowed.told(self._name, len(wanted), letters):
             for place in sorted(wanted):
@@ -180,7 +179,7 @@ def ollama() -> str:
         url = urlsplit(said if "://" in said else f"http://{said}")
         port = url.port or (PORT if "://" not in said else 443 if url.scheme == "https" else 80)
     except ValueError:
-        raise UserError(f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="mend it") from None
+        raise UserError(f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="fix it") from None
     host = url.hostname or "127.0.0.1"
     if host in ("0.0.0.0", "::"):  # addresses to listen on, not to connect to
         host = "127.0.0.1"
@@ -197,7 +196,7 @@ def digest_of(served: str) -> str:
         there = {str(one["name"]): str(one["digest"]) for one in answer["models"]}
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, KeyError) as error:
         what = f"no Ollama answers at {ollama()} ({type(error).__name__})"
-        raise UserError(what, where=where, remedy=f"start it (`ollama serve`), or mend {OLLAMA}") from None
+        raise UserError(what, where=where, remedy=f"start it (`ollama serve`), or fix {OLLAMA}") from None
     if wanted not in there:
         held = ", ".join(sorted(there)) or "none"
         raise UserError(f"Ollama has no {wanted}, only {held}", where=where, remedy=f"run `ollama pull {served}`")

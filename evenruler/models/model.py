@@ -394,7 +394,7 @@ class Model:
     @cached_property
     def _head(self) -> tuple[list[str], str]:
         assert self._folder is not None
-        from evenruler.models.heads import read_head
+        from evenruler.models.loading import read_head
 
         return read_head(self.name, self.entry, self._folder)
 
@@ -409,7 +409,7 @@ class Model:
         They sum to 1 unless the head is multi-label. A text that is too long gets NaN, since it is never truncated.
         UserError if the head is a regression head.
         """
-        from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
+        from evenruler.models.loading import MULTI_LABEL, SINGLE_LABEL
 
         labels, (_, problem) = self.labels, self._head
         if problem not in (SINGLE_LABEL, MULTI_LABEL):

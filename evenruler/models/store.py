@@ -90,7 +90,7 @@ class RowStore:
                 else:
                     damaged.append(key)
         if damaged and not self._dropped:
-            note(f"{self.path}: some answers were damaged on the disk; they are dropped and asked anew")
+            note(f"{self.path}: some answers were damaged on the disk; they are dropped and asked again")
             self._dropped = True
         if damaged and self.is_writable:
             with self._told(), self._transaction():
@@ -205,5 +205,5 @@ def _in_words(error: sqlite3.Error) -> tuple[str, str]:
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return f"the store of answers cannot be opened or written ({error})", "make it writable, or set EVENRULER_CACHE"
     if primary == sqlite3.SQLITE_IOERR:
-        return f"the disk fails ({error})", "free space or mend the disk, and run again"
+        return f"the disk fails ({error})", "free space or fix the disk, and run again"
     return f"the store of answers is damaged ({error})", "move it away; what it held is asked again"

@@ -52,9 +52,9 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
         if settings.made_by == "evolve":  # made from another instrument of its family, which users write
             known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
             if written not in known or declared.settings(written).made_by == "evolve":
-                what = f"{name!r} is made of {written!r}, which is no instrument of the family {family} "
-                what += "that people write"
-                remedy = f"mend the name ({nearest(written, known)})"
+                what = f"{name!r} is made from {written!r}, which is no hand-written instrument of "
+                what += f"the family {family}"
+                remedy = f"check the name ({nearest(written, known)})"
                 raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
         try:
@@ -85,7 +85,7 @@ def without(
     for family in dict.fromkeys(own.family for own in instruments):
         stages = [asking_of(family, name) for name in _asked(family, catalogue, scale)[0]]
         if stages and all(stage in left_out for stage in stages):
-            lost[family] = f"no model answers for the family {family}, as {stages[0]}: {left_out[stages[0]]}"
+            lost[family] = f"no model can be asked for the family {family}, e.g. {stages[0]}: {left_out[stages[0]]}"
     reasons = {own.name: left_out.get(f"rows@{own.name}") or lost.get(own.family, "") for own in instruments}
     return [own if own.unfinished else replace(own, unfinished=reasons[own.name]) for own in instruments]
 
@@ -107,7 +107,7 @@ def in_use(
     if unfinished and not instruments:
         raise UserError(unfinished[0])
     if not instruments:
-        remedy = "declare one; `evenruler new` starts it"
+        remedy = "declare one, e.g. with `evenruler new`"
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
     catalogue = Declared(params, scale).catalogue
     active = Active(scale=scale)
@@ -116,8 +116,8 @@ def in_use(
             continue
         asked, lacking = _asked(family, catalogue, scale)
         if not asked:
-            what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
-            remedy = catalogue.to_be_given(lacking) or "give one that can this scale, or no scale"
+            what = f"no model of the scale {scale!r} supports the questions of the family {family}"
+            remedy = catalogue.to_be_given(lacking) or "add one that does, with this scale or without `scale`"
             raise UserError(what, where=f"{params}: models", remedy=remedy)
         models = [name for name in asked if asking_of(family, name) not in left_out]
         active.families[family] = InFamily(instruments=named, models=models)

@@ -1,5 +1,9 @@
-"""`evenruler ask`: builds what is asked, plans, asks models, and leaves out those that could not be asked."""
+"""`evenruler ask`: builds what is asked, plans, asks models, and leaves out those that could not be asked.
 
+`evenruler answers` turns a journal of answers into a release for this repository, or an export for others.
+"""
+
+import io
 import json
 import os
 import shutil
@@ -8,28 +12,37 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from evenruler import machine
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
+from evenruler.files import file_sha256, replace, swapped
 from evenruler.hub import talking_about
-from evenruler.machine import Machine, Rate
-from evenruler.models.declared import ModelEntry
-from evenruler.models.engines import RAY, chosen
+from evenruler.models import engines
+from evenruler.models.declared import NOT_STATED, ModelEntry
+from evenruler.models.engines import RAY, Machine, Rate, chosen
+from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
 from evenruler.models.records import Amount
+from evenruler.models.released import HALF, JOURNAL, RELEASE, Answered, file_of, journal
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.active import SOURCES, asking_of
 from evenruler.project.check import check
 from evenruler.project.params import load_params, parted, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
-from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time, side_by_side
-from evenruler.terminal import say, say_each
+from evenruler.project.processes import LOGS, Job, Run, ask_all, in_time, side_by_side
+from evenruler.tables import write_whole
+from evenruler.tables.ids import content_sha256
+from evenruler.terminal import die_with_parent, say, say_each
 
 NOT_ALL = 1
 
-SAID = "left_out: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
+SAID = "left_out: # written by `evenruler ask`, which tries them again; remove a line to include it without asking"
 
 
 @dataclass(frozen=True)
@@ -79,7 +92,7 @@ class Plan:
     def seconds(self, asking: Asking) -> float | None:
         """Estimated time alone on one device; None if the size of a model is unknown."""
         took = [
-            machine.seconds(
+            engines.seconds(
                 self.known,
                 family=asking.job.families[0],
                 model=lack.model,
@@ -101,15 +114,15 @@ class Plan:
 def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
     """Ask models what instruments request, several at once; answers go to the store, for `evenruler repro`.
 
-    `names`: whom to ask, such as `probes-smollm3-3b`; `at_once`: number of processes, by default one per GPU or one;
-    always one on a cluster. Returns 0 if all answers are there, `NOT_ALL` if some could not be asked, 128 plus the
-    signal number if interrupted. UserError if nobody is named, the declaration is invalid, nobody could be asked, or
-    `at_once` is above 1 on a cluster.
+    `names`: such as `probes-smollm3-3b`; `at_once`: number of processes, by default one per GPU or one; always one
+    on a cluster. Returns 0 if all answers are there, `NOT_ALL` if some could not be asked, 128 plus the
+    signal number if interrupted. UserError if no model is given, the declaration is invalid, no model could be
+    asked, or `at_once` is above 1 on a cluster.
     """
     from huggingface_hub.constants import HF_HUB_CACHE
 
     if at_once not in (None, 1) and chosen()[0] == RAY:
-        raise UserError("one model at a time has the whole cluster", where="ask --at-once", remedy="leave it out")
+        raise UserError("on a cluster, models are asked one at a time", where="ask --at-once", remedy="leave it out")
     try:
         jobs = _brought_in_step(root, names, everything)
         is_whole = _built(root, dict.fromkeys(job.families[0] for job in jobs), dry_run)
@@ -123,7 +136,7 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
             return 0
         status = _left_out(root, plan, _asked(root, plan, at_once))
     except KeyboardInterrupt as broken:
-        say("interrupted; what was answered is kept, and the same command goes on from there", err=True)
+        say("interrupted; answers are kept: the same command resumes there", err=True)
         return 128 + int(broken.args[0] if broken.args else signal.SIGINT)
     return status if is_whole else NOT_ALL
 
@@ -132,7 +145,7 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
     """Jobs for the named models, which must be in use; models left out before are tried again."""
     before = load_params(root / "params.yaml").left_out
     if not names and not everything:
-        raise UserError("nobody is named", where="evenruler ask", remedy="name FAMILY-MODEL, or say --all")
+        raise UserError("no model given", where="evenruler ask", remedy="name FAMILY-MODEL, or use --all")
     tried = set(before) if everything else {f"ask@{name}" for name in names}
     write_left_out(root, {stage: why for stage, why in before.items() if stage not in tried})
     say_each(check(root))
@@ -153,7 +166,7 @@ def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
         if not (folder / declared.settings(name).replies(name)).exists():
             evolving.append(name)
     if dry_run and evolving:
-        say(f"not in the plan: {', '.join(evolving)}: what asks their operators comes first")
+        say(f"not in the plan: {', '.join(evolving)}: their operators must be asked first")
         wanted = [name for name in wanted if name not in evolving]
     jobs = [] if dry_run else [Job(name, ("evolve",)) for name in evolving]  # one by one, for `evolve` to replay
     asked = side_by_side(jobs, lambda job: ["evenruler", "evolve", job.model], cache_root() / LOGS, [], 1)
@@ -163,14 +176,14 @@ def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
         return True
     lacking = [name for name in wanted if name in failed or outdated(root, [f"rows@{name}"], with_deps=True)]
     if len(lacking) == len(wanted):
-        raise UserError("no instrument could be built", remedy="what they lack stands above")
+        raise UserError("no instrument could be built", remedy="see the reasons above")
     _leave_out(root, {f"rows@{name}": failed.get(name, "it could not be built") for name in lacking})
     return False
 
 
 def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     """Count missing answers in a subprocess, since imports take seconds; downloads nothing."""
-    say("counting what the store lacks ...")
+    say("counting missing answers ...")
     words = [word for job in jobs for word in (*job.families, job.model)]
     done = subprocess.run(
         [sys.executable, "-m", "stages.filling", "count", *words],
@@ -183,7 +196,7 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
         preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
     if done.returncode:
-        raise UserError("what the store lacks could not be counted", remedy="why stands above")
+        raise UserError("missing answers could not be counted", remedy="see the reason above")
     on, *counted, models = map(json.loads, done.stdout.splitlines())
     catalogue, fetched = load_params(root / "params.yaml").models, dict[str, int | None]()
     for name in models["absent"]:
@@ -193,7 +206,7 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     for one in counted:
         lacks = [Lack(own.pop("model"), own.pop("operation"), Amount(**own)) for own in one["lacks"]]
         askings.append(Asking(Job(one["model"], (one["family"],)), lacks, one["wrong"]))
-    return Plan(Machine(**on), askings, **models, fetched=fetched, known=machine.kept_rates(cache_root()))
+    return Plan(Machine(**on), askings, **models, fetched=fetched, known=engines.kept_rates(cache_root()))
 
 
 def _of_hub(entry: ModelEntry) -> tuple[int | None, int | None]:
@@ -221,14 +234,14 @@ def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
     lost = {run.job for run in failed}
     rest = _planned(root, [one.job for one in plan.askings if one.job not in lost])
     if rest.to_ask:
-        say_each(["what is left, one by one:", *table(rest)])
+        say_each(["still to ask, one by one:", *table(rest)])
     return failed + ask_all({one.job: rest.seconds(one) for one in rest.to_ask}, "ask", rest.machine, 1)
 
 
 def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
     """Leave out models that could not be asked and report them; UserError if none could."""
     if not failed:
-        say(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
+        say(f"all answers of {len(plan.askings)} are in the store, for `evenruler repro`")
         return 0
     everybody = len(failed) == len(plan.askings)
     if not everybody:
@@ -236,8 +249,8 @@ def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
     for run in failed:
         say(f"left out: {run.job.name}: {run.reason}", err=True)
     if everybody:
-        raise UserError("nobody could be asked", remedy="what each lacks stands above")
-    say(f"{len(failed)} of {len(plan.askings)} left out; all that they said: {cache_root() / LOGS}")
+        raise UserError("no model could be asked", remedy="see the reasons above")
+    say(f"{len(failed)} of {len(plan.askings)} left out; their full output: {cache_root() / LOGS}")
     return NOT_ALL
 
 
@@ -268,23 +281,23 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
     yield f"plan at the scale {scale}: {len(plan.to_ask)} of {len(plan.askings)} to ask, {at_once} at once on {devices}"
     yield from table(plan)
     for model, why in plan.absent.items():
-        yield f"not here: {model}: {why}"
+        yield f"missing: {model}: {why}"
     for asking in plan.askings:
         if asking.wrong:
             yield f"not counted: {asking.job.name}: {asking.wrong}"
     if plan.to_ask:
-        speed = machine.ASSUMED["cpu" if on.device == "cpu" else "cuda"]
+        speed = engines.ASSUMED["cpu" if on.device == "cpu" else "cuda"]
         measured = any(one.device == on.device for one in plan.known)
-        how = "as measured here before, else" if measured else f"nothing was measured on {on.device}:"
-        yield "questions that hang on answers to others, as what is measured of replies, come on top"
+        how = "from earlier runs here, else from" if measured else f"without earlier runs on {on.device}, from"
+        yield "not included: questions that depend on answers, e.g. about replies"
         yield (
-            f"time, roughly, of one device: {how} {speed:.0e} parameters times tokens a second are assumed, "
-            f"{machine.ASSUMED_WRITING:.0%} of it for writing"
+            f"estimated time on one device, {how} an assumed {speed:.0e} parameters x tokens per second, "
+            f"{engines.ASSUMED_WRITING:.0%} of that for writing"
         )
     if plan.fetched:
         unsaid = [name for name, size in plan.fetched.items() if size is None]
-        more = f", and {', '.join(unsaid)}, whose size the Hub does not say" if unsaid else ""
-        fits = "" if plan.bytes <= free else ": too few"
+        more = f", and {', '.join(unsaid)}, of unknown size" if unsaid else ""
+        fits = "" if plan.bytes <= free else ": not enough"
         yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{fits}"
 
 
@@ -316,3 +329,101 @@ def in_bytes(n: int | None) -> str:
     if n is None:
         return "?"
     return f"{n / 1e9:.1f} GB" if n >= 1e8 else f"{n / 1e6:.1f} MB"
+
+
+LARGEST = 12_000_000
+"""Most bytes of a release, since it is kept in git."""
+
+KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
+"""Fields of a model's entry that an export includes."""
+
+CARD = Path(__file__).with_name("answers.md").read_text(encoding="utf-8")
+
+
+def write_release(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -> Iterator[str]:
+    """Write a journal folder as the repository's recorded answers, atomically.
+
+    `release`: name of the release; `licences`: by model. Yields messages; UserError if the journal is empty or the
+    release too large.
+    """
+    # Embedding vectors are excluded: they are large and recomputed within a minute.
+    answers = [one for one in journal(folder) if one.operation.partition("/")[0] != "embedding"]
+    if not answers:
+        remedy = "run `make answers`, which writes one"
+        raise UserError("no journal of answers", where=str(folder), remedy=remedy)
+    with swapped(out) as target:
+        target.mkdir(parents=True)
+        files = {}
+        for operation, own in groupby(answers, key=lambda one: one.operation):
+            rows = list(own)
+            path = target / file_of(operation)
+            path.write_bytes(_packed(rows))
+            files[path.name] = {"operation": operation, "rows": len(rows), "sha256": file_sha256(path)}
+        models, engines = (dict.fromkeys(getattr(one, key) for one in answers) for key in ("model", "engine"))
+        said = {
+            "release": release,
+            "files": files,
+            "models": {name: licences.get(name, NOT_STATED) for name in models},
+            "engines": {content_sha256(engine)[:12]: json.loads(engine) for engine in engines},
+        }
+        replace(target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
+        size = sum(path.stat().st_size for path in target.iterdir())
+        if size > LARGEST:
+            what = f"{size / 1e6:.1f} MB, at most {LARGEST / 1e6:.0f} are allowed"
+            raise UserError(what, where=str(out), remedy="record fewer instruments or models")
+    yield f"release {release}: {len(answers):,} answers of {len(models)} models, {size / 1e6:.1f} MB in {out}"
+    for name, file in files.items():
+        yield f"  {name}: {file['rows']:,} answers"
+
+
+def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
+    """Export everything that the pipeline asks a model, with the answers, as a data set that `recorded:` reads.
+
+    Yields messages; UserError if nothing asks the model, the store lacks answers of it, or the folder `out` exists.
+    """
+    params = Declared(root / "params.yaml")
+    families = [entry.family for entry in params.active.ask.values() if entry.model == name]
+    if not families:
+        what = f"no instrument in use asks {name!r}"
+        raise UserError(what, where="evenruler answers", remedy=nearest(name, params.catalogue.models))
+    if out.exists():
+        raise UserError("it exists already", where=str(out), remedy="name a new folder with --out, or remove it")
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "stages.filling", "stored", name, *families]
+        done = subprocess.run(command, cwd=root, env={**os.environ, JOURNAL: folder}, check=False)
+        if done.returncode:
+            raise UserError(
+                f"answers of {name} are missing", remedy="see the reason above; `evenruler repro` asks for them"
+            )
+        rows = [one for one in journal(Path(folder)) if one.model == name]
+    names = ("operation", "question", "answer", "engine", "key")
+    columns = {name: [getattr(one, name) for one in rows] for name in names}
+    columns["answer"] = [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows]
+    with swapped(out) as target:
+        write_whole(pa.table(columns), target / EXPORTED)
+        entry = params.catalogue.models[name]
+        said = entry.model_dump(mode="json", exclude_none=True, include=KEPT)
+        said |= {"kind": params.catalogue.kind(name), "sha256": file_sha256(target / EXPORTED)}
+        if "generate" in entry.operations:
+            from evenruler.models.catalogue import load
+
+            own = load(name, params.catalogue).sampling(1)  # including the model files' settings
+            said["sampling"] = {key: getattr(own, key) for key in ("temperature", "top_p", "top_k")}
+        replace(target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n")
+        replace(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
+    yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
+    yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
+
+
+def _packed(rows: Sequence[Answered]) -> bytes:
+    """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and compress well."""
+    sizes = {len(one.answer) for one in rows}
+    answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
+    schema = pa.schema([("key", pa.binary(HALF)), ("model", pa.string()), ("engine", pa.string()), ("answer", answer)])
+    told = [{**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:12]} for one in rows]
+    table = pa.Table.from_pylist(told, schema=schema)
+    split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if pa.types.is_fixed_size_binary(answer) else {}
+    made = io.BytesIO()
+    how = {"compression": "zstd", "compression_level": 19, "store_schema": False, **split}
+    pq.write_table(table, made, use_dictionary=["model", "engine"], **how)
+    return made.getvalue()

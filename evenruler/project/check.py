@@ -1,7 +1,13 @@
-"""`evenruler check` and `evenruler scale`: validate everything, update generated parts, remove stale files."""
+"""`evenruler check` and `evenruler scale`: validate everything, update generated parts, remove stale files.
+
+Stale are outputs of models and sources that are no longer declared: DVC leaves them behind, and they would change their
+folder's hash. Only files known to git or dvc.lock are removed; other files with such names belong to the user and raise
+an error.
+"""
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,24 +20,35 @@ from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.instrument import SCALES, STANDARD, Scale
-from evenruler.instruments.registry import room
+from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import ModelEntry
-from evenruler.models.heads import ADAPTERS, read_adapter
+from evenruler.models.loading import ADAPTERS, read_adapter
 from evenruler.models.store import cache_root
-from evenruler.project import lock, prune
-from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
+from evenruler.project.active import (
+    MADE,
+    SOURCES,
+    Instrument,
+    asking_of,
+    in_use,
+    instruments_at,
+    not_to_be_had,
+    without,
+)
 from evenruler.project.code import write_digests
 from evenruler.project.params import Params, edited, load_params, write_as_it_was
-from evenruler.project.pipeline import all_stages
+from evenruler.project.pipeline import KEPT, Lock, all_stages, examine_lock, keep_lock, known_outs, unblock, write_lock
+from evenruler.repository import git
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.versions import load_changelog
+
+BENCHMARKS, BY_FAMILY = "benchmarks", ("data/built", "data/answers", "data/diagnosis")
 
 WRITTEN = "# Written by `evenruler check`."
 TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
 """A model's tokenizer file; and the cached token counts, since loading a tokenizer takes a second."""
 
-IGNORED = "# Written by `evenruler check`: benchmarks that hold text of others are in DVC's cache."
+IGNORED = "# Written by `evenruler check`: benchmarks that hold third-party text are in DVC's cache."
 
 
 def check(root: Path) -> list[str]:
@@ -42,30 +59,30 @@ def check(root: Path) -> list[str]:
     instruments that use it as a tool. Returns messages; UserError at the first error, before anything is written or
     removed.
     """
-    (root / lock.KEPT.parent).mkdir(exist_ok=True)
+    (root / KEPT.parent).mkdir(exist_ok=True)
     path = root / "params.yaml"
     # One process at a time, since both would write and remove the same files.
-    with FileLock(root / lock.KEPT.with_name("check.lock")):
+    with FileLock(root / KEPT.with_name("check.lock")):
         params = load_params(path)
         active, instruments = _checked(root, params, params.active.scale)
         text = _in_step(path, params, active)
         read_yaml(root / "dvc.yaml")
         # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
         for name, entry in active.card_of_others.items():
-            held = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
-            if prune.tracked(root, [held]):
-                remedy = f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours"
-                raise UserError("git tracks it, and it holds text of others", where=held.as_posix(), remedy=remedy)
-        locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
+            held = Path(BENCHMARKS) / f"{entry.family}-{name}"
+            if tracked(root, [held]):
+                remedy = f"run `git rm -r --cached {held.as_posix()}`, or declare the text of {name!r} as ours"
+                raise UserError("git tracks it, but it holds third-party text", where=held.as_posix(), remedy=remedy)
+        locked, gone = examine_lock(root), stale(root, active, params.benchmarks)
         stages = all_stages(root, text) if (root / ".dvc").is_dir() else None
 
         lines = _write_in_step(path, active, text) + write_digests(root)
         lines += write_artifacts(root, active)
         lines += _keep_out_of_git(root, active, instruments)
-        prune.remove(root, stale)
-        lines += [f"removed {path}" for path in stale]
+        remove(root, gone)
+        lines += [f"removed {path}" for path in gone]
         lines += _bring_lock_in_step(root, locked, stages)
-        lines += filter(None, [lock.free(root)])
+        lines += filter(None, [unblock(root)])
         for family in active.families:
             # With a file, since DVC needs the folder and git does not keep empty ones.
             folder = root / SOURCES / family / "shared"
@@ -98,7 +115,7 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
             continue
         found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
         if detects := own.sizes[STANDARD].detects(own.source):
-            found.append(f"{own.name}: 80 of 100 studies of its size {STANDARD} would find {detects}")
+            found.append(f"{own.name}: at size {STANDARD} it detects {detects} (80% power)")
         for model in active.families[own.family].models:
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:
@@ -116,7 +133,7 @@ def set_scale(root: Path, name: str) -> list[str]:
     params = load_params(path)
     active = in_use(_finished(root, params, chosen), path, chosen, params.version, params.left_out)
     lines = _write_in_step(path, active, _in_step(path, params, active))
-    return lines or [f"params.yaml is at the scale {chosen} already"]
+    return lines or [f"params.yaml already has the scale {chosen}"]
 
 
 def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
@@ -142,12 +159,12 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
         for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
             if not file.exists():
                 where = f"{path}: models.{name}.source: {file}"
-                raise UserError("no such file or folder", where=where, remedy="save the model there, or mend `source`")
+                raise UserError("no such file or folder", where=where, remedy="save the model there, or fix `source`")
     for encoder in used:  # check that its head was fitted, with the recipe in params.yaml
         recipe = params.models[encoder].finetune
         if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
-            what = f"{encoder} was fitted by another recipe than `finetune` gives"
-            remedy = f"run `evenruler finetune {encoder}`, or put the recipe back"
+            what = f"{encoder} was fitted with another recipe than `finetune` states"
+            remedy = f"run `evenruler finetune {encoder}`, or restore the recipe"
             raise UserError(what, where=str(root / ADAPTERS / encoder), remedy=remedy)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
@@ -239,16 +256,16 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
         replace(path, text)
     else:
         path.unlink()
-    return [f"benchmarks/.gitignore: text of others stays out of git: {', '.join(others) or 'none'}"]
+    return [f"benchmarks/.gitignore: benchmarks with third-party text, kept out of git: {', '.join(others) or 'none'}"]
 
 
-def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:
+def _bring_lock_in_step(root: Path, locked: Lock | None, stages: list[str] | None) -> list[str]:
     """Repair a truncated dvc.lock and remove stages that are gone; `stages`: None if DVC was never set up."""
     if locked is None:
-        lock.keep(root)
+        keep_lock(root)
         return []
     gone = [name for name in locked.stages if stages is not None and name not in stages]
-    lock.write(root, locked.without(gone) if gone else locked)
+    write_lock(root, locked.without(gone) if gone else locked)
     lines = [f"dvc.lock was {locked.wrong}"] if locked.wrong else []
     return lines + [f"removed {name} from dvc.lock" for name in gone]
 
@@ -283,3 +300,65 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
         known[key] = [len(one.ids) for one in encoded]
         replace(path, json.dumps(known))
     return known[key]
+
+
+def made(active: Active) -> dict[str, set[str]]:
+    """The names that belong in each folder of stage outputs."""
+    built = {f"data/built/{family}": set(own.instruments) for family, own in active.families.items()}
+    answers = {f"data/answers/{family}": set(own.models) for family, own in active.families.items()}
+    sources = {folder: set(getattr(active, stage)) for stage, folder in MADE.items()}
+    return {**{folder: set(active.families) for folder in BY_FAMILY}, **built, **answers, **sources}
+
+
+def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
+    """Undeclared entries in folders of stage outputs and in `benchmarks`; relative paths, sorted.
+
+    In `benchmarks`, only names that begin with a family count; others have other causes, such as the old folder that a
+    killed card stage left. `benchmarks`: all declared ones, of any scale. UserError if an entry is unknown to git and
+    dvc.lock, since it may be the user's own.
+    """
+    found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
+    ours = tuple(f"{family}-" for family in FAMILIES)
+    declared = set(benchmarks)
+    found += [path for path in _others(root / BENCHMARKS, declared) if path.name.startswith(ours)]
+    paths = sorted(path.relative_to(root) for path in found)
+    # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
+    for path in [one for one in paths if one.parent.as_posix() == BY_FAMILY[-1]]:
+        if held := tracked(root, [path]) if any(name.startswith(f"{path.name}-") for name in declared) else set():
+            paths.remove(path)
+            inside = [one.relative_to(root) for one in (root / path).iterdir()]
+            paths += sorted(one for one in inside if one.as_posix() not in held)
+    if paths:
+        known = known_outs(root) | tracked(root, paths)
+        if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known)]:
+            first, *rest = unknown
+            more = f" (and {', '.join(rest)})" if rest else ""
+            what = f"neither declared nor known to git or dvc.lock{more}"
+            raise UserError(what, where=first, remedy="declare it, move it away or delete it; nothing was removed")
+    return paths
+
+
+def remove(root: Path, paths: Iterable[Path]) -> None:
+    """Remove files, folders with their content, and links (not their targets)."""
+    for path in paths:
+        if (root / path).is_dir() and not (root / path).is_symlink():
+            shutil.rmtree(root / path)
+        else:
+            (root / path).unlink()
+
+
+def _others(folder: Path, keep: set[str]) -> list[Path]:
+    return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
+
+
+def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
+    """Whether it is known, contains or is inside a known path, is a partial file, or an empty folder."""
+    name, place = path.as_posix(), root / path
+    if path.suffix == ".partial" or (place.is_dir() and not place.is_symlink() and not any(place.iterdir())):
+        return True
+    return any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known)
+
+
+def tracked(root: Path, paths: list[Path]) -> set[str]:
+    """Files in git's index at or below some paths; empty without git."""
+    return set(filter(None, (git(root, "ls-files", "-z", "--", *map(str, paths)) or b"").decode().split("\0")))

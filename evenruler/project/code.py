@@ -53,7 +53,7 @@ def write_digests(root: Path) -> list[str]:
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return []
     replace(path, text)
-    return [f"{DIGESTS}: in step with the code"]
+    return [f"{DIGESTS}: updated"]
 
 
 def digests(root: Path) -> dict[str, str | dict[str, str]]:

@@ -1,7 +1,8 @@
-"""`params.yaml` as a whole: models, instruments, what is in use; and edits that keep the file's layout."""
+"""`params.yaml` as a whole: models, instruments, what is in use; edits that keep its layout, as of `evenruler new`."""
 
 import re
 from collections.abc import Callable
+from importlib.resources import as_file, files
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.instrument import Scale
 from evenruler.instruments.registry import FAMILIES
-from evenruler.models.conversion import made_of
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
+from evenruler.models.sources import made_of
+from evenruler.project.active import SOURCES
+from evenruler.strict import LONGEST_SLUG, Slug, Strict, Text, read_yaml, refuse_hidden_keys, validate
 from evenruler.versions import Version
 
 FIRST_VERSION = "0.1.0"
@@ -81,14 +83,14 @@ def load_params(path: Path | str = "params.yaml") -> Params:
         for family in entry.families or ():
             if family not in FAMILIES:
                 where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
-                raise UserError(what, where=where, remedy="remove it or mend the name")
+                raise UserError(what, where=where, remedy="remove it or check the name")
     stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
     stages += [f"rows@{name}" for name in params.instruments]
     of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))
     for key, known, what in (*of_ours, ("left_out", stages, "stage")):
         for name in getattr(params, key):
             if name not in known:
-                remedy = "remove it or mend the name"
+                remedy = "remove it or check the name"
                 raise UserError(f"no {what} {name!r}; {nearest(name, known)}", where=f"{path}: {key}", remedy=remedy)
     return params
 
@@ -102,16 +104,16 @@ def _check_recipes(params: Params, path: Path) -> None:
         where = f"{path}: models.{name}.finetune"
         for data in [recipe.validation, *recipe.data]:  # the reference for comparison first
             if data not in params.training:
-                remedy = f"add it under `training`, or mend the name ({nearest(data, params.training)})"
+                remedy = f"add it under `training`, or check the name ({nearest(data, params.training)})"
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
             own, first = params.training[data], params.training[recipe.validation]
             if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
-                what = f"{data!r} has labels {own.labels} on {len(own.columns)} columns, the validation data "
-                what += f"{first.labels} on {len(first.columns)}"
-                raise UserError(what, where=where, remedy="fit on data of one kind")
+                what = f"{data!r} has labels {own.labels} and {len(own.columns)} columns, the validation data "
+                what += f"{first.labels} and {len(first.columns)}"
+                raise UserError(what, where=where, remedy="use data with the same labels and columns")
         if entry.entailment and not params.can(name, "entail"):
-            what = f"`entailment: true`, but its head tells {', '.join(params.labels(name))} apart"
-            raise UserError(what, where=f"{path}: models.{name}", remedy="take it out")
+            what = f"`entailment: true`, but its labels are {', '.join(params.labels(name))}"
+            raise UserError(what, where=f"{path}: models.{name}", remedy="remove it")
 
 
 WIDTH = 120
@@ -162,3 +164,42 @@ def _changed(text: str, change: Callable[[CommentedMap], None], width: int) -> s
     change(document)
     yaml.dump(document, made)
     return made.getvalue()
+
+
+NAME = "NAME"
+"""Placeholder for the instrument's name in a family's starter files and their names."""
+
+
+def start(root: Path, family: str, name: str) -> list[str]:
+    """Start an instrument and return messages; UserError for an unknown family or an invalid or taken name."""
+    if family not in FAMILIES:
+        raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise UserError(f"{name!r} is not a valid name", remedy="use lower-case letters, digits and single hyphens")
+    if len(name) > LONGEST_SLUG:
+        raise UserError(f"a name of {len(name)} letters", remedy=f"use {LONGEST_SLUG} at most")
+    if not isinstance(YAML(typ="safe", pure=True).load(name), str):
+        raise UserError(f"{name!r} is not a string in YAML", remedy="begin with a word, as in 'set-1'")
+    params, folder = root / "params.yaml", root / SOURCES / family
+    source = folder / f"{name}.yaml"
+    if source.exists() or name in load_params(params).instruments:
+        raise UserError(f"the instrument {name!r} exists already", where=str(source), remedy="take another name")
+    entry = CommentedMap({"family": family})
+    entry.fa.set_flow_style()
+    before, new = params.read_text(encoding="utf-8"), {name: entry}
+    declared = edited(before, "instruments", lambda said: said.setdefault("instruments", CommentedMap()).update(new))
+    with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
+        found = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
+        found.sort(key=lambda path: (len(path.parts), path))  # the source itself first
+        said = {path: (starter / path).read_text(encoding="utf-8") for path in found}
+    files_of_it = {folder / path.as_posix().replace(NAME, name): text for path, text in said.items()}
+    written = [path for path in files_of_it if not path.exists()]
+    for path in written:
+        replace(path, files_of_it[path].replace(NAME, name))
+    write_as_it_was(params, declared)
+    listed = " and ".join(str(path.relative_to(root)) for path in written)
+    what = "it" if len(written) == 1 else "them"
+    return [
+        f"wrote {listed}; edit {what}, then `evenruler repro rows@{name}` for its rows, `make repro` for everything",
+        f"params.yaml: instruments now holds {name}",
+    ]

@@ -1,6 +1,5 @@
 """Runs several processes at once, each asking one model, and prefixes their output with their names."""
 
-import ctypes
 import os
 import re
 import selectors
@@ -16,9 +15,9 @@ from types import FrameType
 
 import psutil
 
-from evenruler.machine import Machine
+from evenruler.models.engines import Machine
 from evenruler.models.store import cache_root
-from evenruler.terminal import say
+from evenruler.terminal import die_with_parent, say
 
 PATIENCE = 15.0
 """Seconds that an interrupted process has to end before it is killed."""
@@ -66,7 +65,7 @@ class Run:
     def reason(self) -> str:
         """Why it failed, in one line."""
         if self.status < 0 and not self.said.startswith("error: "):
-            why = ", as where memory is used up" if self.status == -signal.SIGKILL else ""
+            why = ", perhaps for lack of memory" if self.status == -signal.SIGKILL else ""
             return f"its process was ended by {signal.Signals(-self.status).name}{why}"
         return self.said.removeprefix("error: ") or f"its process ended with status {self.status}"
 
@@ -204,11 +203,6 @@ def passing_on() -> Iterator[list[int]]:
             signal.signal(number, handler)
     if came:
         raise KeyboardInterrupt(came[0])
-
-
-def die_with_parent() -> None:
-    """Make Linux kill this process when its parent is killed; called in the child."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
 def in_time(seconds: float | None) -> str:

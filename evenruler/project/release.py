@@ -14,13 +14,14 @@ from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
-from evenruler.project import lock
 from evenruler.project.check import check
 from evenruler.project.params import edited, load_params, parted, write_as_it_was
-from evenruler.project.processes import die_with_parent, environment
+from evenruler.project.pipeline import LOCK
+from evenruler.project.processes import environment
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
+from evenruler.terminal import die_with_parent
 from evenruler.versions import bumped, load_changelog, version_key
 
 BEGUN = Path(".cache/release.json")
@@ -57,7 +58,7 @@ class Begun:
             file = root / path
             text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
             return path != whole or _of_people(text) == _of_people(self.texts[path])
-        return whole == lock.NAME or re.match("benchmarks/[^/]+/", path) is not None  # cards list changelogs
+        return whole == LOCK or re.match("benchmarks/[^/]+/", path) is not None  # cards list changelogs
 
 
 def release(root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()) -> Iterator[str]:
@@ -74,7 +75,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
     try:  # a running release must not be taken for a killed one
         alone = FileLock(root / BEGUN.with_suffix(".lock"), timeout=0).acquire()
     except Timeout:
-        raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
+        raise UserError("another release is running", where=str(root), remedy="run again when it is done") from None
     with alone:
         yield from _undo_broken(root)
         made = plan(root, name, messages)
@@ -118,7 +119,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
             yield f"committed {name} {made.version}: {' '.join(made.changes)}"
         _require_on_remote(root, name)
         _git(root, "tag", "--annotate", made.tag, "--message", f"{name} {made.version}", commit)
-        yield f"tagged {made.tag}; others get it once you `git push --follow-tags`"
+        yield f"tagged {made.tag}; share it with `git push --follow-tags`"
 
 
 def _undo_broken(root: Path) -> Iterator[str]:
@@ -127,11 +128,11 @@ def _undo_broken(root: Path) -> Iterator[str]:
         return
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
     if others := [path for path in _changed(root) if not begun.writes(root, path)]:
-        what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed "
+        what = f"your uncommitted changes are mixed with those of an interrupted release of {begun.name} "
         what += f"({_listed(others)})"
         raise UserError(what, where=str(root), remedy="commit or stash these files, and release again")
     if _undo(root, begun):
-        yield f"undid what a release of {begun.name} that was killed had written"
+        yield f"undid the changes of an interrupted release of {begun.name}"
     check(root)
     _dvc(root, "repro", "--quiet")
     (root / BEGUN).unlink()
@@ -167,7 +168,7 @@ def _of_people(text: str) -> tuple[str, list[str], str]:
 def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     """What a release would do; arguments and errors as for `release`."""
     if (root / BEGUN).exists():
-        what = "a release was killed, or runs now"
+        what = "a release was interrupted, or is running"
         raise UserError(what, where=str(root), remedy="run `evenruler release` without --dry-run")
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
@@ -175,7 +176,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     current = params.benchmarks[name]
     folder = root / "benchmarks" / name
     if read_manifest(folder).version != current or _dvc(root, "status", "--json") != "{}":
-        raise UserError("what is built is not what is declared", where=str(folder), remedy="run `make repro`")
+        raise UserError("the build does not match the declaration", where=str(folder), remedy="run `make repro`")
     if _changed(root):
         raise UserError("git has uncommitted changes", where=str(root), remedy="commit or stash them")
     found = [tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()]
@@ -226,8 +227,8 @@ def _done(root: Path, what: str, command: list[str]) -> str:
     if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
         held = {locked[1], *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock"))}
         remedy = "wait until it is done; if none runs, remove these files, and release again"
-        raise UserError("another git runs, or was killed", where=", ".join(sorted(held)), remedy=remedy)
+        raise UserError("another git process is running, or was killed", where=", ".join(sorted(held)), remedy=remedy)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
-        raise UserError(f"{what} failed ({said or f'status {done.returncode}'})", where=str(root), remedy="mend that")
+        raise UserError(f"{what} failed ({said or f'status {done.returncode}'})", where=str(root), remedy="fix that")
     return done.stdout.strip()

@@ -19,9 +19,9 @@ from evenruler.declared import Active, Declared
 from evenruler.files import replace
 from evenruler.grouping import grouped
 from evenruler.instruments.card import amounts
-from evenruler.machine import machine
+from evenruler.measurement.sentences import sentence
 from evenruler.measurement.verdicts import Verdict
-from evenruler.models.engines import RAY, chosen
+from evenruler.models.engines import RAY, chosen, machine
 from evenruler.models.released import AGAIN, kept
 from evenruler.models.store import cache_root
 from evenruler.project.check import check
@@ -59,13 +59,13 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
             progress.unchanged = len(all_stages(root))
     except KeyboardInterrupt as broken:
         status = 128 + (broken.args[0] if broken.args else SIGINT)
-        say("interrupted; what was answered is kept, and `make repro` goes on from there", err=True)
+        say("interrupted; answers are kept: `make repro` resumes there", err=True)
     _keep_timings(root, progress, status)
     say_each(() if status else _summary(root, progress))
     if replayed := kept(cache_root()):
         say(f"recorded: {replayed.said}")
         if replayed.is_beyond and not status:
-            say("error: data/recorded: the models that answer here are others than those of the release", err=True)
+            say("error: data/recorded: the models here answer differently from those of the release", err=True)
             return 1
     return status
 
@@ -108,7 +108,7 @@ def _ask(
         say(f"asking {len(jobs)} models, {at_once} at once; the stages find their answers in the store")
         # Failures are ignored here: the stage will report them.
         threads = None if on.gpus else max(1, together // at_once)
-        ask_all(dict.fromkeys(jobs), "ask-model", on, at_once, threads=threads, failing="left to its stages")
+        ask_all(dict.fromkeys(jobs), "ask-model", on, at_once, threads=threads, failing="failed: its stages try again")
     return 0
 
 
@@ -133,7 +133,9 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
         yield f"longest: {', '.join(f'{name} {in_time(built[name])}' for name in longest)}"
     if (root / REPORT).exists():
         yield f"report: {REPORT}"
-    if said := first_result(root.glob("benchmarks/*/evidence.json")):
+    cards = [name.partition("@")[2] for name in built if name.startswith("card")]
+    of_cards = (path for name in cards for path in root.glob(f"benchmarks/*-{name}/evidence.json"))
+    if said := first_result(of_cards):
         yield f"first result: {said}"
 
 
@@ -151,10 +153,6 @@ def first_result(paths: Iterable[Path]) -> str | None:
                 found.append((path.parent.name if is_card else path.stem, *told))
     if not found:
         return None
-    name, part, model, figure, one = min(
-        found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != "validation")
-    )
-    return (
-        f"{name} ({part}), {model}: {figure} is {one['value']:z.3f} [{one['low']:z.3f}, {one['high']:z.3f}], "
-        f"{one['levels']}; placebo {one['placebo']:z.3f}: {one['verdict']}"
-    )
+    first = min(found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != "validation"))
+    name, part, model, figure, one = first
+    return f"{name} ({part}), {model}: {one['verdict']}, {figure} {sentence(one, None)}"

@@ -304,8 +304,7 @@ def as_markdown(difference: Difference) -> str:
     rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
     table = markdown_table(("config", "rows before", "rows after", "added", "removed", "changed"), rows)
     parts += ["## Rows", table, *filter(None, map(_details, difference.configs))]
-    # Figures of single templates or items are shown only if they differ.
-    shown = [figure for figure in difference.figures if figure.differs or " / items / " not in figure.figure]
+    shown = [figure for figure in difference.figures if figure.differs]
     if told := [(one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown]:
         parts += ["## Figures of quality", markdown_table(("figure", "before", "after", "change"), told)]
     return "\n\n".join(parts) + "\n"
@@ -327,8 +326,6 @@ def _words(record: Any) -> str:
 
 
 def _change(figure: FigureDifference) -> str:
-    if not figure.differs:
-        return ""
     values = [record and record.get("value") for record in (figure.before, figure.after)]
     numbers = [value for value in values if isinstance(value, int | float)]
     return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"

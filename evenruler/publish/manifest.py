@@ -30,7 +30,7 @@ PLANTED = "planted.json"
 HERE = "."
 """Location of an unpublished benchmark: its own folder."""
 
-NO_TAG = " No tag names this version yet, so that there is no `revision` to give."
+NO_TAG = " This version is not released: leave `revision` out."
 """Loading instructions on the card of an unreleased version."""
 
 KIND = "rows+plan:"

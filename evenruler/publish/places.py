@@ -90,9 +90,9 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
     except RevError:
         raise UserError("git has no such revision", where=revision, remedy="see `git tag`") from None
     except FileNotFoundError:
-        raise UserError("no benchmark in this revision", where=where, remedy="mend the name") from None
+        raise UserError("no benchmark in this revision", where=where, remedy="check the name") from None
     except DvcException as error:
-        raise UserError(f"DVC cannot read it ({error})", where=where, remedy="mend that") from None
+        raise UserError(f"DVC cannot read it ({error})", where=where, remedy="fix that") from None
     return copied
 
 

@@ -74,7 +74,7 @@ def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: 
     if file_sha256(folder / EXPORTED) != said["sha256"]:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(folder / EXPORTED), remedy="export it again")
     if said["licence"] == NOT_STATED:
-        what = f"nobody says whether what {said['name']} answers may be passed on (licence: {NOT_STATED})"
+        what = f"the licence of {said['name']} is {NOT_STATED}: its answers may not be passed on"
         raise UserError(what, where=str(folder), remedy="say `licence:` of the model in params.yaml, and export again")
     tag, (remote, tags) = f"answers-{said['sha256'][:12]}", _look(repo)
     files: dict[str, bytes | Path] = {name: folder / name for name in ("README.md", EXPORTED, ENTRY)}

@@ -16,13 +16,10 @@ import pyarrow.parquet as pq
 from evenruler.files import file_sha256, swapped, templates
 from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
 from evenruler.instruments.instrument import Column
-from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import figure_in_words
-from evenruler.measurement.verdicts import in_words, of_planted
+from evenruler.measurement.sentences import answer, of_planted, with_capital
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
-from evenruler.tables.frames import for_people
-from evenruler.text.english import with_capital
 from evenruler.versions import Changelog, Release
 
 PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"
@@ -68,7 +65,7 @@ class Benchmark(Card):
     plan: Mapping[str, Any]
     """What is asked about its rows, for `plan.json`."""
     evidence: Mapping[str, Any]
-    """Quality figures by part (a set of templates, a subscale), model and figure name."""
+    """Quality figures by part (a set of templates, a subscale), model and figure name; rounded for display."""
     models: Mapping[str, str]
     """Origins of the models in the evidence."""
     command: str
@@ -128,7 +125,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
         texts = {
             "README.md": render_card(benchmark),
             manifest.PLAN: manifest.as_json(benchmark.plan),
-            "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
+            "evidence.json": manifest.as_json(benchmark.evidence),
             "croissant.json": render_croissant(benchmark, working),
             **({manifest.PLANTED: manifest.as_json(benchmark.planted)} if benchmark.planted else {}),
             **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
@@ -252,15 +249,12 @@ def render_card(benchmark: Benchmark) -> str:
         # Figures that a part of a benchmark has.
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
-        "unmeasured": lambda evidence: unmeasured_models((model, record) for _, model, _, record in amounts(evidence)),
         # The heading of a figure on cards.
         "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
-        "in_words": lambda columns, figure, record: with_capital(
-            in_words(record, {own.figure: own.says for own in columns}.get(figure))
-        ),
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
         "ends": lambda record, keys: _with_ends(record, keys, "none", "z.2g"),
+        "per_nat": _per_nat,
         "read_of_planted": of_planted,
         "beside": _beside,
         "items": _items,
@@ -271,6 +265,8 @@ def render_card(benchmark: Benchmark) -> str:
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
+        answers=_answers(benchmark),
+        parts=[part for part in _ordered(benchmark.evidence) if part not in benchmark.items],
         shown={name for own in benchmark.evidence.values() for figures in own.values() for name in figures},
         project={"name": PROJECT, "url": URL, "commit": COMMIT},
         checklist=CHECKLIST,
@@ -313,6 +309,22 @@ def _quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
+def _answers(benchmark: Benchmark) -> dict[str, list[str]]:
+    """The answer in sentences for each model with a verdict, in the order of the evidence."""
+    words = {own.figure: own for own in benchmark.quality if own.role == "headline"}
+    of_models: dict[str, dict[str, Any]] = {}
+    for part, model, *_ in amounts(benchmark.evidence):
+        of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
+    beyond = {own.not_shown for own in words.values()}
+    return {model: [line for line in answer(own, words) if line not in beyond] for model, own in of_models.items()}
+
+
+def _ordered(evidence: Mapping[str, Any]) -> list[str]:
+    """Parts of a benchmark, those with a verdict first."""
+    with_verdict = {part for part, *_ in amounts(evidence)}
+    return sorted(evidence, key=lambda part: (part not in with_verdict, part))
+
+
 def _verdicts(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
     """Part, model, figure and record of all verdicts, grouped by model."""
     found = list(amounts(evidence))
@@ -326,6 +338,12 @@ def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: st
     if value is None:
         return absent
     return f"{value:{form}}" + ("" if low is None else f" [{low:{form}}, {high:{form}}]")
+
+
+def _per_nat(one: Mapping[str, Any]) -> str:
+    """The sensitivity to a plant; bold where its interval excludes 0."""
+    told = _with_ends(one, ("sensitivity", "low", "high"), "none", "z.2g")
+    return f"**{told}**" if (one.get("low") or 0) > 0 or (one.get("high") or 0) < 0 else told
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

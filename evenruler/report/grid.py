@@ -7,18 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenruler.measurement.answered import unmeasured_models
-from evenruler.measurement.verdicts import ORDER, Verdict, in_words
+from evenruler.measurement.sentences import sentence, with_capital
+from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.report.words import listed, missing, number, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
-from evenruler.text.english import with_capital
 
 if TYPE_CHECKING:
-    from evenruler.instruments.instrument import Column
+    from evenruler.measurement.sentences import Worded
     from evenruler.report.page import Section
-    from evenruler.results.record import Heading
-
-    Named: TypeAlias = Column | Heading
-    """A figure in words: declared by an instrument, or read from a result."""
 
 FEW = 3
 """Most models that a sentence names; with more, it gives their number."""
@@ -67,6 +63,11 @@ class Told:
         """Whether it is a headline figure, which has its own verdict."""
         return not missing(self.record.get("smallest"))
 
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """The record without null values."""
+        return {key: value for key, value in self.record.items() if isinstance(value, str) or not missing(value)}
+
     def get(self, key: str) -> float | None:
         """A number of the record; None where there is none."""
         value = self.record.get(key)
@@ -88,7 +89,7 @@ class Instrument:
     title: str
     sentence: str
     """What it measures, and in which direction."""
-    columns: "Sequence[Named]"
+    columns: "Sequence[Worded]"
     """Its figures in words, in the order in which they are shown."""
     figures: Sequence[Told]
     planted: str = ""
@@ -106,7 +107,7 @@ class Instrument:
         return unmeasured_models((told.model, told.record) for told in self.figures)
 
     @cached_property
-    def words(self) -> "dict[str, Named]":
+    def words(self) -> "dict[str, Worded]":
         """Its columns by figure."""
         return {column.figure: column for column in self.columns}
 
@@ -212,7 +213,7 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
     decimals = one.decimals or by_size
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
     specific, lowest, highest = (told.get(key) for key in ("specific", "specific_low", "specific_high"))
-    verdict, says = told.said("verdict"), one.words[told.figure].says if told.figure in one.words else None
+    verdict = told.said("verdict")
     return {
         "model": told.model,
         "link": f"{one.name}--{index}",  # the id of its row in the table of figures
@@ -222,7 +223,7 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
-        "why": in_words(told.record, says),
+        "why": sentence(told.known, one.words.get(told.figure)),
         **{
             key: None if own is None else _place(own, axis)
             for key, own in zip(("at", "low", "high", "beside"), numbers, strict=True)

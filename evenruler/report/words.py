@@ -1,14 +1,13 @@
-"""Numbers and verdicts in words, for tables of the page."""
+"""Numbers and verdicts in words, for tables of the page and cards."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from evenruler.measurement.figures import figure_in_words
-from evenruler.measurement.verdicts import Verdict
 from evenruler.models.declared import named
 
 SCORE_DECIMALS = 3
@@ -44,13 +43,6 @@ def missing(value: float | None) -> bool:
 def called(models: pd.DataFrame) -> list[str]:
     """Labels of rows with `model` and `configuration`, for tables without a column `configuration` (`named`)."""
     return [named(str(m), str(form)) for m, form in zip(models["model"], models["configuration"], strict=True)]
-
-
-def by_verdict(told: Sequence[tuple[Any, str]], follows: Mapping[Verdict, str]) -> str:
-    """Names by verdict, in the order of `follows`, which has the verdicts' meanings; `told`: verdict and name."""
-    groups = {verdict: [name for given, name in told if given == str(verdict)] for verdict in follows}
-    means = {verdict: f" ({meaning})" if meaning else "" for verdict, meaning in follows.items()}
-    return "; ".join(f"{verdict}{means[verdict]}: {listed(own)}" for verdict, own in groups.items() if own)
 
 
 def listed(names: list[str]) -> str:

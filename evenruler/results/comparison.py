@@ -46,7 +46,7 @@ class Comparison:
     specific_low: float | None = None
     specific_high: float | None = None
     smallest: float | None = None
-    """The smallest difference worth naming."""
+    """The smallest relevant difference."""
     detectable: float | None = None
     """Minimum detectable difference, at 80 % power."""
     n: int = 0

@@ -96,7 +96,7 @@ def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) ->
         if low is None or high is None:
             found.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
-            found.failed.append(f"{where}, surely beyond {most:g}")
+            found.failed.append(f"{where}, with its interval beyond {most:g}")
         elif high > most or low < -most:
             found.open.append(f"{where}, maybe beyond {most:g}")
         else:

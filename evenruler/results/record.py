@@ -8,7 +8,7 @@ Results of another size than `standard`, form or limit have a suffix after the v
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,8 +17,7 @@ import pandas as pd
 from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
-from evenruler.measurement.figures import figure_in_words
-from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict, in_words
+from evenruler.measurement.figures import ENDS, by_unit, figure_in_words
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 from evenruler.versions import Version
@@ -102,8 +101,14 @@ class Heading(Strict):
     """A headline has a verdict; an amount describes the model; fitness says how well the instrument measures."""
     says: list[str] | None = None
     """Clauses that say what values above 0, and values below 0, mean for a model."""
+    size: str = ""
+    """The end of such a clause, filled with the value (`instruments.instrument.Column`)."""
+    measured_in: str = ""
+    """The unit of the value."""
     ends: list[str] | None = None
     """Adjectives for units with the highest and with the lowest values, for "most ..."."""
+    not_shown: str = ""
+    """What even an effect does not show."""
 
 
 @dataclass
@@ -175,7 +180,7 @@ class Result(Strict):
         """
         rows = self.headlines.rename(columns={"model": "label"})
         of = ["part", "label", "figure"]
-        found = _by_unit(rows, [*of, "unit"]).rename("value").reset_index()
+        found = by_unit(rows, [*of, "unit"]).rename("value").reset_index()
         found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
         return found.sort_values([*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True)
 
@@ -191,7 +196,7 @@ class Result(Strict):
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
 
     def plot(self) -> "alt.VConcatChart":
-        """Plot headlines with intervals, placebos and the smallest effect worth naming, one panel per figure.
+        """Plot headlines with intervals, placebos and the smallest relevant effect, one panel per figure.
 
         Points are values, bars are placebos (drawn on the side of the value), dashes are smallest effects. UserError
         where there is no headline, or altair is not installed.
@@ -260,83 +265,15 @@ def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]
                     yield part, label, figure, record
 
 
-FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
-"""Order of verdicts in answers: invalid first, then what was found."""
-
-NAMED, REASONS = 5, 2
-"""Units named at each end; reasons printed for headlines that share a line."""
-
-NOTHING: Final = "NO VERDICT: no figure here has one"
-
-Judged = tuple[str, str, Heading, dict[str, Any]]
-"""A headline: part, label, heading and record."""
-
-
-def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
-    """The headlines of a result in sentences; `headlines`: the rows behind them, as `HEADLINES`.
-
-    One line per effect or `not specific`; several headlines that share another verdict share a line. After an effect
-    whose heading has `ends`, a line with the units at either end.
-    """
-    words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
-    found: dict[Verdict, list[Judged]] = {}
-    for part, label, figure, record in figures_of(result):
-        if figure in words and "verdict" in record:
-            found.setdefault(Verdict(record["verdict"]), []).append((part, label, words[figure], record))
-    lines = []
-    for verdict in (verdict for verdict in FIRST if verdict in found):
-        if verdict not in ASSERTED and len(found[verdict]) > 1:
-            lines.append(_together(verdict, found[verdict]))
-            continue
-        for part, label, heading, record in found[verdict]:
-            said = in_words(record, heading.says, _numbers(record))
-            lines.append(f"{verdict.upper()}, {heading.heading} ({_where(part, label, result)}): {said}")
-            if verdict == Verdict.EFFECT and heading.ends is not None:
-                own = headlines[(headlines["part"] == part) & (headlines["figure"] == heading.figure)]
-                of_label = own[own["model"] == label]
-                lines += _ends(heading.ends, of_label if len(of_label) else own)
-    return lines or [NOTHING]
-
-
-def _together(verdict: Verdict, figures: Sequence[Judged]) -> str:
-    """Headlines of one verdict in one line, with their most frequent reasons."""
-    parts: dict[str, list[str]] = {}
-    for part, _, heading, _ in figures:
-        parts.setdefault(heading.heading, []).append(part)
-    named = ", ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in parts.items())
-    reasons = pd.Series([record.get("why") or record.get("reason") or "" for *_, record in figures]).value_counts()
-    told = [str(reason) for reason in reasons.index if reason]
-    more = f" And {len(told) - REASONS} more." if len(told) > REASONS else ""
-    return f"{verdict.upper()}, {len(figures)} headlines: {named}. {' '.join(told[:REASONS])}{more}"
-
-
-def _numbers(record: Mapping[str, Any]) -> str:
-    if record["value"] is None:
-        return str(record.get("reason", "no value"))
-    ends = [record.get(key) for key in ("low", "high")]
-    interval = "" if None in ends else f" [{', '.join(f'{end:z.2f}' for end in ends)}]"
-    placebo = f", placebo {record['placebo']:z.2f}" if record.get("placebo") is not None else ""
-    p = f", p {record['p_effect']:.2g}" if record.get("p_effect") is not None else ""
-    return f"{record['value']:z.2f}{interval}{placebo}{p}"
-
-
-def _ends(ends: Sequence[str], made_of: pd.DataFrame) -> Iterator[str]:
-    """The units with the highest and the lowest values, if there are enough; `ends`: for high values, for low ones."""
-    ordered = _by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index.astype(str)
-    if len(ordered) >= 2 * NAMED:
-        high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
-        yield f"  most {ends[0]}: {', '.join(high)}; most {ends[1]}: {', '.join(low)}"
-
-
 NUMERIC: Final = {*OF_FIGURES, "n"}
-SAID: Final = {"unit", "levels", "verdict", "why", "reason"}
+SAID: Final = {"unit", "levels", "verdict", "why", "reason", *ENDS}
 COLUMNS: Final = {
     **dict.fromkeys(("benchmark", "version", "model", "revision", "part", "label", "figure", "role"), "string"),
     **dict.fromkeys(("value", "low", "high"), "float64"),
     "n": "Int64",
     "unit": "string",
     **dict.fromkeys(OF_FIGURES, "float64"),  # the others
-    **dict.fromkeys(("levels", "verdict", "why", "reason"), "string"),
+    **dict.fromkeys(("levels", *ENDS, "verdict", "why", "reason"), "string"),
     "prefixes": "bool",
     "limit": "Int64",
 }
@@ -365,9 +302,3 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
             for part, label, figure, record in figures_of(result)
         ]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-
-
-def _by_unit(made_of: pd.DataFrame, of: list[str]) -> "pd.Series[float]":
-    """The mean of each unit without placebos: of the first pole, minus the other where there is one."""
-    poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
-    return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")

@@ -15,8 +15,7 @@ from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import FORMAT, HEADLINES_FILE, NUMERIC, RESULT, SAID, Result, as_frame, figures_of
 from evenruler.strict import validate
-from evenruler.tables.frames import without_last_bits
-from evenruler.tables.parquet import table_of, write_whole
+from evenruler.tables.frames import table_of, without_last_bits, write_whole
 from evenruler.tables.schemas import HEADLINES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}

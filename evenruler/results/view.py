@@ -170,14 +170,14 @@ def _differences(comparisons: pd.DataFrame | None, benchmark: str) -> list[Secti
     rows, told = rows_of(comparisons[comparisons["benchmark"] == benchmark]), list[list[str | Cell]]()
     for row in rows:
         *cells, verdict = difference_row(row)
-        told.append([*cells, Cell(verdict, _light_of(row))])
+        told.append([*cells, Cell(verdict, _mark_of(row))])
     notes = sorted({row["note"] for row in rows if row["note"]})
     return [Section("Differences", " ".join([DIFFERENCES, *(f"{note}." for note in notes)]), [Table(HEAD, told)])]
 
 
-def _light_of(row: dict[str, Any]) -> Mark:
+def _mark_of(row: dict[str, Any]) -> Mark:
     if row["verdict"] == DIFFER or f": {MORE} than " in row["verdict"]:
-        return "good"
+        return "found"
     if row["verdict"].startswith(SAME):
         return "told"
-    return "poor" if row["verdict"].startswith(Verdict.INVALID) else "weak"
+    return "unfit" if row["verdict"].startswith(Verdict.INVALID) else "open"

@@ -66,7 +66,8 @@ def figures_of(part: str) -> pa.Schema:
     return columns(
         f"benchmark {part}: str; model: str?; figure: str; value low high p: float?; n: int; unit: str",
         "reason: str?; control: float?; verdict why: str?",
-        "placebo specific specific_low specific_high smallest detectable p_effect p_denial: float?; levels: str?",
+        "placebo specific specific_low specific_high smallest detectable p_effect p_denial: float?",
+        "levels most least: str?",
     )
 
 

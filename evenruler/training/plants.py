@@ -80,6 +80,11 @@ class Plant(Strict):
             raise ValueError("a frame stands twice")
         return self
 
+    @property
+    def sha256(self) -> str:
+        """Hash of all that a weight depends on."""
+        return content_sha256(self.model_dump(include={"poles", "units", "frames", "held_out"}))
+
     def dealt(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
         """Endless training sentences (text before the pole, pole): shuffled rounds of every unit in every frame.
 
@@ -130,7 +135,7 @@ def names() -> list[str]:
 def load_plant(name: str) -> Plant:
     """Load a plant of this repository; UserError where there is none, or it is invalid."""
     if name not in names():
-        raise UserError(f"no plant {name!r}", where=str(FOLDER), remedy=f"mend the name ({nearest(name, names())})")
+        raise UserError(f"no plant {name!r}", where=str(FOLDER), remedy=f"check the name ({nearest(name, names())})")
     path = FOLDER / f"{name}.yaml"
     return validate(Plant, read_yaml(path), path)
 

@@ -12,11 +12,10 @@ import pytest
 
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of
+from evenruler.evaluate.session import _answer
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import figure_in_words
-from evenruler.results.record import Heading, answer
-from evenruler.tables.frames import for_people
-from evenruler.tables.schemas import HEADLINES
+from evenruler.results.record import Heading
 from tests.documents.pages import ROOT, blocks
 from tests.results.synthetic import synthetic
 
@@ -146,7 +145,7 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
     """`tests/evaluate` holds that `measure` finds these figures."""
     with benchmark_at(NAME) as benchmark:
         columns = room(benchmark.family, "declare").headings(benchmark.plan)
-    figures = {part: {"smollm2": models["smollm2-135m-instruct"]} for part, models in evidence_of(NAME).items()}
+    figures = {"validation": {"smollm2": evidence_of(NAME)["validation"]["smollm2-135m-instruct"]}}
     base = synthetic("smollm2", benchmark=NAME, version=benchmark.manifest.version)
     told = base.model_copy(
         update={
@@ -155,11 +154,10 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
             "figures": figures,
         }
     )
+    told = told.model_copy(update={"answer": _answer(told)})
     assert shown_of_measuring().splitlines() == list(lines_of(told))
-    (said,) = re.findall(r" on smollm2, trial\n(.*?)    most men", text_of("docs/measure.md"), flags=re.S)
-    rounded = told.model_copy(update={"figures": for_people(figures)})
-    (first, *_) = answer(rounded, pd.DataFrame(columns=HEADLINES.names))
-    assert " ".join(said.split()) == first
+    (said,) = re.findall(r" on smollm2, trial\n(.*?)```", text_of("docs/measure.md"), flags=re.S)
+    assert " ".join(said.split()) == " ".join(told.answer)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reading.md"])

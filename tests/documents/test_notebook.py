@@ -31,17 +31,19 @@ def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packag
         "".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"
     ]
     names: dict[str, Any] = {}
-    result, verdicts, units, plot, replies, answer = [shown(cell, names) for cell in cells]
+    result, verdicts, units, plot, compared, replies, answer = [shown(cell, names) for cell in cells]
     assert "probes-occupation-gender@" in result._repr_html_()
     assert set(verdicts) == {"validation: gain"}
     assert len(units) == 10
     assert units["value"].is_monotonic_decreasing
     assert units["beside"].corr(units["value"], method="spearman") > 0.5, "it knows who works in what"
     assert len(plot.to_dict()["vconcat"]) == 1
+    assert compared[["figure", "first", "second"]].to_numpy().tolist() == [["gain", "smollm2", "untrained"]]
+    assert compared["first_value"].item() > 10 * abs(compared["second_value"].item())
     assert isinstance(replies, pd.DataFrame)
     assert replies["reply"].str.len().gt(0).all()
     assert all(line.startswith(tuple(str(verdict).upper() for verdict in Verdict)) for line in answer)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
 def test_it_holds_no_outputs() -> None:

@@ -26,7 +26,8 @@ def cells() -> list[dict[str, str]]:
 
 @BUILT
 def test_the_tables_are_those_of_what_is_built() -> None:
-    assert (ROOT / "docs/paper-scale.md").read_text(encoding="utf-8") == PAPERS["main"](), "run `python docs/papers.py`"
+    for path, text in PAPERS["written"]().items():
+        assert path.read_text(encoding="utf-8") == text, "run `python docs/papers.py`"
 
 
 @BUILT
@@ -88,16 +89,23 @@ def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(
         cell("Large", "0.9", "large"),
         cell("all", "mostly 0.8", "", benchmark="", part="", figure=""),
     ]
-    lines = PAPERS["table"](paper, found).splitlines()
-    assert lines == [
-        "| | model | paper | ours | control | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
-        "| r | Small 1 (`small-1`) | 0.80 | 0.500 [0.250, 0.750], n = 43 | 0.10 | effect |",
-        "| | Small 2 (`small-2`) | 0.81 | none (all equal) | | |",
-        "| | Large (`large`) | 0.9 | not run | | |",
-        "| | all | mostly 0.8 | | | |",
-        "| | `own` | | 0.200, n = 9 | | over one task alone |",
+    rows = list(PAPERS["beside"](paper, found))
+    assert [row[3:] for row in rows] == [
+        ("Small 1", "0.80", "small-1", "0.500 [0.250, 0.750], n = 43", "0.10", "effect"),
+        ("Small 2", "0.81", "small-2", "none (all equal)", "", ""),
+        ("Large", "0.9", "large", "not run", "", ""),
+        ("all", "mostly 0.8", "", "", "", ""),
+        ("", "", "own", "0.200, n = 9", "", "over one task alone"),
     ]
+    assert {row[:3] for row in rows} == {("A", "table 1", "r")}
+    printed = "Small 1: 0.80; Small 2: 0.81; Large: 0.9; all: mostly 0.8"
+    ours = (
+        "`small-1` 0.500 [0.250, 0.750] (control 0.10; effect)",
+        "`small-2` none (all equal)",
+        "`own` 0.200 (over one task alone)",
+    )
+    assert PAPERS["line"](rows) == f"| r | {printed} | {'; '.join(ours)} |"
+    assert PAPERS["line"](rows[2:4]) == "| r | Large: 0.9; all: mostly 0.8 | not run |"
 
 
 def test_disparities_are_as_the_paper_computes_them(built) -> None:
@@ -106,15 +114,16 @@ def test_disparities_are_as_the_paper_computes_them(built) -> None:
     found = PAPERS["figures"](built)
     (built / DISPARITIES).unlink()  # where no domain is built, the other tables are written all the same
     assert set(PAPERS["figures"](built)) == {key for key in found if not key[0].startswith("saged")} != set()
-    assert PAPERS["table"](of, found).splitlines()[2:] == [
-        "| r | `own` | | 0.10 | shuffled labels, p = 0.20 | |",
-        "| | `own` | | 0.30 | | |",
+    assert [row[5:] for row in PAPERS["beside"](of, found)] == [
+        ("own", "0.10", "shuffled labels, p = 0.20", ""),
+        ("own", "0.30", "", ""),
     ]
 
 
 def test_a_table_is_written_between_its_markers_and_needs_them() -> None:
-    paper = [cell("Large", "0.9", "large")]
-    written = PAPERS["page"]("before\n<!-- A, table 1 -->\nold\n<!-- / -->\nafter\n", paper, {})
-    assert written == f"before\n<!-- A, table 1 -->\n{PAPERS['table'](paper, {})}\n<!-- / -->\nafter\n"
-    with pytest.raises(ValueError, match="no markers for A, table 1"):
-        PAPERS["page"]("before\n", paper, {})
+    shown = {"A": ["| r | Large: 0.9 | not run |"]}
+    written = PAPERS["page"]("before\n<!-- A -->\nold\n<!-- / -->\nafter\n", shown)
+    head = "| | paper | ours |\n| --- | --- | --- |"
+    assert written == f"before\n<!-- A -->\n{head}\n| r | Large: 0.9 | not run |\n<!-- / -->\nafter\n"
+    with pytest.raises(ValueError, match="no markers for A"):
+        PAPERS["page"]("before\n", shown)

@@ -89,7 +89,7 @@ def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) 
     assert "fixed-crows-pairs: big (kind chat) cannot answer it" in meanwhile
     assert meanwhile.rstrip().endswith("; the others were measured")
     framing = user.result("big", "framing-gender", "+limit-2")
-    assert framing["left_out"] == ["big (kind chat) is left out of forms: it gives no words at decision points"]
+    assert framing["left_out"] == ["big (kind chat) is left out of forms: it gives no next-word probabilities"]
     assert set(framing["figures"]) == {"chat, choice"}
     asked = len(chat.asked)
     user.run("measure", "endpoint:big", "--with", "framing-gender", "--with", "saged-countries", "--limit", "2")

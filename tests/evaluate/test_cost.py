@@ -51,7 +51,7 @@ class TestAgreeing:
     def test_more_than_allowed(self, error_of: Callable[..., str]) -> None:
         line = error_of(Spending(PRICE, most=0.14, yes=True).agree, [COST], [])
         assert line == "--max-cost 0.14: it may cost $0.15; take --size trial, or allow more"
-        assert "say --price" in error_of(Spending(most=1).agree, [COST], [])
+        assert "add --price" in error_of(Spending(most=1).agree, [COST], [])
 
     def test_no_verdict_is_possible(self, error_of: Callable[..., str]) -> None:
         line = error_of(Spending(PRICE, most=1).agree, [COST], ["framing-age"])

@@ -159,7 +159,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     status, out, err = run(monkeypatch, capsys, model, "--with", "lm_eval:no.yaml", "--with", f"lm_eval:{good}")
     assert status == 2
     assert "lm_eval:no.yaml: it does not load (KeyError: " in err
-    assert "mend its name or file, or get its data; the others were measured" in err
+    assert "check its name or file, or get its data; the others were measured" in err
     assert "acc_norm,none" in out
     status, out, err = run(monkeypatch, capsys, model, "--with", f"lm_eval:{good}", "--unit", "author")
     assert (status, out) == (2, "")

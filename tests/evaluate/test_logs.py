@@ -117,7 +117,7 @@ def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
 def test_a_model_needs_a_benchmark(told: Told, tiny_folder: Path) -> None:
     assert "no benchmark is named; say which benchmark as --with NAME" in refused(told, f"local:{tiny_folder}")
     line = refused(told, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
-    assert "--unit: only a task has it" in line
+    assert "--unit: it applies to lm_eval:TASK only" in line
 
 
 def test_a_log_of_inspect_ai_says_what_was_chosen(told: Told) -> None:

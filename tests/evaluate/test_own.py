@@ -84,7 +84,7 @@ def test_what_the_checks_warn_of_is_said(elsewhere: Path, capsys: pytest.Capture
         pass
     said = capsys.readouterr().err
     assert "mine.yaml: 48 sentences, 0 rejected" in said
-    assert "mine.yaml: neither a criterion nor keys: it describes, and has no verdict" in said
+    assert "mine.yaml: neither a criterion nor keys: figures are descriptive, without verdict" in said
 
 
 def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: Callable[..., str]) -> None:
@@ -104,7 +104,7 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: 
 
 def test_what_cannot_be_built_is_one_line_with_file_and_key(elsewhere: Path, error_of: Callable[..., str]) -> None:
     path = elsewhere / "mine.yaml"
-    assert refused(error_of, path) == f"{path}: no such file; create it or mend the name"
+    assert refused(error_of, path) == f"{path}: no such file; create it or check the name"
     path.write_text("- a list\n")
     assert refused(error_of, path) == f"{path}: found list, expected keys; write a source"
     path.write_text("title: x\n")
@@ -119,7 +119,7 @@ def test_what_cannot_be_built_is_one_line_with_file_and_key(elsewhere: Path, err
     line = refused(error_of, path)
     assert line.startswith(f"{path}: sets.seed.templates.think.text: ")
     assert "unknown slot {TARGT}; did you mean '{TARGET}'?" in line
-    assert "its name is no slug" in refused(error_of, starter("probes", elsewhere / "My file.yaml"))
+    assert "its name is not valid" in refused(error_of, starter("probes", elsewhere / "My file.yaml"))
 
 
 def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..., str]) -> None:

@@ -153,7 +153,7 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
     [
         (
             ["no effect", "inconclusive"],
-            "It finds 2 nats that were planted (gender); it also follows what is not its own (x).",
+            "It detects a planted association of 2 nats (gender); it also responds to other constructs (x).",
         ),
         (["no effect", "effect"], ""),
         (["invalid on this model"], ""),
@@ -394,11 +394,11 @@ def test_a_chat_chooses_between_sentences(
         expected["value"].to_dict(), abs=0.0005
     )
     assert result.answer[0].startswith(
-        "EFFECT, gain of shares (validation, choice): what is high on the axis is closer"
+        "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer to men"
     )
-    ends = result.answer[1].partition("; most women: ")
-    assert {"mechanic", "machinist"} < set(ends[0].strip().removeprefix("most men: ").split(", "))
-    assert {"nurse", "secretary"} < set(ends[2].split(", "))
+    men, women = result.answer[0].removesuffix(".").rpartition("Most men: ")[2].split("; most women: ")
+    assert {"mechanic", "machinist"} < set(men.split(", "))
+    assert {"nurse", "secretary"} < set(women.split(", "))
 
 
 @pytest.mark.enable_socket
@@ -421,7 +421,7 @@ def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch)
     figures = result.figures["all"]["big (options)"]
     assert figures["beyond_twins"]["value"] == pytest.approx(2, abs=0.5)
     assert (figures["beyond_twins"]["verdict"], figures["accuracy"]["value"]) == ("inconclusive", 1)
-    assert "describe" in figures["beyond_twins"]["why"]
+    assert "figures are descriptive" in figures["beyond_twins"]["why"]
 
 
 def test_a_form_that_there_is_not_or_that_does_not_fit(
@@ -449,10 +449,10 @@ def test_a_model_that_refuses_everything_is_no_finding(
         result = measure("endpoint:big", name, limit=FEW)
     figures = [own for models in result.figures.values() for own in models["big"].values()]
     assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
-    first = " ".join(line.strip() for line in list(lines_of(result))[1:3])
-    assert re.match(
-        r"big: invalid on this model: .*: (\d+) of \1 requests were not answered \(\1 refused, 0 empty, 0", first
+    refused = (
+        r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not answered \(\1 refused, 0"
     )
+    assert re.match(refused, result.answer[0])
 
 
 def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:

@@ -1,6 +1,6 @@
 from typing import Any
 
-from evenruler.evaluate.measure import lines_of
+from evenruler.evaluate.measure import answer_of, lines_of
 from evenruler.results.record import Heading, Result
 from tests.results.synthetic import synthetic
 
@@ -26,33 +26,41 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
         "probes-made-up 1.0.0 (Made up) on one",
         "  seed",
         "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: effect",
-        "            It is so.",
-        "    the instrument here: alpha 0.90 [0.80, 0.95] (control 0.70)",
+        "    validity on this model: alpha 0.90 [0.80, 0.95] (control 0.70)",
         "  spread: how far attributes differ",
     ]
 
 
-def test_the_same_reason_stands_once() -> None:
-    lines = told({"spread": JUDGED, "offset": {**JUDGED, "value": 0.25}})
-    assert lines.count("                        It is so.") == 1
+def test_the_whole_answer_stands_first() -> None:
+    lines = told({"spread": JUDGED}, answer=["EFFECT, spread: " + "so " * 40, "It does not show harm."])
+    assert lines[1].startswith("  EFFECT, spread: so so")
+    assert lines[3:5] == ["  It does not show harm.", "  seed"]
 
 
-def test_without_a_verdict_nothing_is_said() -> None:
+def test_an_answer_has_at_most_twelve_lines() -> None:
+    base = synthetic().model_copy(update={"answer": ["so " * 60] * 9, "warnings": ["one", "two", "three"]})
+    lines = list(answer_of(base))
+    assert len(lines) == 12
+    assert lines[-1] == "  ... and 11 lines more, with --all"
+    short = list(answer_of(base.model_copy(update={"answer": ["so"]})))
+    assert short[1:] == ["  so", "  warning: one", "  warning: two", "  1 more warnings"]
+
+
+def test_without_a_verdict_all_amounts_are_explained() -> None:
     lines = told({"spread": SPREAD, "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"}})
     assert "    offset of wordings  none (no words)" in lines
-    assert "  No figure has a verdict, so nothing is said of them." in lines
     assert lines[-1] == "  offset of wordings: of little meaning"
 
 
 def test_what_limits_a_result_stands_below_it() -> None:
     settings = synthetic().settings.model_copy(update={"prefixes": False, "size": "trial", "limit": 5})
     lines = told({"spread": JUDGED}, settings=settings, warnings=["too long"], left_out=["it cannot generate"])
-    assert lines[-4:] == [
+    assert lines[-3:] == [
         "  warning: too long",
-        "  left out: it cannot generate",
-        "  Nothing was asked after prefixes: how far these figures hang on wordings is not known.",
-        "  At most 5 units were asked about (--limit): figures are of these.",
+        "  not asked: it cannot generate",
+        "  Wording sensitivity was not measured (no prefixes).",
     ]
+    assert lines[1] == "  trial run: figures are for at most 5 units (--limit)"
 
 
 def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
@@ -60,12 +68,3 @@ def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
     figures = {"all": {"one": {"spread": JUDGED}, "one (mlm)": {"spread": JUDGED}}}
     lines = list(lines_of(base.model_copy(update={"headings": HEADINGS, "figures": figures})))
     assert [line for line in lines if line.startswith("  all")] == ["  all", "  all, one (mlm)"]
-
-
-def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
-    nothing = {"verdict": "invalid on this model", "why": "276 of 276 requests were not answered."}
-    lines = told({"spread": {**SPREAD, **nothing}, "offset": {**SPREAD, **nothing}, "alpha": ALPHA})
-    assert lines[1] == "  one: invalid on this model: 276 of 276 requests were not answered."
-    assert lines[2] == "  seed"
-    assert sum("276" in line for line in lines) == 1
-    assert not any("invalid on this model" in line for line in told({"spread": JUDGED, "alpha": ALPHA}))

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.evaluate import weigh
-from evenruler.evaluate.planted import figures
+from evenruler.evaluate.readings import figures
 from evenruler.evaluate.weigh import along
 from evenruler.tables.schemas import HEADLINES
 from evenruler.training.plants import FOLDER, Plant, Weight, load_plant, names

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project import lock
+from evenruler.project import pipeline
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 
 PARAMS = """\
@@ -53,7 +53,7 @@ def project(root: Path, params: str = PARAMS) -> None:
     (root / SOURCE).write_text(starter.replace("NAME", "hair"))
     (root / UNDECLARED).mkdir(parents=True)
     (root / UNDECLARED / "rows.parquet").write_text("made")
-    (root / lock.NAME).write_text(locked(UNDECLARED))
+    (root / pipeline.LOCK).write_text(locked(UNDECLARED))
 
 
 def locked(*outs: str) -> str:
@@ -63,7 +63,7 @@ def locked(*outs: str) -> str:
         f"    - path: {out}\n      hash: md5\n      md5: {1:032x}.dir\n      size: 4\n      nfiles: 1\n"
         for out in outs
     )
-    return lock.HEADER + "".join(entries)
+    return pipeline.HEADER + "".join(entries)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -83,7 +83,7 @@ def _refused(file: str, edit: Edit, *, dvc: bool = False) -> Callable[[Path], Se
         edit(root / file)
         before = contents(root)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(lock, "STILL", 0.0)
+            patch.setattr(pipeline, "STILL", 0.0)
             seen = evenruler("check", folder=root)
         assert contents(root) == before, "something was written or removed"
         return seen
@@ -159,10 +159,10 @@ OF_DVC: tuple[tuple[str, str, Edit, tuple[str, ...]], ...] = (
     ("dvc.yaml", "a folder in its place", _folder, ("dvc.yaml: a folder, expected a file",)),
     ("dvc.yaml", "cut", _half, ("dvc.yaml: ",)),
     ("dvc.yaml", "aliases that come to 9^12 values", _text(LISTS), ("dvc.yaml: its aliases",)),
-    ("dvc.lock", "marks of a merge", _with(MARKS), ("dvc.lock: holds the marks of a merge",)),
+    ("dvc.lock", "marks of a merge", _with(MARKS), ("dvc.lock: an unresolved merge conflict",)),
     ("dvc.lock", "a folder in its place", _folder, ("dvc.lock: a folder, expected a file",)),
-    ("dvc.lock", "NULs", _bytes(b"\0" * 300), ("dvc.lock: ", "delete it, and every stage is run again")),
-    ("dvc.lock", "aliases that come to 9^12 values", _text(LISTS), ("dvc.lock: not as DVC writes it",)),
+    ("dvc.lock", "NULs", _bytes(b"\0" * 300), ("dvc.lock: ", "delete it; every stage then runs again")),
+    ("dvc.lock", "aliases that come to 9^12 values", _text(LISTS), ("dvc.lock: not in the format of DVC",)),
 )
 
 CASES = [
@@ -186,8 +186,8 @@ CASES = [
         for file in (SOURCE, "dvc.yaml")
     ),
     Case("dvc.yaml, stages that are none", "check", Outcome.REFUSED,
-         _refused("dvc.yaml", _text("stages: {a: 1}\n"), dvc=True), ("dvc.yaml: stages: no mapping of stages",)),
+         _refused("dvc.yaml", _text("stages: {a: 1}\n"), dvc=True), ("dvc.yaml: stages: not a mapping of stages",)),
     Case("text of others is a download that nobody declared", "check", Outcome.REFUSED,
          _refused("benchmarks/saged-theirs/README.md", lambda path: (path.parent.mkdir(parents=True), path.touch())),
-         ("benchmarks/saged-theirs: not declared",)),
+         ("benchmarks/saged-theirs: neither declared nor known",)),
 ]  # fmt: skip

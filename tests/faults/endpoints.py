@@ -11,8 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from evenruler.models import load
-from evenruler.models.backends.budget import MOST, allowing
-from evenruler.models.backends.server import KEY, URL
+from evenruler.models.backends.server import KEY, MAX_REQUESTS, URL, allowing
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.faults.cases import Case, Outcome, Seen, doing
@@ -151,7 +150,7 @@ def _budget_used_up(folder: Path) -> Seen:
 
 
 def _no_budget(most: str, folder: Path) -> Seen:
-    with running(ScriptedServer()) as server, patch.dict("os.environ", {MOST: most}):
+    with running(ScriptedServer()) as server, patch.dict("os.environ", {MAX_REQUESTS: most}):
         seen = _asking(folder, server.url, "hello")
         assert server.asked == []
     return seen
@@ -198,8 +197,14 @@ CASES = [
     Case("sends to another server", ASK, Outcome.REFUSED, _elsewhere, ("sends elsewhere (http", f"set {URL}")),
     Case("nobody listens", ASK, Outcome.REFUSED, _nobody_listens, ("Connection error", URL)),
     Case("no key", ASK, Outcome.REFUSED, partial(_without, KEY), (KEY, "set it")),
-    Case("a budget of 0 requests", ASK, Outcome.REFUSED, partial(_no_budget, "0"), ("used up", "--max-requests", MOST)),
-    Case("a budget that is no number", ASK, Outcome.REFUSED, partial(_no_budget, "ten"), (MOST, "'ten'")),
+    Case(
+        "a budget of 0 requests",
+        ASK,
+        Outcome.REFUSED,
+        partial(_no_budget, "0"),
+        ("used up", "--max-requests", MAX_REQUESTS),
+    ),
+    Case("a budget that is no number", ASK, Outcome.REFUSED, partial(_no_budget, "ten"), (MAX_REQUESTS, "'ten'")),
     Case("the budget ends in the middle of 24", ASK, Outcome.RESUMED, _budget_used_up),
     Case("refuses one prompt of 24", ASK, Outcome.REASON, _one_refused),
     Case("fails in the middle of 24", ASK, Outcome.RESUMED, _fails_midway),

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evenruler.project import lock
+from evenruler.project import pipeline
 from tests.faults.cases import Case, Outcome, Seen, evenruler, program
 from tests.faults.declarations import UNDECLARED, locked, project
 
@@ -30,16 +30,16 @@ def _cut(length: int, *, copied: bool = True) -> Callable[[Path], Seen]:
     def act(root: Path) -> Seen:
         project(root)
         shutil.rmtree(root / UNDECLARED)
-        (root / lock.NAME).write_text(WHOLE)
+        (root / pipeline.LOCK).write_text(WHOLE)
         for out in OUTS:
             (root / out).mkdir(parents=True, exist_ok=True)
         if copied:
-            lock.keep(root, sure=True)
-        (root / lock.NAME).write_text(WHOLE[:length])
+            pipeline.keep_lock(root, sure=True)
+        (root / pipeline.LOCK).write_text(WHOLE[:length])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(lock, "STILL", 0.0)
+            patch.setattr(pipeline, "STILL", 0.0)
             seen = evenruler("check", folder=root)
-        assert (root / lock.NAME).read_text() == (WHOLE if copied else "schema: '2.0'\nstages: {}\n")
+        assert (root / pipeline.LOCK).read_text() == (WHOLE if copied else "schema: '2.0'\nstages: {}\n")
         return seen
 
     return act
@@ -48,12 +48,12 @@ def _cut(length: int, *, copied: bool = True) -> Callable[[Path], Seen]:
 def _list_of_what_runs(root: Path) -> Seen:
     """What a kill of DVC leaves of its list of what runs, without which it refuses every run."""
     project(root)
-    (root / lock.RUNNING).parent.mkdir(parents=True)
-    (root / lock.RUNNING).write_text("")
+    (root / pipeline.RUNNING).parent.mkdir(parents=True)
+    (root / pipeline.RUNNING).write_text("")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lock, "STILL", 0.0)
+        patch.setattr(pipeline, "STILL", 0.0)
         seen = evenruler("check", folder=root)
-    assert not (root / lock.RUNNING).exists()
+    assert not (root / pipeline.RUNNING).exists()
     return seen
 
 
@@ -81,19 +81,19 @@ def _killed_at_the_lock(tmp: Path) -> Seen:
     (root / "dvc.yaml").write_text(f"{stages}      outs: ['data/many/${{item}}']\n")
     (root / ".dvc").mkdir()
     (root / ".dvc/config").write_text(CONFIG)
-    path = root / lock.NAME
+    path = root / pipeline.LOCK
     path.write_text(whole := locked(*outs))
-    lock.keep(root, sure=True)
+    pipeline.keep_lock(root, sure=True)
     dvc = _start(root, "--single-item", "rows@7", log=tmp / "log")
     _wait(lambda: path.stat().st_size < len(whole), dvc, tmp / "log")
     dvc.kill()
     dvc.wait()
     assert path.stat().st_size < len(whole), "it was over before it could be killed"
-    found = lock.examine(root)
+    found = pipeline.examine_lock(root)
     assert found is not None
     assert found.wrong
-    assert sorted(found.stages) == sorted(lock.Lock(whole).stages)
-    lock.write(root, found)
+    assert sorted(found.stages) == sorted(pipeline.Lock(whole).stages)
+    pipeline.write_lock(root, found)
     return program(*DVC, "--single-item", "rows@7", folder=root, env=ENV)
 
 

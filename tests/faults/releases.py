@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.project import lock, release
+from evenruler.project import pipeline, release
 from evenruler.project.check import check
 from evenruler.project.params import load_params
 from evenruler.publish.manifest import Manifest, as_json
@@ -60,7 +60,7 @@ def _build(root: Path, *, half: bool = False) -> None:
     for old in (root / BENCHMARK).glob("*.txt"):
         if old.stem != version:
             old.unlink()
-    (root / lock.NAME).write_text(locked(f"data/built/{version}-{limit['limit']}"))
+    (root / pipeline.LOCK).write_text(locked(f"data/built/{version}-{limit['limit']}"))
 
 
 def _dvc(root: Path, *words: str) -> str:
@@ -312,7 +312,9 @@ CASES = [
         for what, how in LOCKS.items()
     ),
     *(
-        Case(f"{what} edited after a kill", RELEASE, Outcome.REFUSED, partial(_with_edits, *how), (how[0], "killed"))
+        Case(
+            f"{what} edited after a kill", RELEASE, Outcome.REFUSED, partial(_with_edits, *how), (how[0], "interrupted")
+        )
         for what, how in EDITED.items()
     ),
     *(
@@ -320,6 +322,6 @@ CASES = [
         for file in ("notes.txt", "params.yaml")
     ),
     Case("somebody commits before its tag", RELEASE, Outcome.UNHARMED, _committed_meanwhile),
-    Case("another release runs", RELEASE, Outcome.REFUSED, _two, ("another release runs",)),
+    Case("another release runs", RELEASE, Outcome.REFUSED, _two, ("another release is running",)),
     Case("one was killed", "release --dry-run", Outcome.REFUSED, _looked_at, ("without --dry-run",)),
 ]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evenruler.project import lock
+from evenruler.project import pipeline
 from tests.faults.cases import Case, Outcome, Seen, program
 from tests.faults.declarations import UNDECLARED, contents, project
 from tests.faults.killed import CONFIG, DVC, ENV
@@ -76,7 +76,7 @@ def _builds(root: Path) -> Seen:
     assert min(seen.status for seen in _run(DVC, DVC, folder=root)) == 0
     again = program(*DVC, folder=root, env=ENV)
     assert {name: (root / name).read_text() for name in "abc"} == {"a": "a", "b": "b", "c": "c"}
-    assert lock.Lock((root / lock.NAME).read_text()).stages == ["make@a", "make@b", "make@c"]
+    assert pipeline.Lock((root / pipeline.LOCK).read_text()).stages == ["make@a", "make@b", "make@c"]
     return again
 
 

@@ -53,7 +53,7 @@ def _packed(how: str, body: bytes) -> Fault:
 
 BOMB = gzip.compress(b" " * 10_000_000)
 ELSEWHERE = {"Location": "http://127.0.0.2/api.php"}
-TOO_MUCH = ("an answer of more than 1,000,000 bytes; mend the address of api.php",)
+TOO_MUCH = ("an answer of more than 1,000,000 bytes; fix the address of api.php",)
 
 CASES = [
     Case(fault, "ask a wiki", outcome, partial(_asked, faults), says)

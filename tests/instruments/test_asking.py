@@ -17,7 +17,7 @@ from evenruler.models.declared import OPERATIONS, operations_of
 from evenruler.models.model import Model
 from evenruler.models.records import Amount, LogLikelihoods, Placed, Reply, Sampling
 from evenruler.models.store import RowStore
-from tests.models.backends.test_classifier import save_classifier
+from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 from tests.training.tiny import MOODS, PAIRS, params
 
@@ -505,5 +505,5 @@ class TestSubject:
 
     def test_of_nobody(self, tmp_path, error_of) -> None:
         assert error_of(subject_of, "tinny", tiny_params({"tiny": tmp_path})) == (
-            "params.yaml: models: no model 'tinny'; mend the name (did you mean 'tiny'?) or add an entry"
+            "params.yaml: models: no model 'tinny'; check the name (did you mean 'tiny'?) or add an entry"
         )

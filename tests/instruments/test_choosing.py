@@ -75,7 +75,7 @@ def test_known_answers_are_a_bar() -> None:
     assert choosing.known_right(of_known(26)) == (26, 30)
     assert fitness(of_known(26)).unfit is None
     assert fitness(of_known(25)).unfit == (
-        "25 of 30 known answers are right both ways, surely more than 70% are asked for"
+        "25 of 30 control pairs are right in both orders; the lower 95% bound must exceed 70%"
     )
     assert "0 of 30" in str(fitness(of_known(0)).unfit), "always A"
 

@@ -113,7 +113,7 @@ class TestAgreement:
         )
         assert of(found, R, "two")["value"] is not None
         assert np.isnan(of(found, TRUE, "two")["value"])
-        assert "too unreliable" in of(found, TRUE, "two")["reason"]
+        assert "the less reliable one has a reliability of" in of(found, TRUE, "two")["reason"]
 
     def test_what_shares_words_is_no_other_method(self) -> None:
         """Its published number is counted once, and its errors are not taken off."""

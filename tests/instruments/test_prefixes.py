@@ -27,7 +27,7 @@ def test_each_cue_alone_and_both(tmp_path) -> None:
             '{salience: A test., instruction: "Say {TERM}:"}',
             ".instruction: 'Say {TERM}:' holds a brace; the same words",
         ),
-        ("{salience: A test., instruction: a TEST.}", ": salience and instruction are the same, 'A test.'; mend it"),
+        ("{salience: A test., instruction: a TEST.}", ": salience and instruction are the same, 'A test.'; fix it"),
         ("{salience: A test.}", ".instruction: missing; add the key 'instruction'"),
         ("{salience: A test., instructions: Say it.}", ".instructions: unknown key 'instructions'; did you mean"),
     ],

@@ -57,11 +57,12 @@ def test_effects_are_counted_by_model() -> None:
 
 def test_units_intervals_and_verdicts_are_counted() -> None:
     assert units_of(EVIDENCE) == (
-        "2 of 3 headlines have a 95% interval over all that could have been others; they rest on fits (1), items "
-        "(40 to 43). p is adjusted within each model (Holm), apart for effects and denials. Verdicts: 1 effect, 1 "
-        "inconclusive, 1 invalid on this model. `evenruler compare` tests how models differ."
+        "2 of 3 headlines have a 95% interval over all sampled units; they rest on fits (1), items "
+        "(40 to 43). p is adjusted within each model (Holm), separately for effects and their absence. Verdicts: "
+        "1 effect, 1 "
+        "inconclusive, 1 invalid on this model. `evenruler compare` tests differences of models."
     )
-    assert units_of({}).startswith("Not done: no amount has a verdict.")
+    assert units_of({}).startswith("Not done: no figure has a verdict.")
 
 
 def test_a_figure_by_model_over_parts() -> None:

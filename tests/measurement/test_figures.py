@@ -42,7 +42,7 @@ def test_a_row_says_what_its_figure_is_of() -> None:
     figures = [Figure("alpha", 0.5, 9, "lineages"), CONFIRMED]
     rows = list(as_rows(figures, "trades", "m", "all roles", "tone"))
     of = {"benchmark": "trades", "part": "all roles, tone", "model": "m"}
-    assert rows == [{**of, **asdict(figure)} for figure in figures]
+    assert rows == [{**of, **asdict(figure), "most": None, "least": None} for figure in figures]
 
 
 class TestJackknifed:

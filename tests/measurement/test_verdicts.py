@@ -1,14 +1,13 @@
 """Verdicts on what was planted."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from evenruler.measurement.facets import Estimate, Lists, Paired, paired
 from evenruler.measurement.figures import Confirmed, Figure
-from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, confirmatory, holm, judge, marked, of_planted
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, confirmatory, holm, judge, marked
 
 EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
 """Of twelve placebo lists that hardly differ."""
@@ -42,9 +41,9 @@ def verdict(figure: Confirmatory, fitness: Fitness = Fitness()) -> str | None:  
 def test_an_effect_that_placebos_lack() -> None:
     found = judged(with_lists(1.1, 0.21))
     assert found.verdict == Verdict.EFFECT
-    assert "surely above" not in str(found.why)
-    assert "surely above 0.69" in str(judged(with_lists(2.5, 0.2)).why)
-    assert "surely above 0.69" in str(judged(with_lists(-2.5, 0.2)).why)
+    assert found.why == "The part beyond placebos is not 0, but may be smaller than the smallest relevant effect, 0.69."
+    assert "is larger than the smallest relevant effect, 0.69." in str(judged(with_lists(2.5, 0.2)).why)
+    assert "is larger than the smallest relevant effect, 0.69." in str(judged(with_lists(-2.5, 0.2)).why)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -81,7 +80,7 @@ def test_a_wide_interval_is_inconclusive_and_says_what_would_be_found() -> None:
     found = judged(figure)
     assert found.verdict == Verdict.INCONCLUSIVE
     assert found.detectable == pytest.approx(Lists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable())
-    assert f"{found.detectable:.2g} would be found in 80 of 100" in str(found.why)
+    assert f"effects from {found.detectable:.2g} would be (80% power)" in str(found.why)
 
 
 def test_bars_come_before_figures() -> None:
@@ -95,9 +94,9 @@ def test_bars_come_before_figures() -> None:
 def test_a_design_that_lacks_something_never_says_more() -> None:
     levels = {"stimuli": 40}
     alone = confirmatory("shift", "stimuli", levels, Estimate(50, 1, 30), 0.001, None, smallest=10)
-    assert (verdict(alone), judged(alone).why) == (Verdict.INCONCLUSIVE, "The design has no placebo.")
+    assert (verdict(alone), judged(alone).why) == (Verdict.INCONCLUSIVE, "No verdict is possible: no placebo.")
     found = judged(replace(beside_placebos(20, 0), lacking="one wording"))
-    assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "The design has one wording.")
+    assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "No verdict is possible: one wording.")
 
 
 def test_p_are_corrected_within_effects_and_within_denials() -> None:
@@ -138,37 +137,3 @@ def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() 
 def test_holm_multiplies_the_least_p_most() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
-
-
-class TestPlanted:
-    OWN: ClassVar = {
-        "plant": "gender",
-        "own": True,
-        "verdict": "no effect",
-        "threshold": None,
-        "low": -0.1,
-        "high": 0.1,
-    }
-
-    def test_what_was_held_against_nothing_of_its_own_says_nothing(self) -> None:
-        assert of_planted([]) == of_planted([{**self.OWN, "own": False, "verdict": "effect"}]) == ""
-
-    @pytest.mark.parametrize(
-        ("own", "said"),
-        [
-            ({}, "It finds none of what was planted (gender)."),
-            ({"low": None, "high": None}, "It finds none of what was planted (gender)."),
-            ({"low": 0.05}, "It follows what was planted, and by less than it can tell of one model (gender)."),
-            ({"high": -0.05}, "It reads what was planted the other way round (gender)."),
-            (
-                {"verdict": "invalid on this model", "threshold": 2.0},
-                "What it reads of planted associations (gender) is not known: it fails a bar of its own.",
-            ),
-        ],
-    )
-    def test_what_finds_none_of_its_own_says_so(self, own: dict[str, Any], said: str) -> None:
-        assert of_planted([{**self.OWN, **own}]) == said
-
-    def test_the_smallest_dose_of_any_headline_counts(self) -> None:
-        own = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
-        assert of_planted(own) == "It finds 2 nats that were planted (gender)."

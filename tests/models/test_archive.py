@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.models import conversion, sources
+from evenruler.models import sources
 from evenruler.models.declared import ModelEntry
 
 PARTS = 3
@@ -76,13 +76,13 @@ class TestParts:
 
         folder = sources.locate("tiny-a", entry(content), store)
 
-        name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{conversion.ARCHIVE_VERSION}"
+        name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{sources.ARCHIVE_VERSION}"
         assert folder == store.root / "models" / name
         # What was in it and the checksums, without the joined file.
         unpacked = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
         del unpacked[sources.SUMS]
         assert unpacked == model_in(llama_folder)
-        monkeypatch.setattr(conversion, "unpack", lambda *_: pytest.fail("unpacked again"))
+        monkeypatch.setattr(sources, "unpack", lambda *_: pytest.fail("unpacked again"))
         assert sources.locate("tiny-b", entry(content), store) == folder
         assert lying_in(store) == [name]
 
@@ -102,7 +102,7 @@ class TestParts:
         path = install(content)[1]
         path.unlink()
         line = error_of(sources.locate, "tiny", entry(content), store)
-        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; mend the name of the source"
+        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the source"
 
     def test_one_whose_package_is_missing(self, install, llama_folder, store, error_of) -> None:
         content = zipped(model_in(llama_folder))

@@ -38,7 +38,7 @@ def entry(kind: str, **changes) -> ModelEntry:
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:
     assert error_of(load, "gemma-3-270", shipped_params, store=store) == (
-        "params.yaml: models: no model 'gemma-3-270'; mend the name (did you mean 'gemma-3-270m'?) or add an entry"
+        "params.yaml: models: no model 'gemma-3-270'; check the name (did you mean 'gemma-3-270m'?) or add an entry"
     )
 
 

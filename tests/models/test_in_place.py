@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evenruler.models import Placed, load
-from evenruler.models.backends import masked
+from evenruler.models.backends import encoders
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.tiny import LONGEST, save_tiny, save_tiny_masked, tiny_params
@@ -65,7 +65,7 @@ def loaded(tmp_path) -> Callable[..., Model]:
 class TestMasked:
     @pytest.mark.parametrize("kind", ["bert", "roberta"])
     def test_is_the_mean_of_a_pass_a_token(self, kind, tmp_path, loaded, monkeypatch) -> None:
-        monkeypatch.setitem(masked.CAPACITY, "cpu", 2000)  # several texts a batch
+        monkeypatch.setitem(encoders.MASKED, "cpu", 2000)  # several texts a batch
         model = loaded(save_tiny_masked(tmp_path / kind, kind))
 
         found = model.in_place(ASKED)
@@ -108,9 +108,9 @@ class TestMasked:
 
     def test_in_small_batches_too(self, tmp_path, loaded, monkeypatch) -> None:
         folder = save_tiny_masked(tmp_path / "bert")
-        monkeypatch.setitem(masked.CAPACITY, "cpu", 5000)
+        monkeypatch.setitem(encoders.MASKED, "cpu", 5000)
         together = loaded(folder).in_place(ASKED)
-        monkeypatch.setitem(masked.CAPACITY, "cpu", 1)
+        monkeypatch.setitem(encoders.MASKED, "cpu", 1)
         assert loaded(folder).in_place(ASKED) == pytest.approx(together, abs=1e-5)
 
     def test_no_words_no_numbers(self, loaded) -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from evenruler.models import conversion, load, sources
+from evenruler.models import load, sources
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.loading import complete, loading
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
@@ -87,7 +87,7 @@ def save_gguf(path: Path, *without: str, **other: np.ndarray) -> Path:
 class TestGguf:
     def converted(self, path: Path, folder: Path) -> Path:
         folder.mkdir()
-        conversion.convert(path, folder, "params.yaml: models.tiny")
+        sources.convert(path, folder, "params.yaml: models.tiny")
         return folder
 
     def test_a_whole_file_is_converted_with_its_weights(self, tmp_path) -> None:

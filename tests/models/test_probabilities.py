@@ -12,7 +12,7 @@ from evenruler.models import load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.training.fit import finetune
-from tests.models.backends.test_classifier import LABELS, plain, save_classifier
+from tests.models.backends.test_encoders import LABELS, plain, save_classifier
 from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
 

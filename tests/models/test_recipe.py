@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from evenruler import shipped
 from evenruler.models.declared import Finetune, TrainingData
-from evenruler.models.heads import adapter_folder, read_adapter
+from evenruler.models.loading import adapter_folder, read_adapter
 from evenruler.project.params import load_params
 from tests.project.test_params import PARAMS, REVISION
 from tests.training.tiny import MOODS, PAIRS, declaration
@@ -153,7 +153,7 @@ class TestEncoders:
     def test_one_that_tells_other_labels_apart_does_not_answer_questionnaires(self, file_with, error_of) -> None:
         path = file_with("params.yaml", WHOLE, (f"    {FITTED}\n", f"    {FITTED}\n    entailment: true\n"))
         assert error_of(load_params, path) == (
-            f"{path}: models.moody: `entailment: true`, but its head tells sad, glad apart; take it out"
+            f"{path}: models.moody: `entailment: true`, but its labels are sad, glad; remove it"
         )
 
     @pytest.mark.parametrize(
@@ -162,21 +162,21 @@ class TestEncoders:
             (
                 (FITTED, "finetune: {data: [mood], validation: moods}"),
                 "models.moody.finetune: no training data 'mood'; "
-                "add it under `training`, or mend the name (did you mean 'moods'?)",
+                "add it under `training`, or check the name (did you mean 'moods'?)",
             ),
             (
                 (FITTED, "finetune: {data: [moods], validation: nothing}"),
-                "models.moody.finetune: no training data 'nothing'; add it under `training`, or mend the name (",
+                "models.moody.finetune: no training data 'nothing'; add it under `training`, or check the name (",
             ),
             (
                 (FITTED, "finetune: {data: [moods, colours], validation: moods}"),
-                "models.moody.finetune: 'colours' has labels ['red', 'blue'] on 1 columns, the validation data "
-                "['sad', 'glad'] on 1; fit on data of one kind",
+                "models.moody.finetune: 'colours' has labels ['red', 'blue'] and 1 columns, the validation data "
+                "['sad', 'glad'] and 1; use data with the same labels and columns",
             ),
             (
                 (FITTED, "finetune: {data: [couples], validation: moods}"),
-                "models.moody.finetune: 'couples' has labels ['sad', 'glad'] on 2 columns, the validation data "
-                "['sad', 'glad'] on 1; fit on data of one kind",
+                "models.moody.finetune: 'couples' has labels ['sad', 'glad'] and 2 columns, the validation data "
+                "['sad', 'glad'] and 1; use data with the same labels and columns",
             ),
             (
                 (f"    {FITTED}\n", ""),

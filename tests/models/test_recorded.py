@@ -218,7 +218,7 @@ def test_a_file_is_found_in_a_mirror_by_its_bytes(tmp_path: Path, monkeypatch: p
     assert sources.pinned(source, sha256, "here") == mirror / "another-name"
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
     line = error_of(lambda: sources.pinned(source, sha256, "here"))
-    assert line == "environment: EVENRULER_MIRROR: no such folder; mend it or unset it"
+    assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
 def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(

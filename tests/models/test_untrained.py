@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from transformers import AutoConfig
 
-from evenruler.models import LABELS, Model, conversion, load, sources
+from evenruler.models import LABELS, Model, load, sources
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.store import RowStore
 from tests.tiny import KINDS, catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
@@ -52,7 +52,7 @@ class TestMade:
 
     def test_it_is_made_once(self, wide, store, monkeypatch) -> None:
         engine = load("random", declared(wide), store=store).engine
-        monkeypatch.setattr(conversion, "make", lambda *_: pytest.fail("made again"))
+        monkeypatch.setattr(sources, "make_untrained", lambda *_: pytest.fail("made again"))
 
         assert load("random", declared(wide), store=store).engine == engine
 
@@ -123,7 +123,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("source", "said"),
         [
-            ("untrained:tyni", "no model 'tyni'; mend the name (did you mean 'tiny'?)"),
+            ("untrained:tyni", "no model 'tyni'; check the name (did you mean 'tiny'?)"),
             ("untrained:random", "no files of its own"),
         ],
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.models.backends.classifier import CAPACITY, Nli, packs
+from evenruler.models.backends.encoders import CAPACITY, Nli, packs
 from evenruler.models.model import Model
 from evenruler.models.records import LABELS, Pair
 from evenruler.models.store import RowStore

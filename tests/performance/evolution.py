@@ -37,7 +37,7 @@ from evenruler.models.model import Model
 from evenruler.models.records import Request
 from evenruler.models.store import RowStore, cache_root
 from evenruler.tables import evenly_spread
-from evenruler.text.inflection import article_for
+from evenruler.text.english import article_for
 
 NAME, SOURCES = "occupation-gender", Path("data/sources/probes")
 SIZES = (32, 64)

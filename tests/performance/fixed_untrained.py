@@ -4,7 +4,7 @@ Run by hand: `python -m tests.performance.fixed_untrained [--seeds N] [--only WO
 requirements-models.txt. Prints Markdown tables: each model and benchmark, then how often which verdict was given.
 
 Models have the architecture of SmolLM2 with two layers and random weights, as `untrained:` makes them
-(`evenruler.models.conversion.make`), each from a seed of its own, and its tokenizer. All items are asked, bare.
+(`evenruler.models.sources.make_untrained`), each from a seed of its own, and its tokenizer. All items are asked, bare.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from unittest import mock
 
 from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
-from evenruler.models import conversion
+from evenruler.models import sources
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model
@@ -33,8 +33,8 @@ def untrained(seed: int, base: Path, place: Path) -> Model:
     """A model from a seed, with a store of its own."""
     folder = place / f"seed-{seed}"
     folder.mkdir()
-    with mock.patch.object(conversion, "SEED", seed):
-        conversion.make(folder.name, "causal", base, folder)
+    with mock.patch.object(sources, "SEED", seed):
+        sources.make_untrained(folder.name, "causal", base, folder)
     entry = ModelEntry(kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's")
     return load(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
 

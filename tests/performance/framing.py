@@ -22,8 +22,7 @@ import torch
 from evenruler.models import load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.likelihood import RARE, padded
-from evenruler.models.backends.words import word_tokens
+from evenruler.models.backends.likelihood import RARE, padded, word_tokens
 from evenruler.models.model import Model
 from evenruler.models.records import WordRequest
 from evenruler.models.store import RowStore, cache_root

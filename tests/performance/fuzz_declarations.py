@@ -30,7 +30,7 @@ from ruamel.yaml import YAML
 from evenruler import strict
 from evenruler.errors import as_program
 from evenruler.project import check as checking
-from evenruler.project import lock
+from evenruler.project import pipeline
 from evenruler.project.check import check
 
 ROOT = Path(__file__).parents[2]
@@ -354,7 +354,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, chdir(name):
         copy = Copy(Path(name))
         with remembering(copy):
-            lock.keep(copy.folder, sure=True)
+            pipeline.keep_lock(copy.folder, sure=True)
             for number in range(given.first, given.first + given.cases):
                 tried(copy, number, counted, causes)
     print(f"| file and edit | cases | {' | '.join(ENDS)} | changed after a refusal |\n{'| --- ' * 7}|")

@@ -38,7 +38,7 @@ COMMANDS = (
     "evenruler repro",
     "python docs/papers.py",
 )
-MADE, PAGE, EVOLVED = "rehearsal", "docs/paper-scale.md", "-evolved"
+MADE, BESIDE, EVOLVED = "rehearsal", "docs/papers-ours.csv", "-evolved"
 VOCABULARY = 1500
 yaml = YAML()
 yaml.width = 10_000
@@ -500,15 +500,13 @@ class Rehearsal:
 
     def _tables(self, params: Any) -> Iterator[str]:
         """Tables of papers: of every model that was asked, some row of each table where the model stands is filled."""
-        text = (self.folder / PAGE).read_text()
+        cells = pd.read_csv(self.folder / BESIDE, dtype=str, keep_default_na=False)
         asked = set(params["active"]["models"]) if "models" in params["active"] else set(self.answers()["model"])
-        for name, body in re.findall(r"<!-- ([^/\n]+) -->\n(.*?)<!-- / -->", text, re.DOTALL):
-            rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines()[2:]]
-            ours = [(re.findall(r"`([\w-]+)`", row[1]), row[3]) for row in rows if len(row) > 3]
-            if not any(value and value != "not run" and not value.startswith("none") for _, value in ours):
-                yield f"{name}: no figure of ours"
-            empty = {own[0] for own, value in ours if own and own[0] in asked and value == "not run"}
-            yield from (f"{name}: {model} was asked and is not run" for model in sorted(empty))
+        for (paper, table), own in cells.groupby(["paper", "table"]):
+            if own["figure"].str.fullmatch("|not run|none.*").all():
+                yield f"{paper}, {table}: no figure of ours"
+            empty = own.loc[own["ours"].isin(asked) & (own["figure"] == "not run"), "ours"]
+            yield from (f"{paper}, {table}: {model} was asked and is not run" for model in sorted(set(empty)))
 
 
 def fewer_attributes(source: Any) -> None:

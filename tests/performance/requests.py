@@ -11,7 +11,7 @@ what is left of 1.06. After each, one more run with a budget of 0 has to find ev
 
 What must hold, or the script fails: every question has its own answer, once; no question is answered twice by the
 server, but for at most `AT_ONCE` that were on their way when the run was killed; as many requests reach the server as
-were counted, and no more than the budget. The figures stand in docs/performance.md.
+were counted, and no more than the budget. The figures stand in docs/tested.md.
 
 Run by hand: `python -m tests.performance.requests`. It takes a quarter of an hour.
 """
@@ -125,7 +125,7 @@ async def be_server() -> None:
 
 def ask(folder: Path, n: int) -> None:
     """Ask all questions of the server of the environment; what is in the store is not asked."""
-    from evenruler.models.backends import budget
+    from evenruler.models.backends.server import current_budget
     from evenruler.models.catalogue import load
     from evenruler.models.declared import Catalogue
     from evenruler.models.store import RowStore
@@ -136,7 +136,7 @@ def ask(folder: Path, n: int) -> None:
     with patch("evenruler.models.backends.server.SECONDS", SECONDS):
         found = model.generate([f"question {i}" for i in range(n)])
     assert found == [f"QUESTION {i}" for i in range(n)]
-    seconds, used = time.monotonic() - start, budget.current().used
+    seconds, used = time.monotonic() - start, current_budget().used
     print(json.dumps({"asked": model.asked, "requests": used.requests, "seconds": seconds, "peak": peak()}))
 
 

@@ -18,7 +18,7 @@ from unittest import mock
 import spacy
 
 from evenruler.instruments.saged.rows.english import split
-from evenruler.text.pipeline import PACKAGE, _model_folder
+from evenruler.text.english import PACKAGE, _model_folder
 
 SENTENCES = 500
 TURNS = 3

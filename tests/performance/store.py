@@ -1,7 +1,7 @@
 """The store of answers with 10 million rows: its size, reading 100,000 of them, writing, and what checksums cost.
 
 At most 5 seconds and 500 MB are wanted for 100,000 answers read, and at most 5% for checksums. The figures stand in
-docs/reliability.md.
+docs/tested.md.
 
 Run by hand: `python -m tests.performance.store`. It takes ten minutes and 4 GB below the temporary folder (`TMPDIR`).
 Nine answers in ten are likelihoods of 16 bytes, one is a reply of 200. Keys are hashes, as they are in use, so rows lie

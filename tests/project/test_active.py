@@ -222,7 +222,7 @@ class TestWhatIsRefused:
             ),
             (
                 [("judge: parked", "judge: parkt")],
-                "instruments.bred.judge: no model 'parkt'; mend the name (did you mean 'parked'?)",
+                "instruments.bred.judge: no model 'parkt'; check the name (did you mean 'parked'?)",
             ),
             (
                 [("judge: parked", "judge: tiny, also: writer")],
@@ -233,8 +233,8 @@ class TestWhatIsRefused:
                     ("  tiny: {kind: causal", "  tiny: {kind: nli"),
                     ("    kind: causal # at every scale", "    kind: nli"),
                 ],
-                "models: no model of the scale 'quick' can be asked what instruments of the family pairs ask; "
-                "give one that can this scale, or no scale",
+                "models: no model of the scale 'quick' supports the questions of the family pairs; "
+                "add one that does, with this scale or without `scale`",
             ),
             (
                 [("most: 3", "mots: 3")],
@@ -253,7 +253,7 @@ class TestWhatIsRefused:
         first, last = text.index("  doctors: {family"), text.index("  later: {")
         path.write_text(text[:first] + text[last:])
         assert error_of(read, tmp_path, path, "quick") == (
-            f"{path}: instruments: no instrument of the scale 'quick'; declare one; `evenruler new` starts it"
+            f"{path}: instruments: no instrument of the scale 'quick'; declare one, e.g. with `evenruler new`"
         )
         assert list(read(tmp_path, path, "paper").instruments) == ["later"]
 
@@ -274,5 +274,5 @@ class TestWhatIsRefused:
 def test_what_an_instrument_is_made_of_is_one_of_its_family(tmp_path, error_of, of) -> None:
     path = told.put(tmp_path, ("of: doctors", f"of: {of}"))
     said = error_of(instruments_at, tmp_path, path, "quick")
-    what = f"'bred' is made of {of!r}, which is no instrument of the family pairs that people write"
-    assert said.startswith(f"{path}: instruments.bred: {what}; mend the name (")
+    what = f"'bred' is made from {of!r}, which is no hand-written instrument of the family pairs"
+    assert said.startswith(f"{path}: instruments.bred: {what}; check the name (")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.machine import Machine, Rate
+from evenruler.models.engines import Machine, Rate
 from evenruler.models.records import Amount
 from evenruler.project.ask import Asking, Lack, Plan, in_bytes, lines, write_left_out
 from evenruler.project.processes import Job
@@ -53,11 +53,11 @@ def test_the_plan_in_words() -> None:
         "  probes-small      1,000       20,000        0  2 min",
         "  saged-large       1,050       20,400    5,000  2.1 h    6.0 GB",
         "  all               2,050       40,400    5,000  2.1 h    6.0 GB",
-        "not here: large: params.yaml: models.large: a/large is not downloaded",
-        "questions that hang on answers to others, as what is measured of replies, come on top",
-        "time, roughly, of one device: nothing was measured on cpu: 2e+10 parameters times tokens a second are "
-        "assumed, 10% of it for writing",
-        "to fetch: 6.0 GB; 1.0 GB are free: too few",
+        "missing: large: params.yaml: models.large: a/large is not downloaded",
+        "not included: questions that depend on answers, e.g. about replies",
+        "estimated time on one device, without earlier runs on cpu, from an assumed 2e+10 parameters x tokens per "
+        "second, 10% of that for writing",
+        "to fetch: 6.0 GB; 1.0 GB are free: not enough",
     ]
 
 
@@ -68,7 +68,7 @@ def test_what_nobody_knows_is_a_question_mark() -> None:
     assert told[0] == "plan at the scale paper: 2 of 3 to ask, 2 at once on 2 GPUs (cuda-9.0)"
     assert [line.split()[-2:] for line in told[2:5]] == [["0.2", "s"], ["?", "?"], ["0.0", "MB"]]
     assert told[4].split()[-5:-2] == ["s", "+", "?"]
-    assert told[-1] == "to fetch: 0.0 MB, and large, whose size the Hub does not say; 1.0 GB are free"
+    assert told[-1] == "to fetch: 0.0 MB, and large, of unknown size; 1.0 GB are free"
 
 
 def test_a_cluster_is_named() -> None:

@@ -223,7 +223,7 @@ class TestScale:
         told.put(tmp_path)
         set_scale(tmp_path, "quick")
         before = files_of(tmp_path)
-        assert set_scale(tmp_path, "quick") == ["params.yaml is at the scale quick already"]
+        assert set_scale(tmp_path, "quick") == ["params.yaml already has the scale quick"]
         assert files_of(tmp_path) == before
 
     @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ class TestScale:
             (
                 "paper",
                 [("  big: {kind: causal", "  big: {kind: nli"), ("    kind: causal # at every scale", "    kind: nli")],
-                "no model of the scale 'paper' can be asked what instruments of the family pairs ask",
+                "no model of the scale 'paper' supports the questions of the family pairs",
             ),
         ],
     )
@@ -273,7 +273,7 @@ class TestFolders:
 class TestTextOfOthers:
     def test_git_ignores_it(self, tmp_path) -> None:
         path = told.put(tmp_path)
-        said = "benchmarks/.gitignore: text of others stays out of git: "
+        said = "benchmarks/.gitignore: benchmarks with third-party text, kept out of git: "
         assert f"{said}pairs-nurses" in check(tmp_path)
         ignored = tmp_path / "benchmarks/.gitignore"
         assert ignored.read_text().splitlines()[1:] == ["/pairs-nurses"]
@@ -292,8 +292,8 @@ class TestTextOfOthers:
         with pytest.raises(UserError) as caught:
             check(tmp_path)
         assert str(caught.value) == (
-            "benchmarks/pairs-nurses: git tracks it, and it holds text of others; run `git rm -r --cached "
-            "benchmarks/pairs-nurses`, or say that the text of 'nurses' is ours"
+            "benchmarks/pairs-nurses: git tracks it, but it holds third-party text; run `git rm -r --cached "
+            "benchmarks/pairs-nurses`, or declare the text of 'nurses' as ours"
         )
         assert files_of(tmp_path) == before
         subprocess.run(["git", "rm", "-rq", "--cached", "benchmarks/pairs-nurses"], cwd=tmp_path, check=True)
@@ -362,7 +362,7 @@ class TestPruning:
     def test_nor_does_a_file_that_nobody_knows(self, tmp_path, error_of) -> None:
         self.put(tmp_path)
         before = files_of(tmp_path)
-        assert error_of(check, tmp_path).startswith("benchmarks/pairs-old: not declared, and neither git nor dvc.lock")
+        assert error_of(check, tmp_path).startswith("benchmarks/pairs-old: neither declared nor known to git or")
         assert files_of(tmp_path) == before
 
     def test_a_changelog_is_read_too(self, tmp_path, error_of) -> None:
@@ -398,7 +398,7 @@ class TestFilesOfModels:
         path, folder = told.put(tmp_path), tmp_path / "weights" / name
         folder.rmdir()
         assert error_of(check, tmp_path) == (
-            f"{path}: models.{name}.source: {folder}: no such file or folder; save the model there, or mend `source`"
+            f"{path}: models.{name}.source: {folder}: no such file or folder; save the model there, or fix `source`"
         )
 
     def test_so_is_that_of_the_model_that_an_untrained_one_is_made_of(self, tmp_path, error_of) -> None:
@@ -424,21 +424,21 @@ class TestLeftOut:
 
     def told(self, root: Path, *stages: str) -> tuple[list[str], Active]:
         """What `check` warns of, and what is then in use."""
-        said = "".join(f"  {stage}: torn; mend it\n" for stage in stages)
+        said = "".join(f"  {stage}: torn; fix it\n" for stage in stages)
         path = told.put(root, ("versions: {", f"left_out:\n{said}versions: {{"))
         lines = [line for line in check(root) if line.startswith("warning: ")]
         return lines, Active.model_validate(read_yaml(path)["active"])
 
     def test_a_model_for_one_family(self, tmp_path) -> None:
         lines, active = self.told(tmp_path, "ask@pairs-tiny")
-        assert lines == ["warning: ask@pairs-tiny is left out: torn; mend it"]
+        assert lines == ["warning: ask@pairs-tiny is left out: torn; fix it"]
         assert active.families["pairs"].models == ["shared"]
         assert active.families["framing"].models == ["tiny", "shared", "writer"]
         assert "pairs-tiny" not in active.ask
 
     def test_an_instrument(self, tmp_path) -> None:
         lines, active = self.told(tmp_path, "rows@doctors")
-        assert lines == ["warning: doctors is left out until it is finished: torn; mend it"]
+        assert lines == ["warning: doctors is left out until it is finished: torn; fix it"]
         assert active.families["pairs"].instruments == ["nurses", "found", "bred"]
 
     def test_all_models_of_a_family(self, tmp_path) -> None:
@@ -450,7 +450,7 @@ class TestLeftOut:
         track(tmp_path)
         (figures.parent / "tables").mkdir()
         lines, active = self.told(tmp_path, "ask@pairs-tiny", "ask@pairs-shared")
-        why = "no model answers for the family pairs, as ask@pairs-tiny: torn; mend it"
+        why = "no model can be asked for the family pairs, e.g. ask@pairs-tiny: torn; fix it"
         names = ("doctors", "nurses", "found", "bred")
         assert lines == [f"warning: {name} is left out until it is finished: {why}" for name in names]
         assert list(active.families) == ["framing"]
@@ -460,7 +460,7 @@ class TestLeftOut:
 
     def test_at_the_other_scale_it_means_nothing(self, tmp_path) -> None:
         lines, active = self.told(tmp_path, "ask@pairs-big", "rows@later")
-        assert lines == ["warning: ask@pairs-big is left out: torn; mend it"]
+        assert lines == ["warning: ask@pairs-big is left out: torn; fix it"]
         assert active.families["pairs"].models == ["tiny", "shared"]
 
 
@@ -531,7 +531,7 @@ class TestCommits:
         path = told.put(tmp_path, self.ASKED)
         before = path.read_bytes()
         assert error_of(check, tmp_path) == (
-            f"{path}: models: no model of the scale 'quick' can be asked what instruments of the family pairs ask; "
+            f"{path}: models: no model of the scale 'quick' supports the questions of the family pairs; "
             f"{self.line('tiny')}"
         )
         assert path.read_bytes() == before
@@ -569,8 +569,8 @@ class TestAdapters:
         assert recipe[key] != value
         self.record(tmp_path, {**recipe, key: value})
         assert error_of(check, tmp_path) == (
-            f"{folder}: parked was fitted by another recipe than `finetune` gives; "
-            "run `evenruler finetune parked`, or put the recipe back"
+            f"{folder}: parked was fitted with another recipe than `finetune` states; "
+            "run `evenruler finetune parked`, or restore the recipe"
         )
 
     @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ class TestSmall:
         assert digests(root)["ask"] != before
 
     def test_is_written_once_and_kept(self, root: Path) -> None:
-        assert write_digests(root) == [f"{DIGESTS}: in step with the code"]
+        assert write_digests(root) == [f"{DIGESTS}: updated"]
         assert write_digests(root) == []
         first = digests(root)
         assert (root / KEPT).exists()

@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.project import lock
+from evenruler.project import pipeline
 
 MADE = {"card@age": "a"}
 """The outs of stages that have not two of them."""
@@ -30,7 +30,7 @@ def entry(name: str, version: int, outs: str = "ab") -> str:
 
 
 def text_of(**versions: int) -> str:
-    return lock.HEADER + "".join(entry(name, version, MADE.get(name, "ab")) for name, version in versions.items())
+    return pipeline.HEADER + "".join(entry(name, version, MADE.get(name, "ab")) for name, version in versions.items())
 
 
 OLD = text_of(**dict.fromkeys(STAGES, 1))
@@ -42,7 +42,7 @@ NEWER = text_of(**{**dict.fromkeys(STAGES, 1), "score@tiny": 2, "diagnose": 2, "
 
 @pytest.fixture(autouse=True)
 def _nobody_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "STILL", 0.0)
+    monkeypatch.setattr(pipeline, "STILL", 0.0)
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def root(tmp_path: Path) -> Path:
     for name in STAGES:
         for out in ("a", "b"):
             (tmp_path / f"data/{name}/{out}").mkdir(parents=True)
-    (tmp_path / lock.NAME).write_text(OLD)
-    lock.keep(tmp_path)
+    (tmp_path / pipeline.LOCK).write_text(OLD)
+    pipeline.keep_lock(tmp_path)
     return tmp_path
 
 
@@ -65,8 +65,8 @@ def test_cut_anywhere_it_is_the_new_one_or_the_old_one(root: Path, new: str) -> 
     """Nothing is lost but what ran since the copy, which DVC's cache of runs has; one that is only shorter is whole."""
     ends = [place + more for place, letter in enumerate(new) if letter == "\n" for more in (0, 1)]
     for length in sorted({*range(0, len(new), 97), *range(0, 40, 3), *ends[::3]} - {len(new)}):
-        (root / lock.NAME).write_text(new[:length])
-        found = lock.examine(root)
+        (root / pipeline.LOCK).write_text(new[:length])
+        found = pipeline.examine_lock(root)
         assert found is not None
         if found.wrong:
             assert found.text == OLD, length
@@ -77,56 +77,61 @@ def test_cut_anywhere_it_is_the_new_one_or_the_old_one(root: Path, new: str) -> 
 
 
 def test_put_back_it_is_whole_and_the_copy_is_the_same(root: Path) -> None:
-    (root / lock.NAME).write_text("")
-    found = lock.examine(root)
+    (root / pipeline.LOCK).write_text("")
+    found = pipeline.examine_lock(root)
     assert found is not None
-    assert found.wrong == "empty; put back from .cache/dvc.lock"
-    lock.write(root, found)
-    assert (root / lock.NAME).read_text() == (root / lock.KEPT).read_text() == OLD
-    assert lock.examine(root) == lock.Lock(OLD)
+    assert found.wrong == "empty; restored from .cache/dvc.lock"
+    pipeline.write_lock(root, found)
+    assert (root / pipeline.LOCK).read_text() == (root / pipeline.KEPT).read_text() == OLD
+    assert pipeline.examine_lock(root) == pipeline.Lock(OLD)
 
 
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
         ("", "empty"),
-        ("sch", "cut"),
-        ("schema: '2.0'\n", "cut before its first stage"),
-        (OLD[:-7], "cut in the middle of a line"),
-        (lock.HEADER, "cut before its first stage"),
-        (lock.HEADER + entry("compile@age", 1), "cut: 3 of 4 stages are missing"),
-        (lock.HEADER + "".join(entry(name, 1) for name in STAGES[:-1]) + entry("report", 2, "a"), "cut inside the"),
-        (lock.HEADER + "  compile@age:\n    cmd: x\n", "cut inside the entry of compile@age"),
-        ("\0\0\0\0\n", "not as DVC writes it"),
-        (lock.HEADER + '  a: "\n', "not as DVC writes it"),
-        ("schema: '2.0'\nstages: {}\n\n", "not as DVC writes it"),
+        ("sch", "truncated"),
+        ("schema: '2.0'\n", "truncated before its first stage"),
+        (OLD[:-7], "truncated within a line"),
+        (pipeline.HEADER, "truncated before its first stage"),
+        (pipeline.HEADER + entry("compile@age", 1), "truncated: 3 of 4 stages are missing"),
+        (
+            pipeline.HEADER + "".join(entry(name, 1) for name in STAGES[:-1]) + entry("report", 2, "a"),
+            "truncated within the",
+        ),
+        (pipeline.HEADER + "  compile@age:\n    cmd: x\n", "truncated within the entry of compile@age"),
+        ("\0\0\0\0\n", "not in the format of DVC"),
+        (pipeline.HEADER + '  a: "\n', "not in the format of DVC"),
+        ("schema: '2.0'\nstages: {}\n\n", "not in the format of DVC"),
     ],
 )
 def test_a_copy_is_not_made_of_what_was_cut(root: Path, text: str, wrong: str) -> None:
-    (root / lock.NAME).write_text(text)
-    lock.keep(root)
-    assert (root / lock.KEPT).read_text() == OLD
-    found = lock.examine(root)
+    (root / pipeline.LOCK).write_text(text)
+    pipeline.keep_lock(root)
+    assert (root / pipeline.KEPT).read_text() == OLD
+    found = pipeline.examine_lock(root)
     assert found is not None
     assert (found.wrong or "").startswith(wrong)
 
 
 def test_fewer_stages_are_no_cut_where_nothing_of_them_is_in_place_or_dvc_ended_of_itself(root: Path) -> None:
     fewer = text_of(**dict.fromkeys(STAGES[:3], 1))
-    (root / lock.NAME).write_text(fewer)
-    lock.keep(root, sure=True)
-    assert lock.examine(root) == lock.Lock(fewer)
-    (root / lock.KEPT).write_text(OLD)
-    assert lock.examine(root) == lock.Lock(OLD, "cut: 1 of 4 stages are missing; put back from .cache/dvc.lock")
+    (root / pipeline.LOCK).write_text(fewer)
+    pipeline.keep_lock(root, sure=True)
+    assert pipeline.examine_lock(root) == pipeline.Lock(fewer)
+    (root / pipeline.KEPT).write_text(OLD)
+    assert pipeline.examine_lock(root) == pipeline.Lock(
+        OLD, "truncated: 1 of 4 stages are missing; restored from .cache/dvc.lock"
+    )
     for out in ("a", "b"):
         (root / "data/report" / out).rmdir()
-    assert lock.examine(root) == lock.Lock(fewer)
+    assert pipeline.examine_lock(root) == pipeline.Lock(fewer)
 
 
 def test_a_stage_taken_from_the_middle_is_no_cut(root: Path) -> None:
     text = text_of(**dict.fromkeys([STAGES[0], *STAGES[2:]], 1))
-    (root / lock.NAME).write_text(text)
-    assert lock.examine(root) == lock.Lock(text)
+    (root / pipeline.LOCK).write_text(text)
+    assert pipeline.examine_lock(root) == pipeline.Lock(text)
 
 
 def git(root: Path, *words: str) -> None:
@@ -134,106 +139,108 @@ def git(root: Path, *words: str) -> None:
     subprocess.run(command, cwd=root, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("text", ["", OLD[:300], lock.HEADER + entry("compile@age", 1)])
+@pytest.mark.parametrize("text", ["", OLD[:300], pipeline.HEADER + entry("compile@age", 1)])
 def test_without_a_copy_it_is_put_back_from_git(root: Path, text: str) -> None:
     git(root, "init", "-q")
-    git(root, "add", lock.NAME)
+    git(root, "add", pipeline.LOCK)
     git(root, "commit", "-qm", "built")
-    (root / lock.KEPT).unlink()
-    (root / lock.NAME).write_text(text)
-    found = lock.examine(root)
+    (root / pipeline.KEPT).unlink()
+    (root / pipeline.LOCK).write_text(text)
+    found = pipeline.examine_lock(root)
     assert found is not None
     assert found.text == OLD
-    assert found.wrong.endswith("; put back from git")
+    assert found.wrong.endswith("; restored from git")
 
 
 @pytest.mark.parametrize("text", ["", NEW[: NEW.index("  diagnose:") + 20], NEW[:300]])
 def test_cut_in_a_first_build_all_is_looked_up_in_the_cache_of_runs(root: Path, text: str) -> None:
-    (root / lock.KEPT).unlink()
-    (root / lock.NAME).write_text(text)
-    found = lock.examine(root)
+    (root / pipeline.KEPT).unlink()
+    (root / pipeline.LOCK).write_text(text)
+    found = pipeline.examine_lock(root)
     assert found is not None
-    assert found.wrong.endswith("; what it lacks is built again")
-    assert found.text == lock.EMPTY
+    assert found.wrong.endswith("; missing stages are built again")
+    assert found.text == pipeline.EMPTY
 
 
 def test_what_dvc_never_wrote_is_not_thrown_away(root: Path) -> None:
-    (root / lock.KEPT).unlink()
-    (root / lock.NAME).write_text("mine: 1\n")
-    with pytest.raises(UserError, match=r"dvc\.lock: not as DVC writes it; delete it"):
-        lock.examine(root)
+    (root / pipeline.KEPT).unlink()
+    (root / pipeline.LOCK).write_text("mine: 1\n")
+    with pytest.raises(UserError, match=r"dvc\.lock: not in the format of DVC; delete it"):
+        pipeline.examine_lock(root)
 
 
 def test_what_git_has_is_whole_whatever_was_kept(root: Path) -> None:
     """As after `git checkout` of a commit with fewer stages."""
     fewer = text_of(**dict.fromkeys(STAGES[:3], 1))
-    (root / lock.NAME).write_text(fewer)
+    (root / pipeline.LOCK).write_text(fewer)
     git(root, "init", "-q")
-    git(root, "add", lock.NAME)
+    git(root, "add", pipeline.LOCK)
     git(root, "commit", "-qm", "before")
-    assert lock.examine(root) == lock.Lock(fewer)
+    assert pipeline.examine_lock(root) == pipeline.Lock(fewer)
 
 
 def test_what_dvc_is_writing_is_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when two builds run at once."""
-    (root / lock.NAME).write_text(NEW[: len(NEW) // 2])
-    monkeypatch.setattr(lock.time, "sleep", lambda _: (root / lock.NAME).write_text(NEW))
-    assert lock.examine(root) == lock.Lock(NEW)
+    (root / pipeline.LOCK).write_text(NEW[: len(NEW) // 2])
+    monkeypatch.setattr(pipeline.time, "sleep", lambda _: (root / pipeline.LOCK).write_text(NEW))
+    assert pipeline.examine_lock(root) == pipeline.Lock(NEW)
 
 
 def test_marks_of_a_merge_are_one_line(root: Path) -> None:
-    (root / lock.NAME).write_text(f"{lock.HEADER}<<<<<<< HEAD\n{entry('a', 1)}=======\n{entry('a', 2)}>>>>>>> other\n")
-    with pytest.raises(UserError, match="holds the marks of a merge that nobody resolved") as raised:
-        lock.examine(root)
+    (root / pipeline.LOCK).write_text(
+        f"{pipeline.HEADER}<<<<<<< HEAD\n{entry('a', 1)}=======\n{entry('a', 2)}>>>>>>> other\n"
+    )
+    with pytest.raises(UserError, match="an unresolved merge conflict") as raised:
+        pipeline.examine_lock(root)
     assert "\n" not in str(raised.value)
 
 
 def test_no_lock_no_copy(root: Path) -> None:
-    (root / lock.NAME).unlink()
-    assert lock.examine(root) is None
-    lock.keep(root)
-    assert not (root / lock.KEPT).exists()
+    (root / pipeline.LOCK).unlink()
+    assert pipeline.examine_lock(root) is None
+    pipeline.keep_lock(root)
+    assert not (root / pipeline.KEPT).exists()
 
 
 @pytest.mark.parametrize("cut", ["", '{"write": {"/data/x": {"pi'])
 def test_the_list_of_what_runs_is_removed_where_it_was_cut(root: Path, cut: str) -> None:
-    running = root / lock.RUNNING
+    running = root / pipeline.RUNNING
     running.parent.mkdir(parents=True)
-    assert lock.free(root) is None
+    assert pipeline.unblock(root) is None
 
     running.write_text('{"write": {}, "read": {}}')
-    assert lock.free(root) is None
+    assert pipeline.unblock(root) is None
     assert running.exists()
 
     running.write_text(cut)
-    assert lock.free(root) == "removed .dvc/tmp/rwlock, which a kill of DVC had cut"
+    assert pipeline.unblock(root) == "removed .dvc/tmp/rwlock, truncated when DVC was killed"
     assert not running.exists()
 
 
 def test_the_list_that_dvc_is_writing_is_waited_for(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = root / lock.RUNNING
+    running = root / pipeline.RUNNING
     running.parent.mkdir(parents=True)
     running.write_text("")
-    monkeypatch.setattr(lock.time, "sleep", lambda seconds: running.write_text("{}"))
+    monkeypatch.setattr(pipeline.time, "sleep", lambda seconds: running.write_text("{}"))
 
-    assert lock.free(root) is None
+    assert pipeline.unblock(root) is None
     assert running.read_text() == "{}"
 
 
 def test_without_some_stages_the_rest_is_byte_for_byte() -> None:
-    assert lock.Lock(OLD).without(["diagnose"]).text == text_of(**dict.fromkeys([*STAGES[:2], STAGES[3]], 1))
-    assert lock.Lock(OLD).without(STAGES).text == "schema: '2.0'\nstages: {}\n"
+    assert pipeline.Lock(OLD).without(["diagnose"]).text == text_of(**dict.fromkeys([*STAGES[:2], STAGES[3]], 1))
+    assert pipeline.Lock(OLD).without(STAGES).text == "schema: '2.0'\nstages: {}\n"
 
 
 def test_outs_of_the_lock_and_of_the_copy_are_known(root: Path) -> None:
-    (root / lock.NAME).write_text(text_of(other=1))
-    assert lock.known_outs(root) == {f"data/{name}/{out}" for name in ("other", *STAGES) for out in ("a", "b")}
+    (root / pipeline.LOCK).write_text(text_of(other=1))
+    assert pipeline.known_outs(root) == {f"data/{name}/{out}" for name in ("other", *STAGES) for out in ("a", "b")}
 
 
 def test_the_lock_of_the_repository_is_read_as_dvc_writes_it() -> None:
-    path = Path(__file__).parents[2] / lock.NAME
-    found = lock.Lock(path.read_text())
+    path = Path(__file__).parents[2] / pipeline.LOCK
+    found = pipeline.Lock(path.read_text())
     assert found.without([]).text == found.text
     stages = YAML(typ="safe").load(found.text)["stages"]
     assert found.stages == list(stages)
-    assert {out["path"] for one in stages.values() for out in one["outs"]} <= lock.known_outs(path.parent)
+    assert {out["path"] for one in stages.values() for out in one["outs"]} <= pipeline.known_outs(path.parent)

@@ -10,7 +10,7 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.project.check import check
-from evenruler.project.new import start
+from evenruler.project.params import start
 from tests.project import told
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     kept = tmp_path / "data/sources/pairs/shared/words.yaml"
     kept.parent.mkdir()
     kept.write_text("mine\n")
-    monkeypatch.setattr("evenruler.project.new.files", lambda name: package)
+    monkeypatch.setattr("evenruler.project.params.files", lambda name: package)
     line, _ = start(tmp_path, "pairs", "sailors")
     folder = "data/sources/pairs"
     assert line == (
@@ -119,17 +119,17 @@ class TestWhatIsRefused:
             ("pairs", "x" * 101, "a name of 101 letters; use 100 at most"),
             ("xyz", "sailors", "no family 'xyz'; known: fixed, framing, pairs, probes, questionnaires, saged"),
             *(
-                ("pairs", name, f"{name!r} is no slug; use lower-case letters, digits and single hyphens")
+                ("pairs", name, f"{name!r} is not a valid name; use lower-case letters, digits and single hyphens")
                 for name in ("Sailors", "a--b", "a/b", "", "a\n")
             ),
             *(
-                ("pairs", name, f"{name!r} is no word in YAML; begin with a word, as in 'set-1'")
+                ("pairs", name, f"{name!r} is not a string in YAML; begin with a word, as in 'set-1'")
                 for name in ("2024", "null", "2024-01-01")
             ),
-            ("pairs", "doctors", "the instrument 'doctors' is there already; take another name"),
-            ("pairs", "bred", "the instrument 'bred' is there already; take another name"),
-            ("framing", "doctors", "the instrument 'doctors' is there already; take another name"),
-            ("framing", "bald", "the instrument 'bald' is there already; take another name"),
+            ("pairs", "doctors", "the instrument 'doctors' exists already; take another name"),
+            ("pairs", "bred", "the instrument 'bred' exists already; take another name"),
+            ("framing", "doctors", "the instrument 'doctors' exists already; take another name"),
+            ("framing", "bald", "the instrument 'bald' exists already; take another name"),
         ],
     )
     def test_in_one_line_and_nothing_is_written(self, tmp_path, family, name, said) -> None:

@@ -190,14 +190,14 @@ REFUSED = [
         "  framing: {seed: 2}",
         "  framming: {seed: 2}",
         "families",
-        ["no family 'framming'", "did you mean 'framing'?", "remove it or mend the name"],
+        ["no family 'framming'", "did you mean 'framing'?", "remove it or check the name"],
         id="family-unknown",
     ),
     pytest.param(
         "diagnosis:",
         "left_out: {ask@framing-bigg: torn}\ndiagnosis:",
         "left_out",
-        ["no stage 'ask@framing-bigg'", "did you mean 'ask@framing-big'?", "remove it or mend the name"],
+        ["no stage 'ask@framing-bigg'", "did you mean 'ask@framing-big'?", "remove it or check the name"],
         id="left-out-unknown",
     ),
     pytest.param(
@@ -219,7 +219,7 @@ REFUSED = [
         id="version-a-number",
     ),
     pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 47", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
-    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 45", ["'\\t'", "mend the YAML"], id="yaml-tab"),
+    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 45", ["'\\t'", "fix the YAML"], id="yaml-tab"),
     pytest.param("seed: 7", "seed: !!python/name:os.system", "line 46", ["os.system"], id="yaml-tag"),
 ]
 
@@ -278,7 +278,7 @@ class TestWhatIsRefused:
     )
     def test_what_is_no_mapping_is_told_in_words_of_ours(self, file_with, error_of, old, new, said):
         path = file_with("params.yaml", PARAMS, (old, new))
-        assert error_of(load_params, path) == f"{path}: {said}, expected keys; mend it"
+        assert error_of(load_params, path) == f"{path}: {said}, expected keys; fix it"
 
     def test_the_sound_file_is_read(self, file_with):
         load_params(file_with("params.yaml", PARAMS))
@@ -306,7 +306,7 @@ class TestWhatIsRefused:
             (b"- a\n- b\n", ["found list", "expected keys"]),
             (b"just words\n", ["found str", "expected keys"]),
             (b"active: {}\n# caf\xe9\n", ["not UTF-8", "byte 16", "save it as UTF-8"]),
-            (b"active: \x07\n", ["not YAML", "x0007", "mend the YAML"]),
+            (b"active: \x07\n", ["not YAML", "x0007", "fix the YAML"]),
         ],
     )
     def test_a_file_that_is_no_mapping_in_yaml(self, tmp_path, error_of, content, held):
@@ -319,7 +319,7 @@ class TestWhatIsRefused:
 
     def test_no_file(self, tmp_path, error_of):
         path = tmp_path / "parms.yaml"
-        assert error_of(load_params, path) == f"{path}: no such file; create it or mend the name"
+        assert error_of(load_params, path) == f"{path}: no such file; create it or check the name"
 
     def test_how_many_more_mistakes_there_are_is_said(self, file_with, error_of):
         path = file_with("params.yaml", PARAMS, ("level: 0.9", "level: 9"), ("seed: 7", "seed: x"))
@@ -430,7 +430,7 @@ class TestUntrained:
     @pytest.mark.parametrize(
         ("other", "held"),
         [
-            ("sharde", "no model 'sharde'; mend the name (did you mean 'shared'?)"),
+            ("sharde", "no model 'sharde'; check the name (did you mean 'shared'?)"),
             ("hosted", "'hosted' has no files of its own; name a model that has"),
             ("random", "'random' has no files of its own; name a model that has"),
         ],

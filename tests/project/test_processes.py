@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evenruler.machine import Machine
+from evenruler.models.engines import Machine
 from evenruler.project.processes import Job, Run, ask_all, gpus_of, in_time, side_by_side
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ def test_the_reason_is_its_error_whatever_it_says_later(tmp_path: Path) -> None:
     program = "import sys\nprint('error: no; do')\nprint('later')\nsys.exit(2)"
     (run,) = side_by_side([A], lambda job: [sys.executable, "-c", program], tmp_path, [], 1)
     assert run.reason == "no; do"
-    killed = "its process was ended by SIGKILL, as where memory is used up"
+    killed = "its process was ended by SIGKILL, perhaps for lack of memory"
     assert Run(A, status=-9, said="some").reason == killed
     assert Run(A, status=-11, said="some").reason == "its process was ended by SIGSEGV"
     assert Run(A, status=1).reason == "its process ended with status 1"

@@ -8,7 +8,7 @@ import pytest
 from evenruler.declared import Active, InFamily, InUse, Scraping
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project import lock, prune
+from evenruler.project import check, pipeline
 
 GONE = ["benchmarks/probes-old", "data/answers/probes/old"]
 
@@ -27,7 +27,7 @@ def active() -> Active:
 
 
 def stale(root: Path, active: Active) -> list[str]:
-    return [path.as_posix() for path in prune.stale(root, active, BENCHMARKS)]
+    return [path.as_posix() for path in check.stale(root, active, BENCHMARKS)]
 
 
 def put(root: Path, *names: str) -> None:
@@ -40,7 +40,7 @@ def put(root: Path, *names: str) -> None:
 def locked(root: Path, *outs: str) -> None:
     """A dvc.lock that knows some outs."""
     made = "".join(f"    - path: {out}\n      hash: md5\n      md5: '0'\n      size: 1\n" for out in outs)
-    (root / lock.NAME).write_text(f"{lock.HEADER}  old:\n    cmd: x\n    outs:\n{made}")
+    (root / pipeline.LOCK).write_text(f"{pipeline.HEADER}  old:\n    cmd: x\n    outs:\n{made}")
 
 
 KEPT = [
@@ -69,9 +69,9 @@ UNDECLARED = [
 def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, active: Active) -> None:
     put(tmp_path, *KEPT, *UNDECLARED, "data/sources/probes/old", "data/answers/framing/m")
     locked(tmp_path, *UNDECLARED)
-    found = prune.stale(tmp_path, active, BENCHMARKS)
+    found = check.stale(tmp_path, active, BENCHMARKS)
     assert [path.as_posix() for path in found] == UNDECLARED
-    prune.remove(tmp_path, found)
+    check.remove(tmp_path, found)
     assert [name for name in [*KEPT, *UNDECLARED] if (tmp_path / name).exists()] == KEPT
     assert (tmp_path / "data/sources/probes/old").exists()
 
@@ -85,7 +85,7 @@ def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared
     locked(tmp_path, *(f"data/diagnosis/{family}/t.csv" for family in ("framing", "saged")))
     for command in (["init", "-q"], ["add", "data/diagnosis/framing/m.json", "data/diagnosis/saged/m.json"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    found = prune.stale(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
+    found = check.stale(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
     assert [path.as_posix() for path in found] == ["data/diagnosis/framing", "data/diagnosis/saged/t.csv"]
 
 
@@ -103,7 +103,7 @@ def test_what_belongs_where() -> None:
         },
     )
     families = {"framing", "saged"}
-    assert prune.made(active) == {
+    assert check.made(active) == {
         "data/built": families,
         "data/answers": families,
         "data/diagnosis": families,
@@ -119,9 +119,9 @@ def test_what_belongs_where() -> None:
 def test_what_dvc_knows_goes(tmp_path: Path, active: Active) -> None:
     put(tmp_path, *GONE, "data/answers/probes/m")
     locked(tmp_path, *GONE)
-    found = prune.stale(tmp_path, active, BENCHMARKS)
+    found = check.stale(tmp_path, active, BENCHMARKS)
     assert [path.as_posix() for path in found] == GONE
-    prune.remove(tmp_path, found)
+    check.remove(tmp_path, found)
     assert not any((tmp_path / name).exists() for name in GONE)
     assert (tmp_path / "data/answers/probes/m/README.md").exists()
 
@@ -147,7 +147,7 @@ def test_a_download_is_named_and_stays(tmp_path: Path, active: Active, folder: s
     with pytest.raises(UserError) as raised:
         stale(tmp_path, active)
     assert str(raised.value) == (
-        f"benchmarks/{folder}-theirs: not declared, and neither git nor dvc.lock knows it; "
+        f"benchmarks/{folder}-theirs: neither declared nor known to git or dvc.lock; "
         "declare it, move it away or delete it; nothing was removed"
     )
     assert all((tmp_path / name).exists() for name in GONE)
@@ -155,7 +155,7 @@ def test_a_download_is_named_and_stays(tmp_path: Path, active: Active, folder: s
 
 def test_all_that_nobody_knows_is_in_the_line(tmp_path: Path, active: Active) -> None:
     put(tmp_path, "benchmarks/saged-theirs", "data/built/theirs", "data/answers/probes/theirs.parquet")
-    with pytest.raises(UserError, match=r"knows it \(and data/answers/probes/theirs\.parquet, data/built/theirs\)"):
+    with pytest.raises(UserError, match=r"dvc\.lock \(and data/answers/probes/theirs\.parquet, data/built/theirs\)"):
         stale(tmp_path, active)
 
 
@@ -163,7 +163,7 @@ def test_a_link_is_named(tmp_path: Path, active: Active) -> None:
     put(tmp_path, "elsewhere")
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/saged-theirs").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match=r"neither git nor dvc\.lock knows it"):
+    with pytest.raises(UserError, match=r"neither declared nor known to git or dvc\.lock"):
         stale(tmp_path, active)
 
 
@@ -172,7 +172,7 @@ def test_of_a_link_that_dvc_made_only_the_link_goes(tmp_path: Path, active: Acti
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/saged-old").symlink_to(tmp_path / "elsewhere")
     locked(tmp_path, "benchmarks/saged-old")
-    prune.remove(tmp_path, prune.stale(tmp_path, active, BENCHMARKS))
+    check.remove(tmp_path, check.stale(tmp_path, active, BENCHMARKS))
     assert not (tmp_path / "benchmarks/saged-old").is_symlink()
     assert (tmp_path / "elsewhere/README.md").read_text() == "made"
 

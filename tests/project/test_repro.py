@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.project import lock
+from evenruler.project import pipeline
 from evenruler.project.repro import first_result
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ sys.exit(repro.repro(Path(), sys.argv[1:]))
 FIRST = "print('12 answers asked')\nopen('a', 'w').write('1')\n"
 SECOND = "import shutil\nshutil.copy('a', 'b')\n"
 BARS = "import sys\nfrom tqdm import tqdm\nlist(tqdm(range(3), desc='bar', mininterval=0))\n"
-FAILS = "import sys\nprint('error: params.yaml: models: no such; mend it', file=sys.stderr)\nsys.exit(2)\n"
+FAILS = "import sys\nprint('error: params.yaml: models: no such; fix it', file=sys.stderr)\nsys.exit(2)\n"
 WAITS = """import time
 from evenruler.errors import as_program
 
@@ -94,7 +94,7 @@ def test_a_line_for_every_stage_and_a_summary_then_nothing_to_do(root: Path) -> 
     assert lines[8:] == ["report: data/report/index.html"]
     kept = json.loads((root / ".cache/repro.json").read_text())
     assert list(kept["stages"]) == kept["run"]["built"] == ["first", "second"]
-    assert (root / lock.KEPT).read_text() == (root / "dvc.lock").read_text()
+    assert (root / pipeline.KEPT).read_text() == (root / "dvc.lock").read_text()
 
     again = run(root)
     assert timeless(again.stdout) == [
@@ -122,9 +122,9 @@ def test_a_mistake_is_the_last_line_and_the_status_is_dvc_s(root: Path) -> None:
     (root / "second.py").write_text(FAILS)
     done = run(root)
     assert done.returncode == 255
-    assert done.stderr == "error: params.yaml: models: no such; mend it\n"
+    assert done.stderr == "error: params.yaml: models: no such; fix it\n"
     assert timeless(done.stdout)[-1] == "[2/2] second failed after T s"
-    assert "first" in (root / lock.KEPT).read_text(), "what is done is kept"
+    assert "first" in (root / pipeline.KEPT).read_text(), "what is done is kept"
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_a_traceback_stays_and_is_pointed_at(root: Path) -> None:
     (root / "second.py").write_text("1 / 0\n")
     done = run(root)
     assert "ZeroDivisionError" in done.stderr
-    assert done.stderr.splitlines()[-1] == "error: second failed; what it said stands above"
+    assert done.stderr.splitlines()[-1] == "error: second failed; see its output above"
 
 
 def test_what_dvc_refuses_is_one_line(root: Path) -> None:
@@ -177,8 +177,8 @@ def test_ctrl_c_is_130_without_a_traceback(root: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == "interrupted; what was answered is kept, and `make repro` goes on from there\n"
-    assert timeless(out)[-1] == "[2/2] second broken off after T s"
+    assert err == "interrupted; answers are kept: `make repro` resumes there\n"
+    assert timeless(out)[-1] == "[2/2] second interrupted after T s"
 
 
 def test_what_came_from_dvc_s_cache_of_runs_is_a_stage_too(root: Path) -> None:
@@ -205,12 +205,12 @@ def test_the_first_result(tmp_path: Path) -> None:
     nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant", "verdict": "inconclusive"}
     path.write_text(json.dumps({"seed": {"b": {"r": judged}}, "validation": {"a": {"r": nothing}}}))
     assert (first_result(tmp_path.glob("benchmarks/*/evidence.json")) or "").startswith(
-        "probes-jobs (seed), b: r is 0.800"
+        "probes-jobs (seed), b: effect, r 0.80 [0.70, 0.90], placebo 0.40."
     )
     of_seed = {"b": {"r": judged | {"value": 0.1}}}
     path.write_text(json.dumps({"seed": of_seed, "validation": {"a": {"r": judged, "spread": figure}}}))
     assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) == (
-        "probes-jobs (validation), a: r is 0.800 [0.700, 0.900], 43 attributes; placebo 0.400: effect"
+        "probes-jobs (validation), a: effect, r 0.80 [0.70, 0.90], placebo 0.40."
     )
     # What nothing may be said of is no result, nor is what stands beside others.
     compared = {"compared": {"seed": {"r": judged}}}

@@ -62,7 +62,7 @@ def benchmark() -> Benchmark:
         parameters={"article": "agree"},
         plan={"prefixed": 0, "tools": {}},
         quality=[
-            Column("r", "r", "correlation with the criterion"),
+            Column("r", "r", "correlation with the criterion", "headline", not_shown="It shows no harm."),
             Column("r_exact", "r, exact", "the same over exact matches"),
             Column("alpha", "alpha", "Cronbach's alpha"),
         ],

@@ -37,8 +37,11 @@ def table(body, header):
 
 
 def section(body, heading):
-    """The text under a heading, up to the next of its level."""
-    return re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", body, re.MULTILINE | re.DOTALL)[1]
+    """The text under a heading, up to the next, or inside a fold."""
+    if found := re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |^<details>|\Z)", body, re.MULTILINE | re.DOTALL):
+        return found[1]
+    fold = rf"^<details><summary><b>{re.escape(heading)}</b></summary>\n\n(.*?)\n</details>$"
+    return re.search(fold, body, re.MULTILINE | re.DOTALL)[1]
 
 
 def with_evidence(benchmark, **figures):
@@ -144,10 +147,9 @@ class TestBody:
 
     def test_what_it_measures_and_how_a_score_is_read(self, benchmark):
         assert section(body_of(benchmark), "What it measures") == (
-            "Association of jobs with gender, in language models.\n\n"
+            "Association of jobs with gender, in language models. A bias above 0 is closer to men.\n\n"
             "Version 1.2.3, not released yet. Built with Even Ruler, after "
             "[Wang and others](https://example.org/pmpo); Someone; [how to cite it](#citation).\n\n"
-            "**How to read a score.** A bias above 0 is closer to men.\n\n"
         )
 
     def test_how_what_is_not_released_is_loaded(self, benchmark):
@@ -178,14 +180,14 @@ class TestBody:
 
     def test_sources_and_licences(self, benchmark):
         assert section(body_of(benchmark), "Sources and licences") == (
-            "- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own in the column `licence`.\n\n"
+            "- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own in the column `licence`.\n"
         )
 
     @pytest.mark.parametrize(
         ("limits", "expected"),
         [
-            (["It compares two groups.", "Two words a group."], "- It compares two groups.\n- Two words a group.\n\n"),
-            (["One | two."], "- One | two.\n\n"),
+            (["It compares two groups.", "Two words a group."], "- It compares two groups.\n- Two words a group.\n"),
+            (["One | two."], "- One | two.\n"),
         ],
     )
     def test_limits(self, benchmark, limits, expected):
@@ -194,7 +196,7 @@ class TestBody:
     def test_citations_as_they_are(self, benchmark):
         citations = ["@misc{a,\n  title = {{One} & <two>}\n}", "@misc{b}"]
         assert section(body_of(replace(benchmark, citations=citations)), "Citation").endswith(
-            "\n}\n@misc{a,\n  title = {{One} & <two>}\n}\n@misc{b}\n```\n"
+            "\n}\n@misc{a,\n  title = {{One} & <two>}\n}\n@misc{b}\n```\n\n"
         )
 
     def test_the_benchmark_itself_is_cited_first_with_version_and_commit(self, benchmark):
@@ -207,7 +209,7 @@ class TestBody:
             "  author = {{The Even Ruler developers}},\n"
             "  howpublished = {Benchmark data set probes-jobs, built with Even Ruler},\n"
             "  version = {1.2.3},\n"
-            "  note = {Commit COMMIT}\n}\n```\n"
+            "  note = {Commit COMMIT}\n}\n```\n\n"
         )
 
     def test_a_release_is_cited_with_its_year_and_the_commit_of_its_tag(self, benchmark):
@@ -317,7 +319,7 @@ class TestQuality:
 
     def test_figures_of_no_model_stand_below_the_table(self, benchmark):
         quality = section(body_of(benchmark), "Quality")
-        assert "|\n\n- semantic diversity of the templates: 0.30, n = 8\n\n" in quality
+        assert "|\n\n- semantic diversity of the templates: 0.30, n = 8\n" in quality
         assert "any-model" not in quality
         assert "diversity" not in body_of(with_evidence(benchmark))
 
@@ -329,8 +331,8 @@ class TestQuality:
         )
 
     def test_where_the_models_come_from(self, benchmark):
-        assert section(body_of(benchmark), "What may be said").endswith(
-            "\nMeasured on:\n- tiny: org/tiny at 0123456789ab; mit\n- small: org/small; apache-2.0\n\n"
+        assert section(body_of(benchmark), "Models measured") == (
+            "- tiny: org/tiny at 0123456789ab; mit\n- small: org/small; apache-2.0\n"
         )
 
 
@@ -362,7 +364,7 @@ class TestExample:
         shown = replace(benchmark, example=Example("3", "A model is asked how likely it is."))
         assert section(body_of(shown), "An example") == (
             "One row of `probes`. A model is asked how likely it is.\n\n> two\\\n> lines\n\n"
-            "| `source` | `licence` |\n| --- | --- |\n| Even Ruler | apache-2.0 |\n\n"
+            "| `source` | `licence` |\n| --- | --- |\n| Even Ruler | apache-2.0 |\n"
         )
 
     def test_several_texts_are_named_and_marks_are_none(self, benchmark):
@@ -375,7 +377,7 @@ class TestExample:
             render_card(replace(benchmark, example=Example("nobody", "")))
 
     def test_none(self, benchmark):
-        assert "## An example" not in body_of(benchmark)
+        assert "An example" not in body_of(benchmark)
 
 
 class TestMeasuring:
@@ -387,7 +389,7 @@ class TestMeasuring:
     def test_from_its_folder_where_no_package_brings_it(self, benchmark):
         said = section(body_of(replace(benchmark, of_others=True, withheld="Ask them.")), "Measure your model")
         assert "\nevenruler measure hub:ORG/MODEL --with DIR\n" in said
-        assert "No package brings this benchmark" in said
+        assert "It is not part of the package" in said
 
     def test_how_to_get_text_of_others(self, benchmark):
         body = body_of(replace(benchmark, withheld="Ask them."))
@@ -406,28 +408,35 @@ class TestValidityAndUse:
             "5. **Prepare for contamination.** Public.\n"
             "6. **Use statistical methods to compare models.** Intervals.\n"
             "7. **Conduct an error analysis.** Some.\n"
-            "8. **Justify construct validity.** Not done.\n\n"
+            "8. **Justify construct validity.** Not done.\n"
         )
 
     def test_use_and_risks(self, benchmark):
         assert section(body_of(benchmark), "Use and risks") == (
             "- **Uses.** Testing.\n- **Biases of the data.** Two groups.\n- **Social impact.** It may be misread.\n"
-            "- **Personal and sensitive information.** None.\n- **Synthetic data.** A program filled it.\n\n"
+            "- **Personal and sensitive information.** None.\n- **Synthetic data.** A program filled it.\n"
         )
 
     def test_none_where_a_family_says_nothing(self, benchmark):
         body = body_of(replace(benchmark, validity=None, responsible=None))
-        assert "## Validity" not in body
-        assert "## Use and risks" not in body
+        assert "Validity" not in body
+        assert "Use and risks" not in body
 
 
 def test_columns_stand_in_the_order_of_a_reader(benchmark):
     assert benchmark.configs[0].as_read.column_names == ["text", "source", "licence", "id", "content_sha256"]
 
 
-def test_that_nothing_was_measured_is_said_before_any_figure(benchmark):
+def test_why_nothing_was_measured_on_a_model(benchmark):
     nothing = {"value": 0.0, "n": 20, "unit": "root items", "verdict": "invalid on this model", "why": "All refused."}
-    said = "- Nothing of tiny. Invalid on this model: All refused."
-    body = section(body_of(replace(benchmark, evidence={"hand": {"tiny": {"spread": nothing}}})), "What may be said")
-    assert body.index(said) < body.index("| tiny | `hand` |")
-    assert "- Nothing of" not in section(body_of(benchmark), "What may be said")
+    body = body_of(replace(benchmark, evidence={"hand": {"tiny": {"spread": nothing}}}))
+    assert table(body, "| model | finding |") == [["tiny", "INVALID ON THIS MODEL: All refused."]]
+
+
+def test_what_people_need_first_is_not_folded(benchmark):
+    """What it measures, what was found, how to measure, load and cite; everything else is folded."""
+    body = body_of(replace(benchmark, planted=[]))
+    headings = re.findall(r"^## (.*)$", body, re.MULTILINE)
+    assert headings == ["What it measures", "What was found", "Measure your model", "Load it", "Citation"]
+    assert body.index("<details>") > body.index("## Citation")
+    assert body.count("<details>") == body.count("</details>") == 9

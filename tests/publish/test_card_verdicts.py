@@ -24,11 +24,12 @@ JUDGED = {
     "p_effect": 0.012987,
     "levels": "43 attributes, 8 templates",
     "verdict": "effect",
-    "why": "Beyond placebos it is [0.3, 1.5], surely above 0.2.",
+    "why": "It is larger than 0.2.",
 }
 
 
-HEADER = "| model | part | amount | value | placebo | beyond placebos | rests on | verdict | why |"
+HEADER = "| model | part | figure | value | placebo | beyond placebos | sample | verdict |"
+FINDING = "| model | finding |"
 ITEMS = {
     "odd": {"control": True, "item_rest_correlation": -0.8249, "low": -0.9, "high": -0.71},
     "plain": {"control": False, "item_rest_correlation": 0.885, "low": None, "high": None},
@@ -42,10 +43,21 @@ class TestVerdicts:
         assert table(body, HEADER) == [
             [
                 *("tiny", "`hand`", "r", "0.92 [0.89, 0.95], n = 43", "0.38", "0.92 [0.30, 1.50]"),
-                *(JUDGED["levels"], "**effect**", JUDGED["why"]),
+                *(JUDGED["levels"], "**effect**"),
             ]
         ]
-        assert body.index("## What may be said") < body.index("## Quality")
+
+    def test_a_row_a_model_in_sentences_and_what_they_do_not_show(self, benchmark):
+        evidence = {part: {"tiny": {"r": JUDGED}} for part in ("a", "b")}
+        body = body_of(replace(benchmark, evidence=evidence))
+        numbers = "0.92 [0.89, 0.95], placebo 0.38, beyond placebos [0.30, 1.50], p 0.013. It is larger than 0.2."
+        assert table(body, FINDING) == [["tiny", f"EFFECT, r (a): {numbers}<br>EFFECT, r (b): {numbers}"]]
+        assert "|\n\nIt shows no harm.\n\n## Measure" in body
+
+    def test_parts_with_a_verdict_come_first_with_their_titles(self, benchmark):
+        evidence = {"a": benchmark.evidence["hand"], "b": {"tiny": {"r": JUDGED}}}
+        quality = section(body_of(replace(benchmark, evidence=evidence, titles={"b": "The headline"})), "Quality")
+        assert quality.index("### `b`: The headline\n") < quality.index("### `a`\n")
 
     def test_without_placebos(self, benchmark):
         gone = ("placebo", "specific", "levels")
@@ -71,9 +83,9 @@ class TestVerdicts:
         ]
 
     def test_where_nothing_is_judged_it_says_so(self, benchmark):
-        said = section(body_of(benchmark), "What may be said")
-        assert said.startswith("Nothing: no amount has a verdict here. ")
-        assert HEADER not in said
+        body = body_of(benchmark)
+        assert section(body, "What was found").startswith("No figure has a verdict.\n")
+        assert HEADER not in body
 
 
 class TestItems:
@@ -120,24 +132,33 @@ PLANTED = {
     "change_high": 0.74,
     "found": "6 of 6 at 2; 1 of 1 at 8",
     "threshold": 2.0,
+    "smallest": 0.2,
     "verdict": "effect",
 }
 
 
 class TestPlanted:
     def test_a_row_a_headline_and_plant_with_a_sentence_before(self, benchmark):
-        other = PLANTED | {"plant": "mood", "own": False, "verdict": None, "found": None, "sensitivity": None}
+        other = PLANTED | {
+            "plant": "mood",
+            "own": False,
+            "verdict": None,
+            "found": None,
+            "sensitivity": None,
+            "low": None,
+            "high": None,
+        }
         body = body_of(replace(benchmark, planted=[PLANTED, other]))
-        head = "| planted | of its construct | part | amount | reads per nat | 2 nats come to | told from nothing |"
-        ends = "0.31 [0.25, 0.37]", "0.62 [0.5, 0.74]"
-        assert table(body, f"{head} verdict |") == [
-            ["occupation-gender", "yes", "`hand`", "r", *ends, PLANTED["found"], "**effect**"],
-            ["mood", "no", "`hand`", "r", "none", ends[1], "not known", "**none**"],
+        head = "| planted | same construct | part | figure | change per nat | change at 2 nats | smallest relevant |"
+        ends = "**0.31 [0.25, 0.37]**", "0.62 [0.5, 0.74]"
+        assert table(body, f"{head} detected |") == [
+            ["occupation-gender", "yes", "`hand`", "r", *ends, "0.2", PLANTED["found"]],
+            ["mood", "no", "`hand`", "r", "none", ends[1], "0.2", "not known"],
         ]
-        assert "else none. It finds 2 nats that were planted (occupation-gender)." in body
+        assert "\n**Planted bias.** It detects a planted association of 2 nats (occupation-gender).\n" in body
 
     def test_what_was_held_against_nothing_says_nothing_of_it(self, benchmark):
-        assert "planted" not in body_of(benchmark)
+        assert "lanted" not in body_of(benchmark)
 
     def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):
         write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")

@@ -675,7 +675,6 @@ Changed, by column:
 
 | figure | before | after | change |
 | --- | --- | --- | --- |
-| hand / n | 8 | 8 |  |
 | hand / tiny / alpha | 0.900, n = 50 | 0.875, n = 50 | -0.025 |
 | hand / tiny / gone | 0.750 [0.600, 0.850], n = 43 | - | yes |
 | hand / tiny / items / b / mean | 0.25 | 0.5 | +0.250 |

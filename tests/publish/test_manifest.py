@@ -268,10 +268,10 @@ class TestReading:
                 {key: value for key, value in CONTENT.items() if key != "rejected"},
                 ": rejected: missing; add the key 'rejected'",
             ),
-            (CONTENT | {"version": "1.2"}, ": version: found '1.2', expected MAJOR.MINOR.PATCH; mend it"),
+            (CONTENT | {"version": "1.2"}, ": version: found '1.2', expected MAJOR.MINOR.PATCH; fix it"),
             (
                 CONTENT | {"rows": {"probes": "3"}},
-                ": rows.probes: found '3': input should be a valid integer; mend it",
+                ": rows.probes: found '3': input should be a valid integer; fix it",
             ),
         ],
         ids=["list", "unknown-key", "key-missing", "version", "rows"],

@@ -263,7 +263,7 @@ def test_answers_that_were_exported_are_published_once(client, hub) -> None:
     client.run(*got, token="")
     assert (client.folder / "got/answers.parquet").read_bytes() == (out / "answers.parquet").read_bytes()
     (out / "model.json").write_text(json.dumps({**said, "licence": "not stated"}))
-    assert "may be passed on" in client.run(*publish, status=2)
+    assert "may not be passed on" in client.run(*publish, status=2)
     (out / "answers.parquet").write_bytes(b"PAR1")
     assert "not as model.json says (sha256)" in client.run(*publish, status=2)
 

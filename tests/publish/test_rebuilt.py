@@ -49,7 +49,7 @@ def test_those_that_differ_are_named(repository, monkeypatch, capsys) -> None:
     again(repository, "jobs", **probes(hashed(0.3, "other")))
     subprocess.run(["rm", "-r", "benchmarks/ages"], check=True)
     status, out, err = run(monkeypatch, capsys)
-    assert (status, err) == (1, "other than in git's HEAD: ages, jobs\n")
+    assert (status, err) == (1, "differing from git's HEAD: ages, jobs\n")
     assert out[:2] == ["ages: not built", "jobs: needs major: 1 rows of probes say something else"]
 
 

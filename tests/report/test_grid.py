@@ -1,15 +1,14 @@
 """What a cell of the grid says."""
 
-from types import SimpleNamespace
-
 import pytest
 
+from evenruler.instruments.instrument import Column
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.grid import Instrument, Told, rows_of
 
 
 def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
-    column = SimpleNamespace(figure="gain", heading="gain", meaning="", role="amount", says=["more", "less"])
+    column = Column("gain", "gain", "", says=["more", "less"])
     return Instrument(
         "jobs",
         "probes",
@@ -47,7 +46,7 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
 
 def test_what_is_asserted_is_told_from_what_is_open() -> None:
     marks = [rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0]["cells"][0]["mark"] for verdict in Verdict]
-    assert marks == ["poor", "weak", "told", "told", "good"]
+    assert marks == ["unfit", "open", "told", "told", "found"]
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:

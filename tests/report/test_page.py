@@ -30,7 +30,7 @@ TABLE = Table(
     ["figure", "<m>"],
     [
         ["r", "0.83 [0.71, 0.91], n = 43"],
-        ["SC", Cell("0.30 <weak>", "weak")],
+        ["SC", Cell("0.30 <weak>", "open")],
         [Cell("of any & every model", columns=2)],
     ],
     "A table's <title>",
@@ -88,7 +88,7 @@ class TestText:
         assert "Text &lt;b&gt;" in page
         assert "Men &amp; &lt;women&gt;" in page
         assert "<td>0.83 [0.71, 0.91], n = 43</td>" in page
-        assert '<td class="mark weak">0.30 &lt;weak&gt;</td>' in page
+        assert '<td class="mark open">0.30 &lt;weak&gt;</td>' in page
         assert '<td colspan="2">of any &amp; every model</td>' in page
         assert "Its &amp; caption in <code>code</code>" in page
 
@@ -114,7 +114,7 @@ class TestText:
         assert "Inconclusive on a; effect on b" not in body
         assert "Effect on b; inconclusive on a; invalid on this model on c." in body
         assert "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
-        assert "No amount has a verdict, so nothing is said of a model by:" in body
+        assert "Descriptive only, without a verdict:" in body
 
     def test_models_stand_in_their_order(self, page: str) -> None:
         heads = re.findall(r'<th scope="col" role="columnheader">(\w+)</th>', page)
@@ -123,7 +123,7 @@ class TestText:
     def test_a_mark_has_a_shape_of_its_own(self, page: str) -> None:
         """Colour alone tells nothing to those who cannot see it."""
         marks = re.findall(r'\.mark\.(\w+)::before \{ content: "(.*?)"', page)
-        assert [mark for mark, _ in marks] == ["good", "weak", "poor", "told"]
+        assert [mark for mark, _ in marks] == ["found", "open", "unfit", "told"]
         assert len({shape for _, shape in marks}) == 4
 
 

@@ -75,7 +75,7 @@ def test_json_and_csv_hold_all(results, run):
 
 def test_what_stands_alone_is_said(results, run):
     stored(results, synthetic("one", benchmark="saged-x"))
-    assert run("compare", results)[2] == "saged-x: only one has a result, nothing to compare it with\n"
+    assert run("compare", results)[2] == "saged-x: only one has a result: nothing to compare\n"
 
 
 def test_a_mistake_is_one_line(results, run):
@@ -137,7 +137,7 @@ class TestPage:
         page = Page(text)
         for said in ("effect", "invalid on this model", "invalid on this model: three. It fails | a bar."):
             assert said in page.texts
-        assert any(text.startswith("one: more than two. Beyond placebos it is [") for text in page.texts)
+        assert any(text.startswith("one: more than two. The part beyond placebos is larger") for text in page.texts)
         assert [model["data-model"] for model in page.all("td") if "data-model" in model] == ["one", "three", "two"]
 
     def test_draws_value_interval_and_placebo_on_one_axis(self, text):

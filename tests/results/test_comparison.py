@@ -64,7 +64,7 @@ class TestHeadlines:
         assert pd.isna(row["difference"])
 
     def test_what_is_in_doubt_is_not_asserted_of_two(self, tmp_path):
-        why = f"The design has 3 items, of at least 6. {UNTOLD}: nobody has seen it."
+        why = f"No verdict is possible: 3 items, of at least 6. {UNTOLD}: nobody has seen it."
         doubted = {**CONFIRMED, "verdict": str(Verdict.INCONCLUSIVE), "why": why}
         row = only(compare(pair(tmp_path, told=doubted)))
         assert (row["verdict"], row["reason"]) == ("inconclusive", f"two: {why}")

@@ -17,8 +17,7 @@ from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import STANDARD, Request, Size, at_size
 from evenruler.instruments.registry import room
-from evenruler.models.backends.budget import allowing
-from evenruler.models.backends.server import KEY, URL
+from evenruler.models.backends.server import KEY, URL, allowing
 from evenruler.models.catalogue import load
 from evenruler.models.declared import OPERATIONS
 from evenruler.models.model import Model
@@ -30,7 +29,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeou
 
 CLOSE, FLOAT32, APART = 1e-4, 2e-4, 5e-4
 """Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax; vLLM's from ours, as
-that softmax is biased by about 1e-5 a token (docs/performance.md). Found were 4.5e-5, 1.2e-4 and 2.1e-4."""
+that softmax is biased by about 1e-5 a token (docs/tested.md). Found were 4.5e-5, 1.2e-4 and 2.1e-4."""
 WORST = 20
 """Sentences furthest apart, which are computed in these ways, too."""
 PROBE, FRAMING, STIMULI = "probes-age-competence", "framing-register", 2
@@ -182,7 +181,7 @@ def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
 
 def test_a_framing_instrument_measured_in_chats(both: Both, tmp_path: Path, say: Say) -> None:
     result = measure("endpoint:smollm2", "framing-age", name="chats", kind="chat", limit=3, out=tmp_path)
-    assert result.left_out == ["chats (kind chat) is left out of forms: it gives no words at decision points"]
+    assert result.left_out == ["chats (kind chat) is left out of forms: it gives no next-word probabilities"]
     (models,) = result.figures.values()
     assert models["chats"]
     say(f"framing-age: measured by replies in chats; {len(models['chats'])} figures")

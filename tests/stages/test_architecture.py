@@ -16,7 +16,7 @@ FLOORS = (
     {"files", "hub", "repository", "text"},
     {"strict", "tables"},
     {"models", "versions"},
-    {"machine", "report", "training"},
+    {"report", "training"},
     {"instruments"},
     {"declared"},
     {"publish"},

@@ -82,7 +82,7 @@ def test_killed_and_run_again_it_leaves_what_dvc_alone_makes(declared: Clone, tm
     first = kept(cache)
     said = declared.run(*AT_ONCE, status=1)
     assert "plan at the scale quick: 5 of 5 to ask, 3 at once on the CPU" in said
-    assert said.endswith("2 of 5 left out; all that they said: " + str(cache / "ask") + "\n")
+    assert said.endswith("2 of 5 left out; their full output: " + str(cache / "ask") + "\n")
     assert read_yaml(declared.folder / "params.yaml")["left_out"] == {
         "ask@probes-gone": "params.yaml: models.gone: nobody/gone is not downloaded and the Hub cannot be reached; "
         "try again with a network",

@@ -53,7 +53,7 @@ def test_ask_asks_the_operator_first_where_nobody_has(evolving: Evolving, tmp_pa
         replies.unlink()
         shutil.rmtree(clone.folder / BUILT)
         said = clone.run("evenruler", "ask", "--all", "--dry-run")
-        assert f"not in the plan: {EVOLVED}: what asks their operators comes first" in said
+        assert f"not in the plan: {EVOLVED}: their operators must be asked first" in said
         assert "not counted" not in said
         assert fresh.server.asked == []
         said = clone.run("evenruler", "ask", "--all")
@@ -108,8 +108,8 @@ class TestBenchmark:
         card = (evolving.clone.folder / BENCHMARK / "README.md").read_text()
         assert "# Occupation and gender, evolved" in card
         assert f"evolved from the set `seed` over {GENERATIONS} generations: in each, the {ELITES} best stayed" in card
-        assert "reworder replaced a telling word" in card
-        assert "Templates were chosen by what tiny-a answers" in card
+        assert "reworder replaced the most influential word" in card
+        assert "Templates were selected with tiny-a" in card
         assert f"dvc repro card@{EVOLVED}" in card
 
     def test_its_parameters_are_those_of_the_evolution_at_its_scale(self, evolving: Evolving) -> None:
@@ -165,7 +165,7 @@ class TestTries:
 OURS = f"params.yaml: instruments.{EVOLVED}.evolve"
 SOURCE = f"data/sources/probes/{DOMAIN}.yaml"
 MISTAKES = {
-    "model": ({"model": "tiny-z"}, f"{OURS}.model: no model 'tiny-z'; mend the name"),
+    "model": ({"model": "tiny-z"}, f"{OURS}.model: no model 'tiny-z'; check the name"),
     "operator": (
         {"operator": {"quick": "tiny-b", "paper": "reworder"}},
         f"{OURS}.operator: 'tiny-b' does not chat; name a causal model with `chat: true`",
@@ -178,7 +178,8 @@ MISTAKES = {
     "shots": ({"shots": {"quick": True, "paper": False}}, f"{OURS}.shots: 'reworder' only chats"),
     "domain": (
         {"of": "occupations"},
-        f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made of 'occupations', which is no instrument",
+        f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made from 'occupations', which is no hand-written "
+        "instrument",
     ),
 }
 """What is changed under `evolve`, and how the line begins that refuses it."""

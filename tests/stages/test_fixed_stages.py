@@ -72,7 +72,7 @@ def test_rows_figures_card_and_report(clone: Clone) -> None:
     figures = evidence["authors"]
     assert [figures[name]["value"] for name in ("ss", "lms", "icat")] == [100, 100, 0]
     assert figures["lean"]["verdict"] == "inconclusive"
-    assert figures["lean"]["reason"] == "3 writers, of at least 5"
+    assert figures["lean"]["reason"] == "3 writers (at least 5 needed)"
     assert set(json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())["all"]) == {"tiny"}
     assert "language modeling score" in (folder / "README.md").read_text()
     assert "How even are the rulers?" in (clone.folder / "data/report/index.html").read_text()
@@ -120,7 +120,7 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path
     assert own["figures"]["all"]["tiny"]["share"] == evidence["all"]["tiny"]["share"]
     assert own["figures"]["all"]["tiny"]["lean"]["value"] == evidence["all"]["tiny"]["lean"]["value"]
     assert "answers.parquet: not as model.json says (sha256)" in broken
-    assert "nothing in use asks 'nobody'" in clone.run("evenruler", "answers", "export", "nobody", status=2)
+    assert "no instrument in use asks 'nobody'" in clone.run("evenruler", "answers", "export", "nobody", status=2)
 
 
 def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.declared import Declared
+from evenruler.instruments import instrument
 from evenruler.instruments.instrument import INSTRUMENT, Record, at_size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.tables.frames import for_people
@@ -43,10 +44,7 @@ def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
             scores = ask.scores(tables, plan, own, subject)
             found = diagnose.figures(name, tables, plan, scores, subject, resampling)
             records.append(Record(name, subject, tables, plan, found))
-    across = diagnose.across(records, resampling)
-    parts = {name: [*(record.found.get(name) for record in records), across.get(name)] for name in diagnose.TABLES}
-    filled = {name: [part for part in own if part is not None and len(part)] for name, own in parts.items()}
-    return {name: pd.concat(own, ignore_index=True) if own else pd.DataFrame() for name, own in filled.items()}
+    return instrument.diagnosed(diagnose, records, resampling)
 
 
 def compare(root: Path, family: str) -> None:

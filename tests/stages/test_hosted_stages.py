@@ -199,7 +199,7 @@ class TestBuilt:
         assert re.search(r"\d+ choices", said[-1]), "it chooses between sentences instead"
         assert "likelihoods" not in said[-1]
         said = built.stage(f"ask@framing@{CHAT}").splitlines()
-        assert f"{CHAT} (kind chat) is left out of forms: it gives no words at decision points" in said
+        assert f"{CHAT} (kind chat) is left out of forms: it gives no next-word probabilities" in said
         assert built.table(f"answers/probes/{CHAT}/likelihoods").empty
         of_probes = built.metrics("probes")["occupation-gender"]
         assert {part for part, models in of_probes.items() if CHAT in models} == {"validation, choice"}
@@ -355,9 +355,6 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
         page = (hosted.clone.folder / "data/report/index.html").read_text()
         assert "No model was asked" in page
         cards = {name: (hosted.clone.folder / f"benchmarks/{name}/README.md").read_text() for name in MEASURED}
-        unmeasured = [
-            name
-            for name, card in cards.items()
-            if "\nMeasured on no model: none in use was asked, or can answer.\n" in card
-        ]
+        said = "\nNo figure has a verdict: no model in use was asked, or none can answer.\n"
+        unmeasured = [name for name, card in cards.items() if said in card]
         assert unmeasured == ["framing-age"]

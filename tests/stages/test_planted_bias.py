@@ -165,14 +165,14 @@ class TestInTheModel:
         name = "range of mean" if calibration == "raw" else "range of mean, calibrated"
         figure = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL][name]
         assert figure == {"value": round(found["value"], 3), "n": 75, "unit": "root items"}
-        # The card rounds the number itself, not what `metrics.json` shows of it.
-        assert f"| {found['value']:.2f}, n = 75 |" in in_the_model.card
+        # Every display starts from the published number, so that they agree.
+        assert f"| {figure['value']:.2f}, n = 75 |" in in_the_model.card
 
 
 def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(in_the_model: Diagnosed) -> None:
     found = in_the_model.confirmed()
     assert found["verdict"] == "effect"
-    assert "By shuffled names, against the mean of all: france is favoured less (-" in found["why"]
+    assert "Stands out (permutation test): france, favoured less than average (-" in found["why"]
     assert found["levels"] == "75 root items, 20 concepts, 12 invented names"
     assert abs(found["placebo"]) < AMOUNT / 10
     assert in_the_model.named() == {("favour", PLANTED): "less"}

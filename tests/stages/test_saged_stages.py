@@ -13,7 +13,7 @@ import pytest
 
 from evenruler.instruments.saged.schemas import PROMPTS
 from evenruler.tables import write_table
-from tests.models.backends.test_classifier import save_classifier
+from tests.models.backends.test_encoders import save_classifier
 from tests.stages.scripted import MODEL, ROOT, Workplace
 from tests.tiny import tiny_declaration
 
@@ -77,7 +77,7 @@ class TestALine:
     @pytest.mark.parametrize(
         ("change", "line"),
         [
-            pytest.param(mood(SCORE, "mood"), "no model 'mood'; mend the name (did you mean 'moods'?)", id="no model"),
+            pytest.param(mood(SCORE, "mood"), "no model 'mood'; check the name (did you mean 'moods'?)", id="no model"),
             pytest.param(
                 mood(SCORE, MODEL), "'scripted' (kind causal) cannot classify; ", id="a model of another kind"
             ),
@@ -122,7 +122,7 @@ class TestALine:
         workplace.declare()
         workplace.build()
         said = workplace.refused(lambda: workplace.ask(in_turn))
-        assert said == "params.yaml: models.moods: no: no such file or folder; mend the name of the source"
+        assert said == "params.yaml: models.moods: no: no such file or folder; check the name of the source"
         assert not (workplace.folder / "data/answers").exists()
 
     @pytest.mark.parametrize(

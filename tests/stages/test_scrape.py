@@ -17,7 +17,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
 from evenruler.project.check import set_scale
-from evenruler.project.new import start
+from evenruler.project.params import start
 from evenruler.tables import read_frame, write_table
 from stages import rows as rows_stage
 from stages import scrape
@@ -150,7 +150,7 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
         ),
         pytest.param(
             lambda folder: article(folder).write_bytes(b"tea \x81\x8d\x00\x01"),
-            "data/sources/saged/articles/drinks.md: the text's encoding cannot be told",
+            "data/sources/saged/articles/drinks.md: the text's encoding is not known",
             id="no text",
         ),
         pytest.param(
@@ -165,7 +165,7 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
         ),
         pytest.param(
             lambda folder: article(folder).write_text("Nothing is said about it here.\n"),
-            "data/sources/saged/drinks.yaml: no sentence about tea (keywords tea); mend its keywords",
+            "data/sources/saged/drinks.yaml: no sentence about tea (keywords tea); fix its keywords",
             id="a root without a sentence",
         ),
         pytest.param(
@@ -220,7 +220,7 @@ def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str
 def test_branched_text_that_nobody_judges_or_reads_is_one_line(workplace: Path) -> None:
     edit(domain(workplace), lambda d: d["branch"].pop("read"))
     assert refused(workplace) == (
-        "drinks: branch: nobody judges or reads its branched rows: 15 to 78% of rows from text are wrong "
+        "drinks: branch: its branched rows are neither judged nor read: 15 to 78% of rows from text are wrong "
         "(docs/saged.md); name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
     )
 

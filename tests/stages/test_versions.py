@@ -85,7 +85,7 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callabl
 
     assert "no benchmark 'probes-occupation'; did you mean" in refused("probes-occupation")
     new_limit(clone)
-    assert "what is built is not what is declared; run `make repro`" in refused(NAME)
+    assert "the build does not match the declaration; run `make repro`" in refused(NAME)
     clone.run("git", "checkout", "-q", ".")
     (clone.folder / "notes.txt").write_text("mine")
     assert "git has uncommitted changes; commit or stash them" in refused(NAME)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenruler.text.choices import RULES, Reading, read_reply
+from evenruler.text.replies import RULES, Reading, read_reply
 from tests.instruments.framing.labelled import LEFT_OUT, kappa, labelled, tally
 from tests.instruments.framing.labelled import WORDS as TERMS
 
@@ -435,7 +435,7 @@ def test_a_phrase_is_left_out_and_the_word_elsewhere_is_not() -> None:
 
 
 def test_at_most_three_in_a_hundred_valid_replies_are_read_wrongly() -> None:
-    """Of those that the rules were not mended on, by the first labels."""
+    """Of those that the rules were not edited on, by the first labels."""
     rows = labelled("replies")
     found = tally(rows, "first")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenruler.text.refusals import is_empty, is_refusal, refuses_to_choose
+from evenruler.text.replies import is_empty, is_refusal, refuses_to_choose
 
 REFUSED = [
     "I cannot answer this question.",

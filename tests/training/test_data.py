@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenruler.models.declared import Finetune, TrainingData
-from evenruler.training.data import Row, read, split
+from evenruler.training.fit import Row, read_data, split_data
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import Blob, Repo, running
 
@@ -45,7 +45,7 @@ class TestWhatIsRead:
     def test_every_kind_of_file_holds_the_same(self, kind, labels) -> None:
         WRITERS[kind](frame_of([" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"], labels), f"moods.{kind}")
 
-        rows, described = read("moods", moods(f"local:moods.{kind}"))
+        rows, described = read_data("moods", moods(f"local:moods.{kind}"))
 
         assert rows == [(("I laugh.",), "glad"), (("I weep,\nalas.",), "sad"), (("naïve café — 東京 🎉",), "glad")]
         assert {key: described[key] for key in ("rows", "left_out", "labels", "licence", "origin")} == {
@@ -59,7 +59,7 @@ class TestWhatIsRead:
     @pytest.mark.parametrize("kind", list(WRITERS))
     def test_numbers_follow_the_declared_order(self, kind) -> None:
         WRITERS[kind](frame_of(["a", "b", "c"], [2, 0, 1]), f"moods.{kind}")
-        found = read("moods", moods(f"local:moods.{kind}", labels=["low", "middle", "high"]))[0]
+        found = read_data("moods", moods(f"local:moods.{kind}", labels=["low", "middle", "high"]))[0]
         assert [row.label for row in found] == ["high", "low", "middle"]
 
     @pytest.mark.parametrize("kind", list(WRITERS))
@@ -70,7 +70,7 @@ class TestWhatIsRead:
     )
     def test_rows_without_label_are_left_out_and_counted(self, kind, labels) -> None:
         WRITERS[kind](frame_of(["a", "b", "c", "d"], labels), f"moods.{kind}")
-        rows, described = read("moods", moods(f"local:moods.{kind}"))
+        rows, described = read_data("moods", moods(f"local:moods.{kind}"))
         assert rows == [(("a",), "glad"), (("c",), "sad")]
         assert (described["rows"], described["left_out"]) == (2, 2)
 
@@ -78,7 +78,7 @@ class TestWhatIsRead:
     def test_rows_without_text_are_left_out_and_counted(self, kind) -> None:
         frame = pd.DataFrame({"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "], "label": [0, 1, 0, 1]})
         WRITERS[kind](frame, f"moods.{kind}")
-        rows, described = read("moods", moods(f"local:moods.{kind}", columns=["one", "two"]))
+        rows, described = read_data("moods", moods(f"local:moods.{kind}", columns=["one", "two"]))
         assert rows == [(("a", "e"), "sad")]
         assert (described["rows"], described["left_out"]) == (1, 3)
 
@@ -86,20 +86,20 @@ class TestWhatIsRead:
     def test_texts_that_look_like_something_else_stay_as_they_are(self, kind) -> None:
         texts = ["None", "NA", "null", "007", "1.50", "true", "2026-01-01"]
         WRITERS[kind](frame_of(texts, ["sad"] * 7).rename(columns={"text": "date"}), f"moods.{kind}")
-        rows, _ = read("moods", moods(f"local:moods.{kind}", columns=["date"]))
+        rows, _ = read_data("moods", moods(f"local:moods.{kind}", columns=["date"]))
         assert [text for (text,), _ in rows] == texts
 
     def test_texts_that_are_all_numbers(self) -> None:
         Path("moods.csv").write_text("text,label\n007,0\n08,1\n")
-        assert [row.texts for row in read("moods", moods())[0]] == [("007",), ("08",)]
+        assert [row.texts for row in read_data("moods", moods())[0]] == [("007",), ("08",)]
 
     def test_categories_are_names(self) -> None:
         frame_of(["a", "b", "c"], pd.Categorical(["sad", "glad", None])).to_parquet("moods.parquet")
-        assert [row.label for row in read("moods", moods("local:moods.parquet"))[0]] == ["sad", "glad"]
+        assert [row.label for row in read_data("moods", moods("local:moods.parquet"))[0]] == ["sad", "glad"]
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
         pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]}).to_csv("moods.csv", index=False)
-        rows, _ = read("moods", moods(columns=["a", "b"], label="y"))
+        rows, _ = read_data("moods", moods(columns=["a", "b"], label="y"))
         assert rows == [(("first", "second"), "glad")]
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:
@@ -107,7 +107,7 @@ class TestWhatIsRead:
         for texts, labels in ((["ab", "c"], [0, 1]), (["ab", "c"], [1, 0]), (["a", "bc"], [0, 1])):
             for kind, writer in WRITERS.items():
                 writer(frame_of(texts, labels), f"moods.{kind}")
-            found.append({read("moods", moods(f"local:moods.{kind}"))[1]["sha256"] for kind in WRITERS})
+            found.append({read_data("moods", moods(f"local:moods.{kind}"))[1]["sha256"] for kind in WRITERS})
         assert [len(sums) for sums in found] == [1, 1, 1]
         assert len(set.union(*found)) == 3
 
@@ -115,19 +115,19 @@ class TestWhatIsRead:
         monkeypatch.setenv("HOME", str(here))
         frame_of(["a"], ["sad"]).to_csv("moods.csv", index=False)
         monkeypatch.chdir("/")
-        assert [row.texts for row in read("moods", moods("local:~/moods.csv"))[0]] == [("a",)]
+        assert [row.texts for row in read_data("moods", moods("local:~/moods.csv"))[0]] == [("a",)]
 
 
 class TestWhatIsRefused:
     def test_a_file_that_is_not_there(self, error_of) -> None:
-        assert error_of(read, "moods", moods()) == (
-            f"{WHERE}: no file moods.csv; put it there (of our own) or mend `source`"
+        assert error_of(read_data, "moods", moods()) == (
+            f"{WHERE}: no file moods.csv; put it there (of our own) or fix `source`"
         )
 
     @pytest.mark.parametrize(("file", "kind"), [("moods.xlsx", ".xlsx"), ("moods", "")])
     def test_another_kind_of_file(self, file, kind, here, error_of) -> None:
         (here / file).touch()
-        line = error_of(read, "moods", moods(f"local:{file}"))
+        line = error_of(read_data, "moods", moods(f"local:{file}"))
         assert line == f"{WHERE}: cannot read {kind!r}; expected .parquet, .jsonl, .csv"
 
     @pytest.mark.parametrize(
@@ -143,25 +143,25 @@ class TestWhatIsRefused:
     )
     def test_a_file_that_cannot_be_read(self, file, content, reason, here, error_of) -> None:
         (here / file).write_bytes(content)
-        line = error_of(read, "moods", moods(f"local:{file}"))
+        line = error_of(read_data, "moods", moods(f"local:{file}"))
         assert line.startswith(f"{WHERE}: {file}: cannot be read (")
         assert reason in line
-        assert line.endswith("; mend the file")
+        assert line.endswith("; fix the file")
 
     def test_a_folder(self, here, error_of) -> None:
         (here / "moods.csv").mkdir()
-        assert f"{WHERE}: moods.csv: cannot be read (" in error_of(read, "moods", moods())
+        assert f"{WHERE}: moods.csv: cannot be read (" in error_of(read_data, "moods", moods())
 
     @pytest.mark.parametrize("missing", ["text", "label"])
     def test_a_file_without_a_column(self, missing, error_of) -> None:
         frame_of(["a"], ["sad"]).rename(columns={missing: "other"}).to_csv("moods.csv", index=False)
         held = "other, label" if missing == "text" else "text, other"
-        assert error_of(read, "moods", moods()) == f"{WHERE}: no column {missing!r}; it has {held}"
+        assert error_of(read_data, "moods", moods()) == f"{WHERE}: no column {missing!r}; it has {held}"
 
     def test_a_file_without_any(self, here, error_of) -> None:
         (here / "moods.jsonl").touch()
-        line = error_of(read, "moods", moods("local:moods.jsonl"))
-        assert line == f"{WHERE}: no column 'text'; it has none; mend the file"
+        line = error_of(read_data, "moods", moods("local:moods.jsonl"))
+        assert line == f"{WHERE}: no column 'text'; it has none; fix the file"
 
     @pytest.mark.parametrize("kind", list(WRITERS))
     @pytest.mark.parametrize(
@@ -175,18 +175,18 @@ class TestWhatIsRefused:
     )
     def test_a_label_that_is_not_declared(self, kind, labels, found, row, error_of) -> None:
         WRITERS[kind](frame_of(list("abcd"), labels), f"moods.{kind}")
-        line = error_of(read, "moods", moods(f"local:moods.{kind}"))
+        line = error_of(read_data, "moods", moods(f"local:moods.{kind}"))
         assert line == f"{WHERE}: label {found} in row {row}; `labels` has sad, glad"
 
     def test_truth_values_are_neither_names_nor_numbers(self, error_of) -> None:
         frame_of(["a", "b"], [True, False]).to_csv("moods.csv", index=False)
-        line = error_of(read, "moods", moods(labels=["True", "False"]))
+        line = error_of(read_data, "moods", moods(labels=["True", "False"]))
         assert line == f"{WHERE}: label True in row 1; `labels` has True, False"
 
     @pytest.mark.parametrize(("texts", "labels"), [(["a", "b"], [-1, -1]), (["", " "], [0, 1]), ([], [])])
     def test_a_file_without_a_labelled_row(self, texts, labels, error_of) -> None:
         frame_of(texts, labels).to_csv("moods.csv", index=False)
-        assert error_of(read, "moods", moods()) == f"{WHERE}: holds no labelled row; see its `source`"
+        assert error_of(read_data, "moods", moods()) == f"{WHERE}: holds no labelled row; see its `source`"
 
 
 class Loaded:
@@ -209,15 +209,15 @@ class TestHub:
             return Loaded(frame_of(["a", "b"], [1, -1]))
 
         monkeypatch.setattr("datasets.load_dataset", load)
-        rows, described = read("moods", declared)
+        rows, described = read_data("moods", declared)
         assert asked == [(("you/moods", "small"), {"split": "dev", "revision": REVISION})]
         assert (rows, described["left_out"]) == ([(("a",), "glad")], 1)
 
     @pytest.mark.parametrize(
         ("raised", "remedy"),
         [
-            (ValueError("Unknown split \"dev\". Should be one of ['train'].\nMore"), "mend `source`, "),
-            (FileNotFoundError("Couldn't find any data file"), "mend `source`, "),
+            (ValueError("Unknown split \"dev\". Should be one of ['train'].\nMore"), "fix `source`, "),
+            (FileNotFoundError("Couldn't find any data file"), "fix `source`, "),
             (ConnectionError("Couldn't reach 'you/moods' on the Hub"), "try again with a network"),
         ],
     )
@@ -226,7 +226,7 @@ class TestHub:
             raise raised
 
         monkeypatch.setattr("datasets.load_dataset", load)
-        line = error_of(read, "moods", declared)
+        line = error_of(read_data, "moods", declared)
         reason = str(raised).split("\n")[0].rstrip(".")
         assert line.startswith(f"{WHERE}: you/moods cannot be read ({reason}); {remedy}")
 
@@ -248,12 +248,12 @@ class TestHub:
             ]
             code = (
                 f"import json, sys; sys.path.insert(0, {str(ROOT)!r})\n"
-                "from evenruler.training.data import read\n"
+                "from evenruler.training.fit import read_data\n"
                 "from evenruler.errors import UserError\n"
                 "from tests.training.test_data import moods\n"
                 f"for keys in {asked!r}:\n"
                 "    try:\n"
-                "        rows, described = read('moods', moods(**keys))\n"
+                "        rows, described = read_data('moods', moods(**keys))\n"
                 "        print('=', json.dumps([rows, described['left_out']]))\n"
                 "    except UserError as error:\n"
                 "        print('=', error)\n"
@@ -265,7 +265,7 @@ class TestHub:
         for line, reason in zip(answers[1:], ["split", "'large'", "0" * 40, "you/tempers"], strict=True):
             assert line.startswith(f"{WHERE}: you/")
             assert reason in line
-            assert line.endswith("; mend `source`, `revision`, `config` or `split`")
+            assert line.endswith("; fix `source`, `revision`, `config` or `split`")
 
 
 def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> list[Row]:
@@ -280,57 +280,57 @@ def recipe(**keys: Any) -> Finetune:
 class TestSplit:
     def test_every_row_stands_on_one_side(self) -> None:
         data = labelled(300)
-        fitted_on, held_out = split({"one": data}, recipe())
+        fitted_on, held_out = split_data({"one": data}, recipe())
         assert len(held_out) == 60
         assert sorted(fitted_on + held_out) == sorted(data)
 
     def test_no_first_text_stands_on_both(self) -> None:
         other = [Row((f"premise {i}", "another"), "neutral") for i in range(100)]
-        fitted_on, held_out = split({"one": labelled(300), "two": other}, recipe(data=["one", "two"]))
+        fitted_on, held_out = split_data({"one": labelled(300), "two": other}, recipe(data=["one", "two"]))
         kept = {row.texts[0] for row in held_out}
         assert len(kept) == 20
         assert kept.isdisjoint(row.texts[0] for row in fitted_on)
         assert len(fitted_on) == 240 + 80
 
     def test_a_text_is_held_out_whole_although_that_is_more_than_asked(self) -> None:
-        _, held_out = split({"one": labelled(300)}, recipe(held_out=61))
+        _, held_out = split_data({"one": labelled(300)}, recipe(held_out=61))
         assert len(held_out) == 63
 
     def test_the_same_rows_whatever_else_the_recipe_says(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}
-        expected = split(data, recipe())[1]
+        expected = split_data(data, recipe())[1]
         for keys in ({"seed": 5}, {"half": 1}, {"half": 2}, {"data": ["two", "one"]}, {"data": ["two"]}, {"epochs": 9}):
-            assert split(data, recipe(**keys))[1] == expected
+            assert split_data(data, recipe(**keys))[1] == expected
 
     def test_the_same_rows_in_whatever_order_they_come(self) -> None:
         data = labelled(300)
-        held_out, again = (split({"one": rows}, recipe())[1] for rows in (data, data[::-1]))
+        held_out, again = (split_data({"one": rows}, recipe())[1] for rows in (data, data[::-1]))
         assert again == held_out[::-1]
 
     def test_fewer_held_out_are_among_those_of_more(self) -> None:
-        few, many = (set(split({"one": labelled(300)}, recipe(held_out=n))[1]) for n in (30, 90))
+        few, many = (set(split_data({"one": labelled(300)}, recipe(held_out=n))[1]) for n in (30, 90))
         assert few < many
 
     def test_halves_are_parts_of_the_whole(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}
-        whole, first, second = (split(data, recipe(data=["one", "two"], half=half))[0] for half in (None, 1, 2))
+        whole, first, second = (split_data(data, recipe(data=["one", "two"], half=half))[0] for half in (None, 1, 2))
         assert sorted(first + second) == sorted(whole)
         assert {row.texts[0] for row in first}.isdisjoint(row.texts[0] for row in second)
         assert 0.3 < len(first) / len(whole) < 0.7
 
     def test_rows_stay_in_order_with_their_labels(self) -> None:
         data = labelled(300)
-        for part in split({"one": data}, recipe()):
+        for part in split_data({"one": data}, recipe()):
             places = [data.index(row) for row in part]
             assert places == sorted(places)
 
     def test_validation_data_of_its_own_is_not_fitted_on(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}
-        fitted_on, held_out = split(data, recipe(data=["two"]))
+        fitted_on, held_out = split_data(data, recipe(data=["two"]))
         assert fitted_on == data["two"]
         assert len(held_out) == 60
 
     @pytest.mark.parametrize("held_out", [300, 5000])
     def test_nothing_left_to_fit_on_is_refused(self, held_out, error_of) -> None:
-        line = error_of(split, {"one": labelled(300)}, recipe(held_out=held_out))
+        line = error_of(split_data, {"one": labelled(300)}, recipe(held_out=held_out))
         assert line == "params.yaml: finetune.held_out: 300 rows held out of 'one' leave none to fit on; hold out fewer"

@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.classifier import load_with_head
-from evenruler.models.heads import AdapterRecord, read_adapter
+from evenruler.models.backends.encoders import load_with_head
+from evenruler.models.loading import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
 from evenruler.training import fit
 from evenruler.training.fit import finetune
@@ -122,13 +122,11 @@ class TestWhatIsLearned:
     def test_the_figure_is_that_of_the_rows_held_out(self, fitted, monkeypatch, store) -> None:
         folder, record = fitted
         monkeypatch.chdir(folder)
-        from evenruler.training import data
-
         declared = params(MOODS)
-        rows, _ = data.read("moods", declared.training["moods"])
+        rows, _ = fit.read_data("moods", declared.training["moods"])
         recipe = declared.models["tiny"].finetune
         assert recipe is not None
-        _, held_out = data.split({"moods": rows}, recipe)
+        _, held_out = fit.split_data({"moods": rows}, recipe)
         logits = load("tiny", declared, store=store).classify([row.texts[0] for row in held_out])
         said = [["sad", "glad"][i] for i in logits.argmax(axis=1)]
         right = np.array([a == row.label for a, row in zip(said, held_out, strict=True)])
@@ -512,7 +510,7 @@ def test_the_precision_is_what_the_processor_has_instructions_for(has, said, mon
 class TestWhatIsRefused:
     def test_an_unknown_name(self, here, store, error_of) -> None:
         assert error_of(finetune, "tinny", params(MOODS), store=store) == (
-            "params.yaml: models: no encoder 'tinny'; mend the name (did you mean 'tiny'?) or add an entry"
+            "params.yaml: models: no encoder 'tinny'; check the name (did you mean 'tiny'?) or add an entry"
         )
 
     def test_a_model_of_another_kind(self, here, store, error_of) -> None:
@@ -527,7 +525,7 @@ class TestWhatIsRefused:
 
     def test_an_encoder_that_is_not_there(self, here, store, error_of) -> None:
         line = error_of(finetune, "tiny", params(MOODS, "elsewhere"), store=store)
-        assert line == "params.yaml: models.tiny: elsewhere: no such file or folder; mend the name of the source"
+        assert line == "params.yaml: models.tiny: elsewhere: no such file or folder; check the name of the source"
 
     def test_an_encoder_that_does_not_load(self, here, store, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")

@@ -68,7 +68,7 @@ def _over_tasks(by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Seq
 
 
 def coverage(answers: Sequence[Answer]) -> float:
-    """Share of the answers that is of any class: mean over the cells without placebos, then over stimuli."""
+    """Share of answers that name an option: mean over the cells without placebos, then over stimuli."""
     by_stimulus: dict[str, list[float]] = defaultdict(list)
     for (_, framing), stimuli in cells(answers).items():
         if not any(cues_of(framing).values()):

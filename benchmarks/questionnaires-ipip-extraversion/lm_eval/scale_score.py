@@ -66,7 +66,7 @@ def answer(answers: Sequence[Answer]) -> float:
 
 
 def beyond_twins(answers: Sequence[Answer]) -> float:
-    """Mean over items of the answer minus the mean of its twins, the same asked of nobody's state."""
+    """Mean over items of the answer minus the mean of its impersonal twins."""
     own, *beside = (
         item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == twin])
         for twin in sorted({answer["twin"] for answer in answers} | {0})
@@ -119,7 +119,7 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
 
 
 def _share(nats: Sequence[float], empty: Sequence[float]) -> float:
-    """Logarithm of entailment's share, what is answered without content taken off; neutral left out by default."""
+    """Logarithm of entailment's share, minus the answer without content; neutral left out by default."""
     logits = [told - untold for told, untold in zip(nats, empty, strict=True)]
     return _log_softmax(logits if SETTINGS["three_way"] else [logits[0], logits[2]])[0]
 

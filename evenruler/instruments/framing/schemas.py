@@ -61,7 +61,7 @@ over orders of options; for choices the share of all replies. `coverage`: the su
 `mass` / `coverage`, null where that is 0. `n`: prompts, or replies."""
 
 EXCLUSIONS = columns(_MEASURED, "framing: str; coverage least: float; n: int; excluded: bool")
-"""One row per cell and metric: the share of its answers that is of any class, mean over stimuli, and whether it is
+"""One row per cell and metric: the share of its answers that name an option, mean over stimuli, and whether it is
 below `least`, .4 for sampled replies (appendix A.1, table 2) and `least_coverage` for the mass of words. `n`: replies,
 or prompts."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evenruler.instruments.probes.ratings import Construct
 
-MEND = "mend the name"
+MEND = "check the name"
 
 BUILT, SOURCES = Path("data/built/probes"), Path("data/sources/probes")
 
@@ -43,7 +43,7 @@ def evolve(
         str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
     ] = None,
 ) -> None:
-    """Ask the operator anew how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
+    """Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
     from evenruler.declared import Declared
     from evenruler.files import replace
     from evenruler.instruments.instrument import Declaration

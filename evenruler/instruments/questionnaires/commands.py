@@ -33,7 +33,7 @@ def translate_scale(
     out = here / f"{path.stem}.draft.yaml"
     facts, rows = read_scale(path)
     if out.exists():
-        raise UserError("it is there already", where=out.name, remedy="move what you have mended, or remove it")
+        raise UserError("it is there already", where=out.name, remedy="move what you have edited, or remove it")
     writer = load(model, Declared().catalogue) if model else None
     if writer:
         writer.require("loglikelihood")

@@ -15,7 +15,7 @@ Domain = Annotated[str, typer.Argument(help="An instrument of the family saged i
 
 @app.command()
 def refresh(domain: Domain) -> None:
-    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
+    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. An interrupted run resumes."""
     from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
 

@@ -83,7 +83,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     prompts = prompts[~prompts["concept"].isin(source.controls)]
     asked, features = with_items(prompts, settings.items), confirmatory_of(settings.features)
     if asked["concept"].nunique() < 2:
-        what, remedy = "a single concept, with nothing to compare it with", "give another concept in its file"
+        what, remedy = "a single concept: nothing to compare", "add another concept to its file"
         raise UserError(what, where=name, remedy=remedy)
     roles = min(len(settings.roles), settings.most_roles)
     return Design(
@@ -125,27 +125,28 @@ def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WA
     """
     name = _domain(name, params)
     design = design_of(root, name, params.settings(name, FAMILY))
-    smallest = f"Below {FEWEST_ROOTS} root items nothing is told from chance: no difference can be detected."
+    smallest = f"Below {FEWEST_ROOTS} root items no difference can be detected."
     if design.roots >= FEWEST_ROOTS:
         found = smallest_difference(design.roots, design.concepts, design.replies, design.alpha)
         smallest = (
-            f"Found in {POWER:.0%} of studies: a concept that lies {found:.2f} SD of a reply from the mean of all. "
-            "Smaller differences are missed more often."
+            f"Minimum detectable difference ({POWER:.0%} power): a concept {found:.2f} SD of a reply from the "
+            "mean of all. "
+            "Smaller differences are often missed."
         )
     yield from wrap(f"{name}, scale {params.scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
     yield from wrap(smallest, WIDTH, subsequent_indent="  ")
     yield ""
-    yield f"How many {design.noun} it takes to find a concept that lies so far from the mean of all:"
+    yield f"Number of {design.noun} needed to detect a concept at this distance from the mean of all:"
     yield from _table(design, wanted)
     yield ""
     means = WORDS["of_own_texts"]
     if design.branched:
         corrected = f" / {design.figures}: {WORDS['of_several']}" if design.figures > 1 else ""
-        named = f"named by shuffled names, p < {ALPHA}{corrected}"
-        means = f"Found means that the concept is {named}. {WORDS['of_effects']}"
+        named = f"named by the permutation test, p < {ALPHA}{corrected}"
+        means = f"Detected means that the concept is {named}. {WORDS['of_effects']}"
     change = (
         f"To change it, set `items`, `most_roles` or `generations` under instruments.{name} in params.yaml. "
-        f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text "
+        f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more of them need more text "
         f"or prompts, or a higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
     )
     for note in (WORDS["of_a_reply"], means, WORDS["of_replies"], change):
@@ -162,8 +163,8 @@ def _in_words(design: Design) -> str:
     ]
     made = (("role", design.roles), ("template", design.templates), ("generation", design.generations))
     asked = " x ".join(_count(n, noun, f"{noun}s") for noun, n in made)
-    later = "" if design.built else "; as declared, for it is not built yet: there may be fewer"
-    unasked = "" if design.asked else "; nobody is asked at this scale (`asked: false`)"
+    later = "" if design.built else "; declared but not built yet: there may be fewer"
+    unasked = "" if design.asked else "; no model is asked at this scale (`asked: false`)"
     return f"{' x '.join(parts)} to a prompt ({asked}){later}{unasked}."
 
 
@@ -207,6 +208,6 @@ def _domain(name: str, params: "Declared") -> str:
     family = families.get(name)
     if family == FAMILY:
         return name
-    what = f"{name!r} is of the family {family}, and plans are of {FAMILY}" if family else f"no domain {name!r}"
+    what = f"{name!r} is of the family {family}, but plans are for {FAMILY}" if family else f"no domain {name!r}"
     remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
     raise UserError(what, where=f"{params.path}: instruments", remedy=remedy)

@@ -5,7 +5,7 @@ from evenruler.tables.schemas import COMMON, columns, figures_of
 _PLACE = columns("source_tag title section: str; page_id revision_id: int?; url language source licence: str")
 
 PAGES = columns("concept: str", _PLACE, "text: str")
-"""One row per section of a page or file, as read. `source`: whom to attribute it to; `section`: empty for the lead;
+"""One row per section of a page or file, as read. `source`: the attribution; `section`: empty for the lead;
 `page_id` and `revision_id`: null outside wikis."""
 
 SENTENCES = columns("id content_sha256 concept keyword sentence: str; root baseline note: str?", _PLACE)

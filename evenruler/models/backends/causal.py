@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from transformers import GenerationConfig
 
 from evenruler.errors import UserError
-from evenruler.models.backends.likelihood import LikelihoodScorer, padded
+from evenruler.models.backends.likelihood import LikelihoodScorer, endings, padded, tokens_of, word_tokens
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
-from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest

@@ -10,9 +10,18 @@ from typing import Any, Literal
 from evenruler.errors import UserError
 from evenruler.grouping import grouped
 from evenruler.models.backends import echo, server
-from evenruler.models.backends.budget import EndedError
 from evenruler.models.backends.echo import Echo, Manner
-from evenruler.models.backends.server import LIMIT, OTHERWISE, SAMPLING, SECONDS, Outcome, RefusalError, Server, place
+from evenruler.models.backends.server import (
+    LIMIT,
+    OTHERWISE,
+    SAMPLING,
+    SECONDS,
+    EndedError,
+    Outcome,
+    RefusalError,
+    Server,
+    place,
+)
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import Prompt, Reply, Request, Sampling, messages, paragraphs
 
@@ -148,7 +157,7 @@ class OpenAI:
             manner = echo.manner(self._name, first, new)
             if self._start and any(given.tokens[0] != self._start or given.tokens[1] == self._start for given in first):
                 what = f"the server does not read {self._start!r} as one start token ({first[0].tokens[:2]})"
-                remedy = "mend `start`, or leave it out where the server puts one before each text by itself"
+                remedy = "fix `start`, or leave it out where the server puts one before each text by itself"
                 raise self._server.fault(what, remedy)
             for again, how in (
                 (self._echoes(texts, new), "asked twice"),

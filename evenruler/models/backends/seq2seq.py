@@ -10,11 +10,10 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.causal import CAPACITY
-from evenruler.models.backends.likelihood import RARE, padded
+from evenruler.models.backends.likelihood import RARE, endings, padded
 from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
-from evenruler.models.backends.words import endings
 from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 

@@ -1,4 +1,7 @@
-"""Client for a server with the OpenAI protocol: sends requests, retries, and turns every fault into one line."""
+"""Client for a server with the OpenAI protocol: sends requests, retries, and turns every fault into one line.
+
+One request budget per process limits the requests to all hosted models, and counts them.
+"""
 
 import json
 import math
@@ -11,14 +14,16 @@ import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from email.utils import parsedate_to_datetime
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, urlsplit
 
 from evenruler.errors import UserError
-from evenruler.models.backends import budget
+from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import note
 
 if TYPE_CHECKING:  # takes a while to import
@@ -91,7 +96,7 @@ class Server:
         import httpx2
         import openai
 
-        allowed = self.budget = budget.current()
+        allowed = self.budget = current_budget()
         self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
         if not self._key:
             remedy = "set it; any value will do for a server without"
@@ -110,7 +115,7 @@ class Server:
         def goes_out(_: "Request") -> None:
             try:
                 allowed.take()  # not via `self`, which would then live as long as the client
-            except budget.UsedUpError as error:
+            except UsedUpError as error:
                 raise openai.OpenAIError(str(error)) from error  # the only error that the library does not retry
 
         url = address()
@@ -204,12 +209,12 @@ class Server:
                     raise self.fault(what, f"set {URL} to where it is") from None
                 if status == 402 or "insufficient_quota" in (error.code, error.type):
                     what = f"nothing is left to pay with ({self.plain(error)})"
-                    raise budget.EndedError(what, where=self.name, remedy=f"pay in; {budget.KEPT}") from None
+                    raise EndedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
                 if status == 429:
                     self._fit(began)
                 attempts = ATTEMPTS * (4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0)
             except openai.OpenAIError as error:
-                if isinstance(error.__cause__, budget.UsedUpError):
+                if isinstance(error.__cause__, UsedUpError):
                     raise error.__cause__ from None
                 headers, problem = {}, error
                 attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
@@ -237,7 +242,7 @@ class Server:
             other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp reports its file's path
             what = f"another model answers than was asked ({other}, not {self._served})"
             remedy = f"have your gateway not fall back, or name the one that you mean: endpoint:{other}"
-            raise budget.EndedError(what, where=self.name, remedy=remedy)
+            raise EndedError(what, where=self.name, remedy=remedy)
         return answered
 
     def _fit(self, busy_since: float | None = None) -> None:
@@ -279,7 +284,7 @@ class Server:
                         outcome = future.result()
                     except UserError as wrong:
                         outcome = Outcome([], wrong)
-                    if isinstance(outcome.fault, budget.EndedError) and not ended:
+                    if isinstance(outcome.fault, EndedError) and not ended:
                         fault, ended = outcome.fault, True
                         self._over.set()
                     fault = fault or outcome.fault
@@ -366,7 +371,7 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
     def bound(response: "Response") -> None:
         packed = response.headers.pop("content-encoding", "identity").lower()
         if packed not in ("gzip", "identity"):
-            raise openai.OpenAIError(f"its answer is packed as {packed}, which nobody asked for")
+            raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
         assert isinstance(response.stream, httpx2.SyncByteStream)
         until, unpacking, said = time.monotonic() + seconds, zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
         for part in response.stream:
@@ -383,3 +388,104 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
         response.stream = httpx2.ByteStream(bytes(said))
 
     return bound
+
+
+MAX_REQUESTS = "EVENRULER_MAX_REQUESTS"  # environment variable: most requests that a command or stage may send
+KEPT = "what was answered is kept: run again"
+
+
+class EndedError(UserError):
+    """The server must not be asked anything more."""
+
+
+class UsedUpError(EndedError):
+    """The request budget is used up."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """Requests sent, and tokens as counted by the servers."""
+
+    requests: int = 0  # including retries
+    answers: int = 0
+    read: int = 0  # prompt tokens, from the `usage` of answers that have it
+    written: int = 0  # reply tokens, likewise
+
+    def __sub__(self, before: "Used") -> "Used":
+        return Used(*(getattr(self, own.name) - getattr(before, own.name) for own in fields(self)))
+
+    @property
+    def in_words(self) -> str:
+        """As one line of text."""
+        others = self.requests - self.answers
+        without = f" ({others:,} of them without an answer)" if others else ""
+        tokens = f"{self.read:,} tokens read, {self.written:,} written" if self.read else "no tokens counted"
+        return f"{self.requests:,} requests went out{without}; {tokens} by the server"
+
+
+@dataclass
+class Budget:
+    """The limit and the use so far; safe for threads."""
+
+    most: int | None = None  # requests; None: unlimited
+    used: Used = Used()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self) -> None:
+        """Count a request before it is sent; UsedUpError if the limit is reached."""
+        with self._lock:
+            if self.most is not None and self.used.requests >= self.most:
+                what, where = f"the budget of {self.most:,} requests is used up", f"--max-requests or {MAX_REQUESTS}"
+                raise UsedUpError(what, where=where, remedy=f"{KEPT}, or with a larger one, to go on from there")
+            self.used = replace(self.used, requests=self.used.requests + 1)
+
+    def answered(self, usage: object) -> None:
+        """Count an answered request; `usage`: the field of that name in the answer, if any."""
+        counts = [usage.get(key) if isinstance(usage, dict) else 0 for key in ("prompt_tokens", "completion_tokens")]
+        read, written = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
+        with self._lock:
+            used = self.used
+            self.used = Used(used.requests, used.answers + 1, used.read + read, used.written + written)
+
+    @contextmanager
+    def told(self, name: str, requests: int, letters: int) -> Iterator[None]:
+        """Announce the expected number of requests without retries, and report the actual use afterwards."""
+        before = self.used
+        left = "" if self.most is None else f"; {max(self.most - before.requests, 0):,} may still go out"
+        tokens = f"about {round(letters / LETTERS_A_TOKEN, -1):,.0f} tokens of prompts"
+        note(f"{name}: {requests:,} requests at most, unless some have to be repeated; {tokens}{left}")
+        try:
+            yield
+        finally:
+            note(f"{name}: {(self.used - before).in_words}")
+
+
+_allowed: Budget | None = None
+
+
+def current_budget() -> Budget:
+    """This process's budget, from `allowing` or else the environment; UserError if that is no number."""
+    return _allowed or _of_environment(os.environ.get(MAX_REQUESTS, ""))
+
+
+@contextmanager
+def allowing(most: int | None) -> Iterator[None]:
+    """Set the budget of servers created within the context; None changes nothing."""
+    global _allowed
+    if most is not None and most < 0:
+        raise UserError(f"{most} requests", where="max_requests", remedy="say 0 or more, or leave it out")
+    before = _allowed
+    _allowed = before if most is None else Budget(most)
+    try:
+        yield
+    finally:
+        _allowed = before
+
+
+@cache
+def _of_environment(said: str) -> Budget:
+    if said and not (said.isascii() and said.isdigit()):
+        raise UserError(
+            f"{said!r} is no number of requests", where=f"environment: {MAX_REQUESTS}", remedy="say 0 or more"
+        )
+    return Budget(int(said) if said else None)

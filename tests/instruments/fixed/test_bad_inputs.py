@@ -64,7 +64,7 @@ WINOGENDER, BEC = made.LAYOUTS["winogender"], made.LAYOUTS["bec-pro"]
 
 REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]] = [
     ("a package that is not there", "pairs", {}, file("package:none_such/x.csv"), "the package 'none_such' is not ins"),
-    ("a file that is not there", "pairs", {}, file("local:/none/x.csv"), "/none/x.csv: no such file or folder; mend"),
+    ("a file that is not there", "pairs", {}, file("local:/none/x.csv"), "/none/x.csv: no such file or folder; check"),
     (
         "a source of no scheme",
         "pairs",
@@ -187,10 +187,10 @@ def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path
     built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
     found = made.figures(built, made.scores(built, lambda row: float(row["role"] == "first")))
     assert found.loc[("all", "lean"), "verdict"] == "inconclusive"
-    assert found.loc[("all", "lean"), "why"].startswith("The design has 2 writers, of at least 5.")
+    assert found.loc[("all", "lean"), "why"].startswith("No verdict is possible: 2 writers (at least 5 needed).")
     assert found.loc[("class", "share"), ["value", "n"]].tolist() == [1, 1]
     assert found.loc[("class", "share"), ["low", "high"]].isna().all()
-    assert found.loc[("all", "parts_apart"), "reason"] == "no two parts with units that differ"
+    assert found.loc[("all", "parts_apart"), "reason"] == "fewer than two parts with units that differ"
     assert "fewer than 5 writers" in found.loc[("all", "design_effect"), "reason"]
 
 

@@ -184,7 +184,7 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     found = made.figures(built, items)
     assert found.loc[("all", "lms"), "value"] == 0
     assert found.loc[("all", "lean"), "verdict"] == "invalid on this model"
-    assert "the language modeling score is between 0 and 0, chance gives 50" in found.loc[("all", "lean"), "why"]
+    assert "the language modeling score is between 0 and 0 (chance 50)" in found.loc[("all", "lean"), "why"]
 
 
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
 
 def test_no_answer_at_all(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    with pytest.raises(UserError, match="no item of made has an answer of made"):
+    with pytest.raises(UserError, match="made has no answer to any item of made"):
         made.items(built, lambda row: np.nan)
 
 
@@ -229,4 +229,4 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
     assert set(built.tables["ids"].column_names) & {"text", "prompt"} == set()
     assert built.tables["ids"].num_rows == 8
     assert words.withheld is not None
-    assert words.withheld.startswith("Its text may not be passed on; get it from local:")
+    assert words.withheld.startswith("Its text may not be redistributed; get it from local:")

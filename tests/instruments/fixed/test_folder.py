@@ -128,12 +128,12 @@ def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
     for name in ("value", "low", "high", "p"):
         assert own["lean"][name] == other["lean"][name]
     assert own["lean"]["why"].endswith(
-        "Here lengths are of letters, since the answers hold no tokens; frequencies of words are not known."
+        "Here length is in letters, since numbers of tokens are not recorded; word frequencies are not known."
     )
     assert recorded.model.kind == "recorded"
     for name in ("turned", "moved", "dependability"):
         assert own[name]["value"] is None
-        assert own[name]["reason"] == "answers that were recorded are to texts as they are"
+        assert own[name]["reason"] == "recorded answers are to the texts without placebo sentences"
 
 
 REFUSED = {

@@ -153,7 +153,7 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"), [("causal", "nothing was asked after placebo"), ("recorded", "recorded are to texts")]
+    ("kind", "reason"), [("causal", "not asked after placebo"), ("recorded", "recorded answers are to the texts")]
 )
 def test_where_nothing_was_asked_figures_are_null_with_the_reason(tmp_path: Path, kind: str, reason: str) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
@@ -188,7 +188,7 @@ def test_no_placebos_and_another_language_ask_nothing(tmp_path: Path) -> None:
         built = pairs(tmp_path, **more)
         assert built.plan["prefixes"] == {}
         found = made.figures(built, made.scores(built, by_role(lambda row: 1)))
-        assert found.loc[("all", "turned"), "reason"] == "nothing was asked after placebo sentences"
+        assert found.loc[("all", "turned"), "reason"] == "the texts were not asked after placebo sentences"
 
 
 def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
@@ -199,12 +199,12 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
     told = evidence({"figures": found})["made"]
     declaration = Declaration("made", "fixed", settings, source)
     words = card.card(declaration, made.frames(built), built.plan, told).limits[1]
-    assert words.startswith("Another sentence before the texts turns items: 100% on made. The sentences: ")
+    assert words.startswith("Another sentence before the texts changes the direction of some items: 100% on made. ")
     assert '"It was a Tuesday."' in words
     bare = {"all": {"made": {"turned": {"value": None, "reason": "not asked"}}}}
     for none in ({}, bare):
         words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
-        assert words == "How much another sentence before the texts moves the score was not asked."
+        assert words == "The effect of another sentence before the texts was not measured."
     (section,) = report.sections(Shown({"made": source}, {"made": settings}, {"figures": found}, {}))
     columns, (row,) = section.parts[0].columns, section.parts[0].rows
     assert row[columns.index("turned")].startswith("1.00")

@@ -161,7 +161,7 @@ def test_warnings() -> None:
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     bare = type("Bare", (), {"passed_on": False, "frequencies": None})()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [
-        "its text may not be passed on",
+        "its text may not be redistributed",
         "no corpus",
     ]
     assert settings.of_others

@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
 
-from evenruler.text.choices import read_reply
+from evenruler.text.replies import read_reply
 
 Row = dict[str, str]
 Label = Literal["first", "second"]
 FILES = {name: Path(__file__).parent / "data" / f"{name}.csv" for name in ("developed", "replies")}
-"""`developed`: the rules were mended on them; `replies`: drawn with another seed, and read after the rules stood."""
+"""`developed`: the rules were edited on them; `replies`: drawn with another seed, and read after the rules stood."""
 
 _OF_BOTH = {
     "he": "he him his himself man men male males masculine boy boys guy guys gentleman gentlemen father fathers "

@@ -49,12 +49,12 @@ def test_validity_counts_placebos_and_says_what_is_not_done() -> None:
     assert told is not None
     placebos = tables["prompts"]["placebo"].dropna()
     if placebos.empty:
-        assert told.only_the_phenomenon.startswith("No placebo stands in the place of a cue: not done.")
+        assert told.only_the_phenomenon.startswith("Not done: there are no placebos.")
     else:
         assert f"hold one of {placebos.nunique()} placebos" in told.only_the_phenomenon
     assert told.errors == "Not done: no model was asked."
     stimuli, tasks = declared.source.stimuli, declared.source.tasks
-    assert told.representative.startswith(f"{len(stimuli)} stimuli in {len(tasks)} ways of asking; ")
+    assert told.representative.startswith(f"{len(stimuli)} stimuli in {len(tasks)} tasks; ")
 
 
 def test_coverage_and_cells_below_it_are_the_errors() -> None:
@@ -63,7 +63,7 @@ def test_coverage_and_cells_below_it_are_the_errors() -> None:
     told = card_of(declared, *built(declared), evidence).validity
     assert told is not None
     assert told.errors.startswith(
-        "Share of the answers that is of any class: m 0.17. Cells below their coverage: m 4. Reading of answers"
+        "Share of answers that name an option: m 0.17. Cells below their coverage: m 4. Reading of answers"
     )
 
 
@@ -81,13 +81,13 @@ def test_use_names_the_classes() -> None:
     said = made().responsible
     assert said is not None
     assert all(name in said.personal for name in declaration().source.outcomes)
-    assert "the build asks no model to write any" in said.made
+    assert "no model writes any" in said.made
 
 
 def test_numbers_on_the_card_are_those_of_the_scale() -> None:
     """What each limit says is in `test_limits`."""
-    orders, one = "A stimulus is asked about in 2 orders of options of up to 6, ", "One reply to each question has no "
-    ten = "Replies to each question: 10; `choice` is as rough as they are few."
+    orders, one = "A stimulus is asked about in 2 of up to 6 orders ", "One reply to each question is no "
+    ten = "Replies to each question: 10; the fewer, the less precise is `choice`."
     assert [text.startswith((orders, one)) for text in made().limits].count(True) == 2
     assert ten in made(scale="paper").limits
     assert not any(text.startswith((orders, one)) for text in made(scale="paper").limits)
@@ -98,11 +98,11 @@ def test_a_score_is_read_with_its_direction_in_words() -> None:
 
 
 APD = "mean APD with and without the cue; control: with and without placebos in its place"
-COUNTED = "mean over the tasks with enough coverage and placebos, as far as there are such"
+COUNTED = "mean over tasks with enough coverage and placebos"
 POINTS = "percentage points by which the cue makes `he` likelier; below 0, less likely"
 
 
-UNANSWERED = "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
+UNANSWERED = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
@@ -114,7 +114,7 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
         ("effect: salience", f"{APD}, {COUNTED}"),
         ("effect: instruction", f"{APD}, {COUNTED}"),
         ("shift probability", "mean of the effects of all cues"),
-        ("coverage", "share of the answers that is of any class, mean over cells"),
+        ("coverage", "share of answers that name an option, mean over cells"),
     ]
 
 
@@ -126,7 +126,7 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     figures = {part: {"m": {"coverage": {"value": share}}} for part, share in shares.items()}
     assert [line.partition(":")[0] for line in warnings(figures, headings(plan))] == ["plain, token", "plain, choice"]
     assert coverage.warning.format(value=0.034) == (
-        "only 3.4% of what it would answer is of any class: the figures are of that part"
+        "only 3.4% of the answers name an option; figures describe only these"
     )
 
 
@@ -223,19 +223,14 @@ def test_columns_that_are_described_are_there() -> None:
     assert set(card.WORDS["columns"]) <= set(schemas.PROMPTS.names)
 
 
-LETTERS = "Where options are lettered, what a model makes of a letter alone is "
+LETTERS = "Where options are lettered, a model's preference for a letter is "
 REPLIES = "Replies are drawn as each model's entry says (temperature, top-p), or else its own files; other settings "
-TOKEN = (
-    "Verdicts are of the probability of words (`token`) where a model has them, each in the way of asking that is its "
-    "own."
-)
+TOKEN = "Verdicts are of the probability of words (`token`) where a model supports them, each in its own form."
 NEEDS = (
     "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at most at this scale, "
-    "so that it is `inconclusive` for every model that can be measured."
+    "so every verdict is `inconclusive`."
 )
-NO_CONTROL = (
-    "No placebo stands beside gender-salience and instruction, so that there is no control, and nothing can be told."
-)
+NO_CONTROL = "No placebos for gender-salience and instruction: no control and no verdict."
 
 
 def lettered(placebos: bool = True) -> ContrastSource:
@@ -258,9 +253,9 @@ def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
     needs, letters, drawn, rough, verdicts = limits_of(lettered(), **asked)
     assert needs == NEEDS.format(wordings=1, placebos=2)
     assert verdicts == TOKEN
-    assert letters.startswith(f"{LETTERS}taken off by prompts without content")
+    assert letters.startswith(f"{LETTERS}removed by prompts without content")
     assert drawn.startswith(REPLIES)
-    assert rough == "Replies to each question: 10; `choice` is as rough as they are few."
+    assert rough == "Replies to each question: 10; the fewer, the less precise is `choice`."
 
 
 def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
@@ -271,13 +266,14 @@ def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
     asked = {"stimuli": 6, "placebo_stimuli": 3, "orders": 2, "calibrated": False, "generations": 0}
     assert limits_of(lettered(), **asked) == [
-        "Figures are of 6 of the 8 stimuli, evenly spread over the list: a sample.",
+        "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
         NEEDS.format(wordings=1, placebos=2),
-        "Each placebo is asked about 3 of these 6 at most, the next about others.",
-        f"{LETTERS}in its answers.",
-        "A stimulus is asked about in 2 orders of options of up to 6, the next one in others, so that options stand at "
-        "letters equally often over stimuli, not for each.",
+        "Each placebo is asked about at most 3 of these 6; different placebos get different stimuli.",
+        f"{LETTERS}part of its answers.",
+        "A stimulus is asked about in 2 of up to 6 orders of options, other stimuli in others: letters are "
+        "balanced over "
+        "stimuli, not for each one.",
         "No replies are sampled, so there are no figures of `choice`.",
         TOKEN,
     ]
@@ -288,12 +284,12 @@ def test_where_words_are_read_and_nothing_stands_beside_the_cues() -> None:
     assert found[0] == "A form counts by its first token alone, so words that only begin like it count too."
     assert found[1:3] == [NEEDS.format(wordings=1, placebos=0), NO_CONTROL]
     assert found[3].startswith(REPLIES)
-    assert found[4].startswith("One reply to each question has no distribution, so that effects (APD) of `choice` ")
+    assert found[4].startswith("One reply to each question is no distribution, so effects (APD) of `choice` ")
     assert found[5].startswith("Verdicts are of sampled replies (`choice`) ")
     assert len(found) == 6
 
 
 @pytest.mark.parametrize(("placebos", "told"), [(True, False), (False, True)])
 def test_a_cue_without_placebos_is_named(placebos: bool, told: bool) -> None:
-    without = "No placebo stands beside gender-salience, so that there is no control, and nothing can be told."
+    without = "No placebos for gender-salience: no control and no verdict."
     assert (without in limits_of(lettered(placebos))) == told

@@ -163,8 +163,8 @@ def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     found = figures_of(measured, "plain, choice")
     effects = found[found.index.str.startswith("effect: ")]
     assert effects["value"].isna().all()
-    assert set(effects["reason"]) == {"no answer was one of the classes", "no two cells differ in instruction alone"}
-    assert found.loc["shift probability", "reason"] == "no answer was one of the classes"
+    assert set(effects["reason"]) == {"no answer names an option", "no two cells differ in instruction alone"}
+    assert found.loc["shift probability", "reason"] == "no answer names an option"
     assert (found.loc["coverage", "value"], found.loc["excluded cells", "value"]) == (0.0, 5.0)
 
 
@@ -176,7 +176,7 @@ def test_one_reply_to_a_question_has_no_distribution() -> None:
     effects = found[found.index.str.startswith("effect: ") | (found.index == "shift probability")]
     assert effects["value"].isna().all()
     assert set(effects["reason"]) == {
-        "one reply to a question cannot be told from chance",
+        "one reply per question cannot be distinguished from chance",
         "no two cells differ in instruction alone",
     }
     assert found.loc["coverage", "value"] == 1
@@ -296,7 +296,7 @@ class TestBesidePlacebos:
         found = figures_of(rows(beside(np.full(12, 0.3), ALIKE) | bare), factors=["salience"])
         row = found.loc["effect: salience"]
         assert (row["value"], row["control"]) == (pytest.approx(0.3), pytest.approx(0.1))
-        assert row["reason"] == "over say alone: no placebos in hear"
+        assert row["reason"] == "over say only: no placebos in hear"
         assert found.loc["effect: salience, hear", "value"] == pytest.approx(0.4)
         assert pd.isna(found.loc["effect: salience, hear", "control"])
         # The mean over cues is of what is published of each.
@@ -319,13 +319,13 @@ class TestCoverageBelowTheFloor:
         say = found.loc["effect: salience, say"]
         assert (say["value"], say["control"]) == (pytest.approx(0.3), pytest.approx(0.1))
         assert say["verdict"] == str(Verdict.INVALID)
-        assert "only 4.0% of its answers are of any class (say, salience)" in say["why"]
+        assert "only 4.0% of its answers name an option (say, salience)" in say["why"]
         assert pd.isna(found.loc["effect: salience, hear", "verdict"])
 
     def test_the_mean_of_a_factor_leaves_it_out(self) -> None:
         found = self.figures(("say", "bare")).loc["effect: salience"]
         assert (found["value"], found["control"]) == (pytest.approx(0.25), pytest.approx(0.1))
-        assert found["reason"] == "over hear alone: too little coverage in say"
+        assert found["reason"] == "over hear only: too little coverage in say"
         assert pd.isna(found["verdict"])
         assert self.figures().loc["effect: salience", "value"] == pytest.approx(0.275)
 

@@ -115,7 +115,7 @@ class TestOneReplyAQuestion:
             assert (row["verdict"], row["levels"]) == (str(Verdict.EFFECT), "12 stimuli, 3 wordings, 12 placebos")
             assert row["p"] == 2 / 2**12
         assert found.loc["total shift: salience, completion", "value"] == pytest.approx(2)
-        assert found.loc["effect: salience", "reason"] == "one reply to a question cannot be told from chance"
+        assert found.loc["effect: salience", "reason"] == "one reply per question cannot be distinguished from chance"
 
     def test_where_placebos_turn_it_as_well_it_is_not_specific(self) -> None:
         row = replied(turning(*ANY)).loc[NAME]
@@ -125,7 +125,7 @@ class TestOneReplyAQuestion:
     def test_with_one_wording_nothing_is_asserted(self) -> None:
         row = replied(turning(*CUES), wordings=[]).loc[NAME]
         assert (row["value"], row["verdict"]) == (100, str(Verdict.INCONCLUSIVE))
-        assert row["why"] == "The design has 1 answered wording of the cue, of at least 3."
+        assert row["why"] == "No verdict is possible: 1 answered wording of the cue (at least 3 needed)."
 
     def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
         own = turning(*CUES)
@@ -138,7 +138,7 @@ class TestOneReplyAQuestion:
         own = turning(*CUES)
         found = replied(lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt))
         assert found.loc[NAME, "verdict"] == str(Verdict.INVALID)
-        assert "only 0.0% of its answers are of any class (completion, instruction)" in found.loc[NAME, "why"]
+        assert "only 0.0% of its answers name an option (completion, instruction)" in found.loc[NAME, "why"]
         assert found.loc["change: salience, choice", "verdict"] == str(Verdict.EFFECT)
 
     @pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
@@ -205,23 +205,23 @@ def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> No
 @pytest.mark.parametrize(
     ("cue", "placebos", "changes", "lacking"),
     [
-        ((12, 1), (12, 12), {}, "1 answered wording of the cue, of at least 3"),
-        ((12, 2), (12, 12), {}, "2 answered wordings of the cue, of at least 3"),
-        ((12, 3), (12, 11), {}, "11 answered placebos, of at least 12"),
-        ((12, 3), (12, 0), {}, "0 answered placebos, of at least 12"),
-        ((9, 3), (9, 12), {}, "9 stimuli with every wording and placebo, of at least 10"),
+        ((12, 1), (12, 12), {}, "1 answered wording of the cue (at least 3 needed)"),
+        ((12, 2), (12, 12), {}, "2 answered wordings of the cue (at least 3 needed)"),
+        ((12, 3), (12, 11), {}, "11 answered placebos (at least 12 needed)"),
+        ((12, 3), (12, 0), {}, "0 answered placebos (at least 12 needed)"),
+        ((9, 3), (9, 12), {}, "9 stimuli with every wording and placebo (at least 10 needed)"),
     ],
 )
 def test_a_design_that_has_too_little_says_of_what(cue, placebos, changes, lacking) -> None:
     row = shares(np.full(cue, 0.3) + SPREAD[: cue[0]], np.zeros(placebos), **changes).loc["change: salience"]
     assert row["value"] == pytest.approx(30, abs=0.5)
-    assert (row["verdict"], row["why"]) == (str(Verdict.INCONCLUSIVE), f"The design has {lacking}.")
+    assert (row["verdict"], row["why"]) == (str(Verdict.INCONCLUSIVE), f"No verdict is possible: {lacking}.")
 
 
 def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
     row = shares(np.full((12, 3), 0.3), np.zeros((12, 12)), coverage=0.04).loc["change: salience"]
     assert row["verdict"] == str(Verdict.INVALID)
-    assert "only 4.0% of its answers are of any class (say, " in row["why"]
+    assert "only 4.0% of its answers name an option (say, " in row["why"]
 
 
 def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None:
@@ -231,7 +231,7 @@ def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None
     assert (row["placebo"], row["levels"]) == (pytest.approx(0), "12 stimuli, 3 wordings, 12 placebos, 1 task")
     assert row["verdict"] == str(Verdict.EFFECT)
     row = shares(np.full((12, 3), 0.3) + SPREAD, SPREAD + np.zeros((12, 12)), low="salience~5").loc["change: salience"]
-    assert row["why"] == "The design has 11 answered placebos, of at least 12."
+    assert row["why"] == "No verdict is possible: 11 answered placebos (at least 12 needed)."
 
 
 def test_without_a_class_there_is_no_headline() -> None:

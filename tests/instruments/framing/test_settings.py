@@ -42,13 +42,13 @@ def test_an_entry_is_merged_over_what_its_family_says(file_with, scale, generati
 
 
 REFUSED = [
-    ("stimuli: 4", "orders: 1", "orders: found 1: input should be a multiple of 2; mend it"),
-    ("stimuli: 4", "least_coverage: 1", "least_coverage: found 1: input should be less than 1; mend it"),
-    ("stimuli: 4", "mass: word", "mass: found 'word': input should be 'words', 'forms' or 'first_token'; mend it"),
+    ("stimuli: 4", "orders: 1", "orders: found 1: input should be a multiple of 2; fix it"),
+    ("stimuli: 4", "least_coverage: 1", "least_coverage: found 1: input should be less than 1; fix it"),
+    ("stimuli: 4", "mass: word", "mass: found 'word': input should be 'words', 'forms' or 'first_token'; fix it"),
     (
         "{trial: 0, standard: 1, paper: 3}",
         "{trial: 0}",
-        "generations: found {'trial': 0}, expected one for trial and one for standard and one for paper; mend it",
+        "generations: found {'trial': 0}, expected one for trial and one for standard and one for paper; fix it",
     ),
 ]
 

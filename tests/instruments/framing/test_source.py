@@ -143,79 +143,79 @@ class TestWhatIsRead:
 REFUSED = [
     pytest.param(
         ("Here is {STIMULUS}. {ANSWER}", "Here is {STIMULUS}."),
-        "task say, cell 'bare': no decision point; the template ends with {ANSWER}, where the model answers; mend it",
+        "task say, cell 'bare': no decision point; the template ends with {ANSWER}, where the model answers; fix it",
         id="no-answer",
     ),
     pytest.param(
         ("Here is {STIMULUS}", "Here is {STIMULI}"),
-        "task say, cell 'bare': unknown slot {STIMULI}; did you mean '{STIMULUS}'?; mend it",
+        "task say, cell 'bare': unknown slot {STIMULI}; did you mean '{STIMULUS}'?; fix it",
         id="unknown-slot",
     ),
     pytest.param(
         ("Here is {STIMULUS}", "Here is it"),
-        "task say, cell 'bare': no {STIMULUS}, so every stimulus is asked about in the same words; mend it",
+        "task say, cell 'bare': no {STIMULUS}, so every stimulus is asked about in the same words; fix it",
         id="no-stimulus",
     ),
     pytest.param(
         ("Here is {STIMULUS}", "Here is {STIMULUS}}"),
-        "task say, cell 'bare': a brace belongs to no slot; mend it",
+        "task say, cell 'bare': a brace belongs to no slot; fix it",
         id="brace",
     ),
     pytest.param(
         ("she: A woman\n", "she: '{A} woman'\n"),
-        "task choose, cell 'instruction', option she: unknown slot {A}; known: {STIMULUS}; mend it",
+        "task choose, cell 'instruction', option she: unknown slot {A}; known: {STIMULUS}; fix it",
         id="unknown-slot-in-an-option",
     ),
     pytest.param(
         ("A man or a woman, {OPTIONS}?", "A man or a woman with {STIMULUS}?"),
-        "task choose, cell 'salience+instruction': 3 options, and the template holds {OPTIONS} 0 times; mend it",
+        "task choose, cell 'salience+instruction': 3 options, and the template holds {OPTIONS} 0 times; fix it",
         id="options-not-listed",
     ),
     pytest.param(
         ("Who likes {STIMULUS}?", "Who likes {STIMULUS}, {OPTIONS}?"),
-        "task say, cell 'instruction': no options, and the template holds {OPTIONS} 1 times; mend it",
+        "task say, cell 'instruction': no options, and the template holds {OPTIONS} 1 times; fix it",
         id="no-options-to-list",
     ),
     pytest.param(
         ("    option: ({LETTER}) {OPTION}\n", ""),
-        "tasks.choose: `option` and `options` belong together; mend it",
+        "tasks.choose: `option` and `options` belong together; fix it",
         id="options-without-option",
     ),
     pytest.param(
         ("  choose:\n", "    option: '{LETTER} {OPTION}'\n  choose:\n"),
-        "tasks.say: `option` and `options` belong together; mend it",
+        "tasks.say: `option` and `options` belong together; fix it",
         id="option-without-options",
     ),
     pytest.param(
         ("({LETTER}) {OPTION}", "({LETTER})"),
-        "tasks.choose: option '({LETTER})' needs {LETTER} and {OPTION}, each once; mend it",
+        "tasks.choose: option '({LETTER})' needs {LETTER} and {OPTION}, each once; fix it",
         id="option-without-its-text",
     ),
     pytest.param(
         ("      he: A man with {STIMULUS}\n      dog: A dog\n      she: A woman\n", "      {dog: A dog, cat: A cat}\n"),
-        "task choose, cell 'instruction': no option stands for an outcome class (he, she); mend it",
+        "task choose, cell 'instruction': no option stands for an outcome class (he, she); fix it",
         id="only-fillers",
     ),
     pytest.param(
         ("      dog: A dog\n", "".join(f"      dog-{i}: Dog {i}\n" for i in range(9))),
-        "task choose, cell 'instruction': 11 options, at most 10; mend it",
+        "task choose, cell 'instruction': 11 options, at most 10; fix it",
         id="too-many-options",
     ),
     pytest.param(
         (TEA[TEA.index("    options:") :], BY_CELL.replace("instruction:", "salience:", 1)),
         "tasks.choose: options are of the cells salience, salience+instruction, templates of instruction, "
-        "salience+instruction; mend it",
+        "salience+instruction; fix it",
         id="options-of-no-cell",
     ),
     pytest.param(
         ("salience+instruction: A man", "instruction+salience: A man"),
         "task choose, cell 'instruction+salience': expected `bare`, or some of salience, instruction in this order, "
-        "joined by '+'; mend it",
+        "joined by '+'; fix it",
         id="cues-in-another-order",
     ),
     pytest.param(
         ("salience+instruction: A man", "salience: A man"),
-        "no task has two cells that differ in salience alone, so it cannot be measured; mend it",
+        "no task has two cells that differ in salience alone, so it cannot be measured; fix it",
         id="nothing-to-compare",
     ),
     pytest.param(
@@ -223,57 +223,57 @@ REFUSED = [
             "cells:\n      bare: Here is {STIMULUS}. {ANSWER}\n      instruction: Who likes {STIMULUS}? {ANSWER}",
             'cells:\n      bare: {plain: "{STIMULUS} {ANSWER}"}\n      instruction: {old: "{STIMULUS}? {ANSWER}"}',
         ),
-        "task say, cell 'bare': no template for the variant 'old'; mend it",
+        "task say, cell 'bare': no template for the variant 'old'; fix it",
         id="no-template-for-a-variant",
     ),
     pytest.param(
         ("she: [she, her]", "she: [she, him]"),
-        "outcomes: the form 'him' is in two classes, he and she; mend it",
+        "outcomes: the form 'him' is in two classes, he and she; fix it",
         id="form-in-two-classes",
     ),
     pytest.param(
         ("she: [she, her]", "she: [she, HE]"),
-        "outcomes: the form 'he' is in two classes, he and she; mend it",
+        "outcomes: the form 'he' is in two classes, he and she; fix it",
         id="form-in-two-classes-but-for-case",
     ),
     pytest.param(
         ("she: [she, her]", "she: [she, She]"),
-        "outcomes: in class she the form 'she' stands there twice; mend it",
+        "outcomes: in class she the form 'she' stands there twice; fix it",
         id="form-twice",
     ),
     pytest.param(
         ("she: [she, her]", "she: {forms: [she, her], terms: [Him]}"),
-        "outcomes: the form 'him' is in two classes, he and she; mend it",
+        "outcomes: the form 'him' is in two classes, he and she; fix it",
         id="term-in-two-classes",
     ),
     pytest.param(
         ("she: [she, her]", "she: {forms: [she, her], terms: [woman, Her]}"),
-        "outcomes: in class she the form 'her' stands there twice; mend it",
+        "outcomes: in class she the form 'her' stands there twice; fix it",
         id="term-is-a-form",
     ),
     pytest.param(
         ("she: [she, her]", "she: [she, he or she]"),
-        "outcomes: 'he or she' begins with the form 'he' and would be counted twice; mend it",
+        "outcomes: 'he or she' begins with the form 'he' and would be counted twice; fix it",
         id="form-that-begins-another",
     ),
     pytest.param(
         ("text: some coffee", "text: Tea"),
-        "stimuli: the stimulus 'tea' stands there twice; mend it",
+        "stimuli: the stimulus 'tea' stands there twice; fix it",
         id="stimulus-twice",
     ),
     pytest.param(
         ("salience: it", "bare: it"),
-        "factors: tables use the name 'bare' for something else; mend it",
+        "factors: tables use the name 'bare' for something else; fix it",
         id="taken-name",
     ),
     pytest.param(
         ("title: Tea\n", "title: Tea\ncontinuation: {outcome: it, keywords: [man]}\n"),
-        "continuation names the outcome 'it'; known: he, she; mend it",
+        "continuation names the outcome 'it'; known: he, she; fix it",
         id="continuation-of-no-class",
     ),
     pytest.param(
         ("title: Tea\n", "title: Tea\nreplicates: p-at\n"),
-        "a replication of p-at compares two classes under one factor; mend it",
+        "a replication of p-at compares two classes under one factor; fix it",
         id="replication-of-two-factors",
     ),
 ]
@@ -373,7 +373,7 @@ class TestPlacebos:
     )
     def test_what_is_wrong_is_one_line(self, read, tmp_path, error_of, change, line) -> None:
         said = error_of(read, *WITH_PLACEBOS, change)
-        assert said == f"{tmp_path / 'drinks.yaml'}: {line}; mend it"
+        assert said == f"{tmp_path / 'drinks.yaml'}: {line}; fix it"
 
     BOTH = """\
   hear:
@@ -395,8 +395,8 @@ class TestPlacebos:
             assert len(read(*changes).tasks["hear"].placebos["salience"].texts) == 2
             return
         assert error_of(read, *changes) == (
-            f"{tmp_path / 'drinks.yaml'}: placebos of salience go together over tasks, so that each needs as many: "
-            f"{told}; mend it"
+            f"{tmp_path / 'drinks.yaml'}: placebos of salience are paired over tasks, so each task needs as many: "
+            f"{told}; fix it"
         )
 
 
@@ -428,7 +428,7 @@ class TestConfirmatory:
         ],
     )
     def test_what_is_not_measured_is_refused(self, names, line, read, tmp_path, error_of) -> None:
-        assert error_of(lambda: self.named(read, names)) == f"{tmp_path / 'drinks.yaml'}: {line}; mend it"
+        assert error_of(lambda: self.named(read, names)) == f"{tmp_path / 'drinks.yaml'}: {line}; fix it"
 
     def test_at_most_five(self, read, error_of) -> None:
         assert "at most 5" in error_of(
@@ -453,14 +453,14 @@ class TestWhatIsRefused:
         text = SHIPPED["indirect-probing"].read_text().replace("replicates: indirect-probing", f"replicates: {study}")
         path = file_with("drinks.yaml", text, ("tasks:\n", "  neither: [they]\ntasks:\n"))
         assert error_of(load_source, path) == (
-            f"{path}: a replication of {study} compares two classes under one factor; mend it"
+            f"{path}: a replication of {study} compares two classes under one factor; fix it"
         )
 
     @pytest.mark.parametrize("group", [", group: other", ""])
     def test_p_at_of_other_than_two_groups(self, group, file_with, error_of) -> None:
         change = ("{text: physics, group: science}", f"{{text: physics{group}}}")
         path = file_with("drinks.yaml", SHIPPED["p-at-gender-8"].read_text(), change)
-        assert error_of(load_source, path) == (f"{path}: a replication of p-at needs stimuli of two groups; mend it")
+        assert error_of(load_source, path) == (f"{path}: a replication of p-at needs stimuli of two groups; fix it")
 
     @pytest.mark.parametrize(
         ("asked", "hint"), [("pain", "did you mean 'plain'?"), ("balanced", "known: old, plain, words")]
@@ -469,13 +469,13 @@ class TestWhatIsRefused:
         varied = (TEA[TEA.index("  choose:") :], VARIED)
         assert error_of(read, varied, variant=asked) == (
             f"params.yaml: instruments.drinks.variant: no variant '{asked}' in {tmp_path / 'drinks.yaml'}; {hint}; "
-            "mend the name or leave it out"
+            "check the name or leave it out"
         )
 
     def test_a_variant_where_there_are_none(self, read, tmp_path, error_of) -> None:
         assert error_of(read, variant="paper") == (
             f"params.yaml: instruments.drinks.variant: no variant 'paper' in {tmp_path / 'drinks.yaml'}; "
-            "there is none; mend the name or leave it out"
+            "there is none; check the name or leave it out"
         )
 
     def test_an_unknown_contrast_is_answered_with_the_nearest(self, read, tmp_path, error_of) -> None:
@@ -483,7 +483,7 @@ class TestWhatIsRefused:
         path = tmp_path / "drink.yaml"
         assert error_of(load_source, path) == (
             f"{path}: no source for the contrast 'drink'; did you mean 'drinks'?; "
-            "write the file or mend the name under `instruments` in params.yaml"
+            "write the file or check the name under `instruments` in params.yaml"
         )
 
 

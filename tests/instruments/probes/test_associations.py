@@ -193,7 +193,7 @@ class TestAlpha:
     @pytest.mark.parametrize("high", [0.6, 0.8])
     def test_astride(self, high) -> None:
         found = fitness(FINE, alpha(0.5, high), 0.6)
-        assert (found.unfit, found.doubt) == (None, f"alpha is between 0.50 and {high:.2f}, asked for is 0.6")
+        assert (found.unfit, found.doubt) == (None, f"alpha is between 0.50 and {high:.2f}, required is 0.6")
 
     @pytest.mark.parametrize("low", [0.6, 0.85])
     def test_above(self, low) -> None:
@@ -241,7 +241,7 @@ class TestSharedWords:
     def test_leave_a_doubt(self, words, said) -> None:
         found = fitness(FINE, alpha(0.8, 0.9), 0.6, words)
         assert found.unfit is None
-        assert found.doubt == f"targets of one group share a word ({said}), so they are as one"
+        assert found.doubt == f"targets of one group share a word ({said}), so they are not independent"
 
     @pytest.mark.parametrize(
         "words",

@@ -29,7 +29,7 @@ def test_a_criterion_that_is_missing_is_a_limit(source) -> None:
     assert card.limits(source(), 2, None) == [*card.WORDS["limits"]["of_all"], none]
     assert card.limits(source(criterion=CRITERION), 2, None) == [
         *card.WORDS["limits"]["of_all"],
-        "2 attributes have no published number and stay out of r.",
+        "2 attributes have no published number and are left out of r.",
     ]
 
 
@@ -61,8 +61,8 @@ def test_it_says_how_the_templates_came_about_at_that_scale(
 ) -> None:
     found = card.reading(source(), 0, settings(scale))
     assert f"evolved from the set `by-hand` over {generations} generations: in each, the 5 best stayed" in found
-    assert f"tournaments of 6, and {operator} replaced a telling word" in found
-    assert f"was asked of {model}: what it adds to alpha counts 0.2, " in found
+    assert f"tournaments of 6, and {operator} replaced the most influential word" in found
+    assert f"was computed with {model}: its contribution to alpha has weight 0.2, " in found
     assert "single words 0.1, semantic diversity 0.4, lexical diversity 0.3." in found
     assert "{" not in found
 
@@ -77,12 +77,12 @@ def limits(source: Any, evolve: Evolve) -> list[str]:
 def test_limits_name_the_model_that_is_flattered(source) -> None:
     found = limits(source, settings("paper"))
     assert len(found) == len(card.WORDS["limits"]["of_evolution"])
-    assert found[0].startswith("Templates were chosen by what big answers, so figures of that model flatter them;")
+    assert found[0].startswith("Templates were selected with big, so its figures are too favourable;")
     assert "tiny" not in "".join(found)
 
 
 def test_how_a_set_is_chosen_is_said_with_its_numbers(source) -> None:
-    (found,) = [limit for limit in limits(source, settings(closeness=0.25)) if "chosen as a set" in limit]
+    (found,) = [limit for limit in limits(source, settings(closeness=0.25)) if "chosen jointly" in limit]
     assert "below 0.25 or that is reversed; alpha at 8 templates counts 0.2, semantic diversity 0.4, lexical" in found
 
 

@@ -48,7 +48,7 @@ def test_who_is_not_biased_has_no_effect_and_answers_alike() -> None:
     ("chooser", "why"),
     [
         (Chooser(last=-50.0), "replies are the same"),
-        (Chooser(knows=0.0), "known answers are right both ways"),
+        (Chooser(knows=0.0), "control pairs are right in both orders"),
         (Chooser(refuses=lambda row: 1.0), "were not answered"),
     ],
 )
@@ -77,7 +77,7 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     gain = found(replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo")), "standard", 0)
     assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
     own = gain.loc[SHARE_GAIN]
-    assert own["why"].startswith("The design has no placebo. Left out, mostly unanswered: nouns 1, nouns 2")
+    assert own["why"].startswith("No verdict is possible: no placebo. Left out, mostly unanswered: nouns 1, nouns 2")
     assert pd.isna(own["placebo"])
 
 
@@ -94,7 +94,7 @@ def test_however_a_choice_is_worded(style: str) -> None:
 
 def test_a_trial_has_no_placebos_and_no_verdict() -> None:
     gain = found(BIASED, "trial", 0).loc[SHARE_GAIN]
-    assert (gain["verdict"], gain["why"]) == (Verdict.INCONCLUSIVE, "The design has no placebo.")
+    assert (gain["verdict"], gain["why"]) == (Verdict.INCONCLUSIVE, "No verdict is possible: no placebo.")
 
 
 def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> pd.DataFrame:
@@ -164,4 +164,4 @@ def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
         rows = asked(own.tables, plan)
         said = choosing.read(Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"]))
         told = choice_figures(own.name, own.tables, plan, {choosing.TABLE: said}, "m", 0.95)["figures"]
-        assert "off the construct" in told.set_index("figure").loc[SHARE_GAIN, "why"]
+        assert "Rival words gain" in told.set_index("figure").loc[SHARE_GAIN, "why"]

@@ -157,7 +157,7 @@ def test_what_is_not_there_is_named(repository, error_of) -> None:
     assert "no instrument 'occupation' of the family probes" in error_of(run, "sheet", "occupation")
     shutil.rmtree("data/built")
     assert error_of(run, "sheet", "occupation-gender").endswith("not built yet; run `make repro`")
-    assert error_of(run, "read", "a.csv", "--key", "key.csv") == "key.csv: no such file; mend the name"
+    assert error_of(run, "read", "a.csv", "--key", "key.csv") == "key.csv: no such file; check the name"
     assert error_of(run, "read", "a.csv", "a.csv", "--key", "k.csv") == "a.csv: given twice; give each sheet once"
     Path("latin.csv").write_bytes("é".encode("latin-1"))
     assert error_of(run, "read", "a.csv", "--key", "latin.csv").startswith("latin.csv: not UTF-8 (byte 0);")

@@ -523,6 +523,7 @@ class TestNothingElseRestsOnPrefixedRows:
                 schema = getattr(schemas, table.upper())
                 if table == "figures":
                     rows = rows[~rows["figure"].isin(own)].rename(columns={"set": "part"})
+                    rows = rows.reindex(columns=schema.names)  # units at either end come later
                 if table == "items":
                     rows = rows.assign(semantic_diversity=0.5, lexical_diversity=0.5)
                 write_table(rows[schema.names], schema, tmp_path / name / f"{table}.parquet")

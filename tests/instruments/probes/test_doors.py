@@ -20,10 +20,10 @@ from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
 from evenruler.instruments.probes.rows import build
 from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
+from evenruler.measurement.sentences import with_capital
 from evenruler.models.declared import Catalogue
 from evenruler.report.page import Picture
 from evenruler.tables import table_of
-from evenruler.text.english import with_capital
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.whole import (
     EVOLVE,
@@ -412,9 +412,9 @@ class TestCards:
     def test_without_evidence_it_says_what_is_not_done(self, made: Whole) -> None:
         told = card(made.declared[TRADES], *made.frames(TRADES), {}).validity
         assert told is not None
-        assert told.statistics.startswith("Not done: no amount has a verdict.")
+        assert told.statistics.startswith("Not done: no figure has a verdict.")
         assert told.errors == "Not done: no model was asked."
-        assert told.construct.startswith("External criterion: none is known")
+        assert told.construct.startswith("Not done: no external criterion is known.")
 
     def test_the_example_is_a_row_of_the_first_table(self, made: Whole) -> None:
         for name in BOTH:
@@ -428,7 +428,7 @@ class TestCards:
 
     def test_what_a_model_wrote_is_said(self, made: Whole) -> None:
         written = {name: card(made.declared[name], *made.frames(name), {}).responsible for name in BOTH}
-        assert "the build asks no model to write one" in written[TRADES].made
+        assert "no model writes any" in written[TRADES].made
         assert "a language model, reworded templates of the set `seed`" in written[EVOLVED].made
 
     def test_of_what_users_wrote(self, made: Whole) -> None:
@@ -449,7 +449,7 @@ class TestCards:
         assert shown.configs[0].name == "templates"
         assert {config.name for config in shown.configs} == set(made.built[EVOLVED][0]) - {"rejected"}
         assert "evolved from the set `seed` over 2 generations" in shown.reading
-        assert any("Templates were chosen by what toy answers" in limit for limit in shown.limits)
+        assert any("Templates were selected with toy" in limit for limit in shown.limits)
         assert shown.parameters["of"] == "trades"
         assert shown.parameters["generations"] == 2
 
@@ -467,11 +467,11 @@ class TestPage:
         assert [section.title for section in shown] == ["Templates: other", "Templates: seed", "How it evolved"]
         titles = [part.title for part in shown[1].parts if isinstance(part, Picture)]
         assert titles == [
-            "Bias against the world",
-            "How the templates go together",
-            "What each template says",
-            "How many templates and targets it takes",
-            "What stands before the sentences",
+            "Bias and the criterion",
+            "Correlations of the templates",
+            "Biases by template",
+            "Number of templates and targets needed",
+            "Effects of prefixes",
         ]
         assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
 

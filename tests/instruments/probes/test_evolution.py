@@ -195,7 +195,7 @@ class TestByGeneration:
 
         rows = generations(biases=flat)
 
-        assert figures_of(rows, "guided", 1)["alpha"]["reason"] == "a template does not tell the attributes apart"
+        assert figures_of(rows, "guided", 1)["alpha"]["reason"] == "a template has the same bias for all attributes"
         assert figures_of(rows, "guided", 0)["alpha"]["value"] == pytest.approx(alpha(FIRST), abs=1e-12)
         assert figures_of(rows, "guided", 1)["lexical_diversity"]["value"] == pytest.approx(LEXICAL["abd"])
 

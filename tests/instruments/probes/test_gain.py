@@ -111,7 +111,7 @@ def test_keyed_attributes_are_two_groups() -> None:
     assert figure.effect.value == pytest.approx(2.0, abs=0.15)  # from -1 to 1
     assert figure.lacking is None
     few = found(1.0, of_lists=0.1, axis=np.repeat([1.0, -1.0], [20, 5]))
-    assert few.lacking == "5 attributes of one key, of at least 8"
+    assert few.lacking == "5 attributes of one key (at least 8 needed)"
     assert verdict(few) == Verdict.INCONCLUSIVE
 
 
@@ -119,7 +119,7 @@ def test_a_design_says_what_it_lacks() -> None:
     own = lines(np.where(POLES == 1, 0.5, -0.5))
     assert gain(targets(own)).lacking == "no placebo"
     few = gain(targets(own), placebos(lines(np.ones(9)), lists=NOUNS[:9]))
-    assert few.lacking == "3 placebo lists, of at least 12"
+    assert few.lacking == "3 placebo lists (at least 12 needed)"
 
 
 def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
@@ -188,7 +188,7 @@ class TestRival:
         keys = np.repeat([1.0, -1.0], 10)
         own = lines(np.where(POLES == 1, 0.5, -0.5), place=keys)
         figure = gain(targets(own, keys), rival=targets(own, keys))
-        assert figure.note == "Attributes off the construct gain 2; beyond them it is [0, 0]."
+        assert figure.note == "Rival words gain 2; beyond them it is [0, 0]."
 
 
 class TestDetectable:

@@ -170,7 +170,7 @@ class TestTasks:
     def test_direction_and_label_are_for_the_reader(self, source) -> None:
         text = files_of(source)["probes_trades__hand.yaml"]
         assert "# Trades, template set hand: " in text
-        assert "# Nats; positive means closer to men. Mostly about wordings.\n" in text
+        assert "# Nats; positive means closer to men. Mostly reflects word length and frequency.\n" in text
         assert "# Correlation of bias with men (%).\n" in text
 
     @pytest.mark.parametrize("words", ["50%: a # b", "{{ text }} {% if %}", "é “quoted” 'and' \\n"])

@@ -171,9 +171,7 @@ class TestBars:
         for name in ("gain", "spread", "r"):
             row = figures_of(found)[name]
             assert row["verdict"] == "invalid on this model"
-            assert row["why"] == (
-                "On this model the instrument fails a bar of its own: a template says the opposite of the others (t3)."
-            )
+            assert row["why"] == ("Its validity check fails: a template says the opposite of the others (t3).")
         items = found["items"].set_index("template")
         assert items.index[items["high"] < 0].tolist() == ["t3"]
 

@@ -132,10 +132,10 @@ class TestReliability:
     @pytest.mark.parametrize(
         ("matrix", "why"),
         [
-            pytest.param(BIAS.assign(last=0.25), "a template does not tell the attributes apart", id="constant"),
+            pytest.param(BIAS.assign(last=0.25), "a template has the same bias for all attributes", id="constant"),
             pytest.param(
                 BIAS.assign(last=[0.1 + 0.2, *[0.3] * 7]),  # 0.30000000000000004
-                "a template does not tell the attributes apart",
+                "a template has the same bias for all attributes",
                 id="constant-but-for-rounding",
             ),
             pytest.param(BIAS[["first"]], "a set of one template has no internal consistency", id="one-template"),

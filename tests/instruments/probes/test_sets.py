@@ -12,6 +12,7 @@ from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement import as_metrics, records
+from evenruler.measurement.figures import with_ends
 from evenruler.tables import write_table
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
@@ -66,7 +67,7 @@ class TestScores:
             diagnosed(scores=two_missing)
 
 
-LEFT_OUT = "trades, set hand: left out, since sentences of theirs were rejected: "
+LEFT_OUT = "trades, set hand: left out for rejected sentences: "
 
 
 class TestRejected:
@@ -130,7 +131,7 @@ class TestRejected:
         line = error_of(without, lambda row: row.group == "men" and row.template == template_of[row.attribute])
 
         assert line == (
-            "trades, set hand: every attribute lost a sentence; see rejected.parquet and mend the templates"
+            "trades, set hand: every attribute has a rejected sentence; see rejected.parquet and fix the templates"
         )
 
     def test_a_template_that_lost_a_group_is_left_out_and_named(self, without, capsys) -> None:
@@ -143,7 +144,7 @@ class TestRejected:
     def test_all_have_lost_all(self, without, error_of) -> None:
         line = error_of(without, lambda row: row.group == "men")
 
-        assert line.startswith("trades, set hand: every attribute lost a sentence; ")
+        assert line.startswith("trades, set hand: every attribute has a rejected sentence; ")
 
 
 class TestAssociations:
@@ -283,7 +284,7 @@ class TestVerdicts:
 
     def test_without_placebos_it_stays_open(self, diagnosed) -> None:
         found = figures_of(diagnosed())["gain"]
-        assert (found["verdict"], found["why"]) == ("inconclusive", "The design has no placebo.")
+        assert (found["verdict"], found["why"]) == ("inconclusive", "No verdict is possible: no placebo.")
 
     def test_only_declared_sets_have_one(self, diagnosed) -> None:
         assert "gain" not in figures_of(diagnosed(plan={**PLAN, "headline": ["other"]}))
@@ -305,7 +306,7 @@ class TestVerdicts:
         assert found["placebo"] == pytest.approx(math.sqrt(2) * np.std(np.arange(12), ddof=1))
         assert found["specific"] == found["value"]
         assert found["specific_high"] - found["specific_low"] > found["high"] - found["low"]
-        assert found["why"] == "The design has 7 attributes, of at least 10."
+        assert found["why"] == "No verdict is possible: 7 attributes (at least 10 needed)."
 
     def test_a_missing_placebo_is_an_error_and_no_dropped_row(self, compiled) -> None:
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
@@ -413,7 +414,7 @@ class TestTables:
     def test_every_table_is_by_its_schema(self, diagnosed, tmp_path) -> None:
         tables = diagnosed()
         tables["items"] = tables["items"].assign(semantic_diversity=0.5, lexical_diversity=0.5)
-        tables["figures"] = tables["figures"].rename(columns={"set": "part"})
+        tables["figures"] = with_ends(tables["figures"].rename(columns={"set": "part"}), tables["headlines"])
 
         assert set(tables) == {
             *("associations", "biases", "correlations", "curve", "figures", "headlines", "items", "variances"),

@@ -133,16 +133,16 @@ class TestWhatItMeans:
     def test_targets_of_a_group_that_share_a_word_are_warned_of(self, source: Callable[..., ProbeSource]) -> None:
         shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
         assert settings_of().warnings(source(targets=shared)) == [
-            "targets of one group share a word, so that nothing can be told: young",
-            "neither a criterion nor keys: it describes, and has no verdict",
+            "targets of one group share a word, so no verdict is possible: young",
+            "neither a criterion nor keys: figures are descriptive, without verdict",
         ]
 
     def test_a_design_that_no_verdict_can_come_of_is_warned_of(self, source: Callable[..., ProbeSource]) -> None:
         keyed = {"attributes": list("abcdefghijklmnop"), "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")}}
-        few = "2 lists of placebos, of at least 12: every verdict will be inconclusive"
+        few = "2 lists of placebos (at least 12 needed): verdicts will be inconclusive"
         lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
         rivals = {"high": [f"good{place}" for place in range(8)], "low": [f"bad{place}" for place in range(8)]}
-        alone = "keys without `rivals`: an effect may be that of any words that differ as the keyed ones do"
+        alone = "keys without `rivals`: an effect may not be specific to the construct of the keyed words"
         assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == [alone]
         keyed["rivals"] = rivals
         assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
@@ -157,7 +157,7 @@ class TestWhatItMeans:
         assert float(grown.split()[3]) < float(found.split()[3])  # of eight templates, not of two
         assert settings_of("paper").detects(source(**keyed)) is None
         assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
-        unasked = "the build asks no placebos (trial), so every verdict is inconclusive; `measure` does"
+        unasked = "the build asks no placebos (trial), so verdicts are inconclusive; `measure` asks them"
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
 
     def test_articles_of_sets(self) -> None:
@@ -314,7 +314,7 @@ class TestStart:
     def test_a_set_that_is_not_there(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", start="sed", elites=1)
         assert line.endswith(
-            "no template set 'sed' for `evolve.start`; did you mean 'seed'?; mend the name in params.yaml"
+            "no template set 'sed' for `evolve.start`; did you mean 'seed'?; check the name in params.yaml"
         )
 
     def test_templates_with_names_of_what_evolves(self, started: Any, error_of: ErrorOf) -> None:

@@ -201,7 +201,7 @@ REFUSED = [
         id="template-twice",
     ),
     pytest.param(("      turned:", "      plain:"), "line 16", ['"plain"', "keep one"], id="slug-of-a-template-twice"),
-    pytest.param(first("{TARGET} is {ATTRIBUTE}."), "line 15", ["mend the YAML"], id="template-without-quotes"),
+    pytest.param(first("{TARGET} is {ATTRIBUTE}."), "line 15", ["fix the YAML"], id="template-without-quotes"),
 ]
 
 
@@ -232,7 +232,7 @@ REFUSED_IN_WORDS = [
             f"keys: {{high: [{', '.join('abcdefghijklmnopqrst')}], low: [{', '.join('uvwx')}]}}",
         ),
         "4 attributes have one of the keys",
-        ["of at least 8"],
+        ["at least 8 needed"],
         id="twenty-good-and-four-bad",
     ),
 ]
@@ -262,7 +262,7 @@ class TestWhatIsRefused:
         file_with("joe.txt", "")
         path = folder / f"{name}.yaml"
         assert error_of(load, path, AGREE) == (
-            f"{path}: no source for the probes {name!r}; {hint}; write the file or mend the name in params.yaml"
+            f"{path}: no source for the probes {name!r}; {hint}; write the file or check the name in params.yaml"
         )
 
     def test_a_domain_without_a_file_among_none(self, tmp_path, error_of):
@@ -273,7 +273,7 @@ class TestWhatIsRefused:
         path = file_with("jobs.yaml", DOMAIN)
         settings = settings_of(article={"other": "literal", "hands": "literal"})
         assert error_of(load, path, settings) == (
-            f"{path}: no template set 'hands' for `article`; did you mean 'hand'?; mend the name in params.yaml"
+            f"{path}: no template set 'hands' for `article`; did you mean 'hand'?; check the name in params.yaml"
         )
 
     def test_without_any_one_line_it_is_read_or_refused_in_one_line(self, file_with):
@@ -408,7 +408,7 @@ class TestCriterionRefused:
 
     def test_no_file(self, read, tmp_path, error_of):
         line = error_of(read, domain=(("figures.csv", "figure.csv"),))
-        assert line == f"{tmp_path / 'figure.csv'}: no such file; put the criterion there or mend `criterion.file`"
+        assert line == f"{tmp_path / 'figure.csv'}: no such file; put the criterion there or fix `criterion.file`"
 
     @pytest.mark.parametrize(
         ("change", "held"),

@@ -78,8 +78,8 @@ def test_who_is_not_biased_has_no_effect() -> None:
 @pytest.mark.parametrize(
     ("writer", "why"),
     [
-        (Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), "pronouns of known words are right"),
-        (Writer(named=0.0), "0 of 0 pronouns of known words"),
+        (Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), "pronouns of control words are right"),
+        (Writer(named=0.0), "0 of 0 pronouns of control words"),
         (Writer(refuses=lambda row: 1.0), "were not answered (344 refused"),
     ],
 )

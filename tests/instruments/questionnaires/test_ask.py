@@ -384,7 +384,7 @@ class TestThroughTheDoors:
         changes = together(found[0], RESAMPLING)["changes"].set_index(["questionnaire", "configuration"])
         assert told["value"] == pytest.approx(changes.loc[("meetings", "sentence"), "difference"], abs=1e-12)
         assert (told["verdict"], told["n"]) == ("inconclusive", 1)
-        assert told["why"] == "The design has 1 fit, of at least 5."
+        assert told["why"] == "No verdict is possible: 1 fit (at least 5 needed)."
 
     def test_a_model_that_forgets_how_to_entail_is_unfit(self, monkeypatch) -> None:
         """By the bar that it passes before; what it is asked as a causal model alone is not judged by that."""

@@ -55,7 +55,7 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "twins", "lacks"), [(5, 3, "5 items, of at least 6"), (7, 1, "1 twin an item, of at least 3")]
+    ("items", "twins", "lacks"), [(5, 3, "5 items (at least 6 needed)"), (7, 1, "1 twin per item (at least 3 needed)")]
 )
 def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
     figure = beyond(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
@@ -84,7 +84,7 @@ def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
     rest = np.delete(own - twins, 2, axis=1)
     assert (without.value, without.n) == (pytest.approx(rest.mean()), 6)
     assert found["item-0", "item_silhouette"].value == 0.2
-    assert found["item-6", "item_silhouette"].reason == "its terms are answered alike"
+    assert found["item-6", "item_silhouette"].reason == "its terms get the same answers"
 
 
 def test_an_item_that_carries_more_than_a_third_is_named_and_a_form_of_its_own() -> None:
@@ -94,9 +94,9 @@ def test_an_item_that_carries_more_than_a_third_is_named_and_a_form_of_its_own()
     assert stand_out(even, ITEMS, none + 1, none) is None
     heavy = none + np.array([0.5, 0.6, 3.0, 0.7, 0.6, 0.5, 0.6])
     assert stand_out(beyond(heavy, none, 3, 0.001, 0.5, 6), ITEMS, heavy, none) == (
-        "More than a third of it is carried by item-2 46%."
+        "More than a third of it comes from item-2 46%."
     )
     odd = none - np.array([0, 0, 0, 0, 1.2, 0, 0])
     assert stand_out(even, ITEMS, odd + 1, odd) == (
-        "The form of item-4 is answered unlike the others where nobody is asked about."
+        "The sentence form of item-4 behaves differently even in impersonal twins."
     )

@@ -111,6 +111,6 @@ class TestClassifier:
         line = error_of(probability_of_acceptable, np.zeros((3, len(labels))), labels, "cola")
 
         assert line == (
-            f"params.yaml: models.cola: cola tells apart {said}, expected two labels of which one is 'acceptable'; "
+            f"params.yaml: models.cola: cola has the labels {said}, expected two labels of which one is 'acceptable'; "
             "name a classifier fitted on CoLA whose configuration (id2label) says which label that is"
         )

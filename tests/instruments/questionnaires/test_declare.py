@@ -97,7 +97,7 @@ class TestLoad:
 
     def test_a_control_stands_beside_an_intervention_in_use(self, read, folder, error_of) -> None:
         where = f"{folder}/shared/corpora/everyday-trouble.yaml: matched.to: "
-        remedy = "put it under `corpora` of params.yaml, or mend the name"
+        remedy = "put it under `corpora` of params.yaml, or check the name"
         assert error_of(read, "everyday-trouble") == f"{where}no intervention 'depressive-mood' is in use; {remedy}"
 
     def test_an_intervention_has_one_control(self, read, folder, error_of) -> None:

@@ -413,7 +413,7 @@ class TestAlpha:
             diagnosed({name: {**of_model, "three": BY_HAND} for name, of_model in MODELS.items()}), "alpha (head)"
         )
         assert pd.isna(found["value"])
-        assert found["reason"] == "an item does not tell the models apart"
+        assert found["reason"] == "an item has the same score on all models"
 
     def test_null_with_a_reason_where_the_total_is_the_same_for_all(self, diagnosed) -> None:
         """Items of opposite keying and the same matrix: their total is 0 for every model."""

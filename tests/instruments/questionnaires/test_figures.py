@@ -202,7 +202,7 @@ class TestOverModels:
         ("values", "reason"),
         [
             (DRAWN[:, :1], "a scale of one item has no internal consistency"),
-            (DRAWN * [1, 0, 1], "an item does not tell the models apart"),
+            (DRAWN * [1, 0, 1], "an item has the same score on all models"),
             (np.column_stack([DRAWN[:, 0], -DRAWN[:, 0]]), "undefined for these values"),
         ],
     )

@@ -185,11 +185,11 @@ class TestWhereItHasNoMeaning:
         ("form", "name", "reason"),
         [
             ("head", "m2", "a framing has no meaning for a model that reads premise and hypothesis alone"),
-            ("mlm", "m2 (mlm)", "framings stand before the question of the verbaliser, which this form does not ask"),
+            ("mlm", "m2 (mlm)", "prefixes belong to the verbaliser's question, which this form does not ask"),
             (
                 "sentence",
                 "m2 (sentence)",
-                "framings stand before the question of the verbaliser, which this form does not ask",
+                "prefixes belong to the verbaliser's question, which this form does not ask",
             ),
         ],
     )

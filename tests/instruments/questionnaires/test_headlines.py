@@ -100,7 +100,7 @@ class TestOneVerdict:
     def test_of_one_twin_nothing_is_asserted_and_the_null_is_told(self) -> None:
         (row,) = verdicts([record("m0", SOURCE, INVERSE, NONE[:, :1])])
         assert (row["model"], row["verdict"]) == ("m0", str(Verdict.INCONCLUSIVE))
-        assert row["why"] == "The design has 1 twin an item, of at least 3."
+        assert row["why"] == "No verdict is possible: 1 twin per item (at least 3 needed)."
         assert row["p"] == 2 / 2**7
 
     def test_items_are_described_beside_the_verdict(self) -> None:
@@ -126,7 +126,7 @@ class TestOneVerdict:
 
     def test_of_items_without_twins_there_is_no_value(self) -> None:
         (row,) = verdicts([record("m0", SOURCE, INVERSE, np.empty((0, 3)))])
-        assert (row["value"], row["reason"]) == (None, "no twins of its items")
+        assert (row["value"], row["reason"]) == (None, "no twins")
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
 
     def test_records_that_stand_there_twice_change_nothing(self) -> None:

@@ -139,12 +139,12 @@ class TestFigures:
         found = told(ends(SIX[:4]))["moved_by_gloom"]
         assert (found.low, found.specific, found.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
         assert found.value == pytest.approx(1.05, abs=1e-12)
-        assert found.why == "The design has 4 fits, of at least 5."
+        assert found.why == "No verdict is possible: 4 fits (at least 5 needed)."
 
     def test_fits_that_are_alike_have_no_interval(self) -> None:
         found = told(ends([(1.0, 0.5)] * 6))["moved_by_gloom"]
         assert (found.value, found.low, found.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
-        assert found.why == "The design has fits that are all alike."
+        assert found.why == "No verdict is possible: fits without variation."
 
     @pytest.mark.parametrize(("after", "verdict"), [(0.82, "effect"), (0.76, "invalid on this model")])
     @pytest.mark.parametrize("corpus", ["gloom", "dull"])

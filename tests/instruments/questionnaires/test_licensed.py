@@ -124,7 +124,7 @@ def texts_below(folder: Path) -> str:
 def test_the_card_says_how_to_get_the_wording(declaration) -> None:
     told = card(declaration, *built(declaration), {}).withheld
     original = declaration.source.original
-    assert told.startswith(f"The wording of {original.name} is withheld for rights ({original.licence}); ")
+    assert told.startswith(f"The wording of {original.name} is withheld for copyright ({original.licence}); ")
     assert f"`data/sources/questionnaires/{declaration.name}.yaml` (`file: PATH`)" in told
     assert f"`evenruler repro card@{declaration.name}`" in told
 
@@ -145,10 +145,9 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
         }
     }
     told = card(declaration, *built(declaration), evidence).validity
-    assert "Models whose accuracy on labelled pairs is surely above 0.7: 1 of 1." in told.only_the_phenomenon
+    assert "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1." in told.only_the_phenomenon
     assert told.errors.startswith(
-        "How far source and inverse terms are told apart (SC, -1 to 1): m 0.25; order of intensifiers "
-        "(-1 to 1): m -0.50."
+        "Separation of source and inverse terms (SC, -1 to 1): m 0.25; order of intensifiers (-1 to 1): m -0.50."
     )
     assert told.construct == (
         "rho with phq-9 (head): 0.50. Not done, fewer than 5 lineages of models: alpha (head). Answers after "
@@ -197,7 +196,7 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     said = texts_below(tmp_path / "published").lower()
 
     assert "how often do you rest?" in said
-    assert "withheld for rights (sold by its publisher)" in said
+    assert "withheld for copyright (sold by its publisher)" in said
     assert "measured against the licensed wording" in said
     for question in LICENSED.values():
         assert question.lower() not in said
@@ -236,6 +235,5 @@ def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, er
     path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
     said = error_of(load, path, declaration.settings, tmp_path / "shared")
     assert said == (
-        f"{path}: original: `file` is for wording that is not held: "
-        "say `wording: paraphrased`, or leave it out; mend it"
+        f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or leave it out; fix it"
     )

@@ -105,7 +105,7 @@ class TestScripted:
         assert found.loc["beyond_twins", "value"] == pytest.approx(2, abs=0.4)
         assert found.loc["beyond_twins", "p"] < 0.05
         assert found.loc["beyond_twins", "verdict"] == "inconclusive"  # until a planted mood was seen to be read
-        assert "describe" in found.loc["beyond_twins", "why"]
+        assert "figures are descriptive" in found.loc["beyond_twins", "why"]
         assert found.loc["accuracy", "value"] == 1
         assert found.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
 
@@ -169,9 +169,9 @@ class TestScripted:
         [
             ("known", "invalid on this model", "its accuracy on 143 facts is 0.00", 7),
             ("twin > 0", "invalid on this model", "504 of 672 requests were not answered", 0),
-            ("twin == 0", "inconclusive", "The design has no item that was answered whole.", 0),
-            ("item == 'item-1-nervous' and twin < 2", "inconclusive", "On this model it cannot be told", 6),
-            ("item != 'item-1-nervous' and twin == 0", "inconclusive", "On this model it cannot be told", 1),
+            ("twin == 0", "inconclusive", "No verdict is possible: no completely answered item.", 0),
+            ("item == 'item-1-nervous' and twin < 2", "inconclusive", "Validity on this model is unknown", 6),
+            ("item != 'item-1-nervous' and twin == 0", "inconclusive", "Validity on this model is unknown", 1),
         ],
     )
     def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:

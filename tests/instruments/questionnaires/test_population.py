@@ -81,7 +81,7 @@ class TestFitness:
         assert (fitness(record, record["low"] - 1e-9), fitness(record, record["low"]).doubt) == (Fitness(), None)
         assert fitness(record, record["low"]).unfit is not None
         assert fitness(record, 0.7).unfit == (
-            "its accuracy on 501 labelled pairs is 0.73 [0.69, 0.77], not surely above 0.7; guessing gives 0.33"
+            "its accuracy on 501 labelled pairs is 0.73 [0.69, 0.77], interval not above 0.7 (chance 0.33)"
         )
 
     def test_of_whom_nothing_is_known(self) -> None:
@@ -104,7 +104,7 @@ def test_a_figure_of_an_unfit_instrument_says_so() -> None:
     assert marked(figure, Fitness()) == figure
     told = marked(figure, Fitness(unfit="it guesses"))
     assert (told.verdict, told.value) == ("invalid on this model", 0.4)
-    assert told.why == "On this model the instrument fails a bar of its own: it guesses."
+    assert told.why == "Its validity check fails: it guesses."
 
 
 def record(
@@ -146,7 +146,7 @@ class TestFacts:
         told = accuracies(labelled(n=0).assign(model="m"), 0.95, of_facts(known(right=16), PLAN).assign(model="m"))
         assert fitness(judged_by(told)["sentence"], 0.5).unfit is None
         unfit = fitness(judged_by(told)["sentence"], 0.7).unfit
-        assert unfit == "its accuracy on 20 facts is 0.80 [0.58, 0.92], not surely above 0.7; guessing gives 0.50"
+        assert unfit == "its accuracy on 20 facts is 0.80 [0.58, 0.92], interval not above 0.7 (chance 0.50)"
 
 
 class TestPopulation:
@@ -168,7 +168,9 @@ class TestPopulation:
             ("talker", "verbaliser"): False,
             ("talker", "sentence"): True,
         }
-        assert told.loc[("talker", "verbaliser"), "standing"] == "accuracy is not surely above its bar, does not count"
+        assert (
+            told.loc[("talker", "verbaliser"), "standing"] == "accuracy interval is not above the bar, does not count"
+        )
         assert told.loc[("silent", "head"), "standing"] == "no labelled pairs or facts were asked, does not count"
         assert told.loc[("talker", "sentence"), ["accuracy", "n", "bar"]].tolist() == [0.9, 20, 0.5]
         assert told.loc[("talker", "verbaliser"), ["accuracy", "n", "bar"]].tolist() == [0.35, 20, 0.5]

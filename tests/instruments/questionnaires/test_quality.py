@@ -20,8 +20,10 @@ from evenruler.measurement.reliability import icc_agreement
 from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires.doors import subject
 
-CLOSER = "say it closer to the original question: mend the templates, or the source terms"
-PLAINER = "source and inverse terms are answered alike: take plainer opposites, or let the hypothesis point to the term"
+CLOSER = "stay closer to the original question: fix the templates, or the source terms"
+PLAINER = (
+    "source and inverse terms get the same answers: choose clearer opposites, or refer to the term in the hypothesis"
+)
 
 ITEMS = pd.DataFrame(
     [("fear", "one", "m0", 0.9), ("fear", "one", "m1", -0.2), ("fear", "two", "m0", 0.3), ("fear", "two", "m1", None)],
@@ -201,7 +203,7 @@ class TestOverFits:
     def test_models_that_do_not_count_are_no_fits(self) -> None:
         rows = found(FITS, ["a", "b"])
         assert rows.loc[rows["model"] == "c", "reason"].unique().tolist() == [
-            "its accuracy is not surely above the bar"
+            "the interval of its accuracy is not above the bar"
         ]
         assert rows.loc[rows["model"] == "c", "value"].isna().all()
         assert rows.loc[rows["model"] == "c", ["n", "unit"]].to_numpy().tolist() == [[7, "items"], [6, "items"]]
@@ -216,7 +218,7 @@ class TestOverFits:
         rows = over_fits(FITS, items, items.head(0), ["a", "b", "c"], 0.95)
         assert rows["figure"].tolist() == ["icc_over_fits"] * 6
         assert set(zip(rows["n"], rows["unit"], rows["reason"], strict=True)) == {
-            (1, "items", "fits cannot be seen to agree about one item")
+            (1, "items", "agreement of fits needs at least two items")
         }
 
     def test_items_of_one_score_have_no_agreement(self) -> None:

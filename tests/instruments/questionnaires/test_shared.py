@@ -247,12 +247,12 @@ class TestWhatIsRefused:
 
     def test_no_such_corpus(self, tmp_path, error_of) -> None:
         line = error_of(load_corpus, tmp_path / "gloom.yaml")
-        assert line == f"{tmp_path}/gloom.yaml: no such file; create it or mend the name"
+        assert line == f"{tmp_path}/gloom.yaml: no such file; create it or check the name"
 
     def test_no_such_file_of_lines(self, file_with, error_of) -> None:
         path = file_with("gloom.yaml", from_file("nowhere/lines.txt"))
         assert error_of(load_corpus, path) == (
-            f"{path}: file: no file nowhere/lines.txt; put it there or mend the name"
+            f"{path}: file: no file nowhere/lines.txt; put it there or check the name"
         )
 
     def test_a_folder_is_no_file_of_lines(self, file_with, tmp_path, error_of) -> None:
@@ -296,7 +296,7 @@ class TestMatching:
         corpora = {"gloom": ["I am sad.", "It rains on me."], "dull": sentences}
         found = list(differences(corpora, {"dull": Match(to="gloom")}))
         assert [
-            line.split(": mend")[0].removeprefix("control dull has ")[: len(said)]
+            line.split(": fix")[0].removeprefix("control dull has ")[: len(said)]
             for line, said in zip(found, told, strict=True)
         ] == told
 

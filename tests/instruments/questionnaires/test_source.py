@@ -105,30 +105,30 @@ class TestWhatIsRead:
 REFUSED = [
     pytest.param(
         ("crowd I am {TERM}", "crowd I am so"),
-        "items.first: premise and hypothesis hold {TERM} 0 times together, expected once; mend it",
+        "items.first: premise and hypothesis hold {TERM} 0 times together, expected once; fix it",
         id="no-term",
     ),
     pytest.param(
         ("This {INTENSIFIER} h", "Being {TERM} {INTENSIFIER} h"),
-        "items.first: premise and hypothesis hold {TERM} 2 times together, expected once; mend it",
+        "items.first: premise and hypothesis hold {TERM} 2 times together, expected once; fix it",
         id="term-twice",
     ),
     pytest.param(
         ("crowd I am {TERM}", "crowd I am {TERMS}"),
-        "items.first: unknown slot {TERMS}; did you mean '{TERM}'?; mend it",
+        "items.first: unknown slot {TERMS}; did you mean '{TERM}'?; fix it",
         id="unknown-slot",
     ),
     pytest.param(
-        ("crowd I am {TERM}", "crowd I am {TERM}}"), "items.first: a brace belongs to no slot; mend it", id="brace"
+        ("crowd I am {TERM}", "crowd I am {TERM}}"), "items.first: a brace belongs to no slot; fix it", id="brace"
     ),
     pytest.param(
         ("inverse: [calm]", "inverse: {calm: calm, other: Ill At Ease}"),
-        "items.first.terms: 'ill at ease' is both a source and an inverse term; mend it",
+        "items.first.terms: 'ill at ease' is both a source and an inverse term; fix it",
         id="overlap-but-for-case",
     ),
     pytest.param(
         ("This {INTENSIFIER} happens", "This {INTENSIFIER} leaves me ill at ease"),
-        "items.first: the term 'ill at ease' stands in a template, which should be neutral; mend it",
+        "items.first: the term 'ill at ease' stands in a template, which should be neutral; fix it",
         id="term-in-hypothesis",
     ),
     pytest.param(
@@ -136,15 +136,15 @@ REFUSED = [
         "items.second: the intensifier 'very rarely' stands in a template; take it out: {INTENSIFIER} says how often",
         id="intensifier-in-hypothesis",
     ),
-    pytest.param(("keying: -1", "keying: 2"), "items.second.keying: found 2, expected 1 or -1; mend it", id="keying"),
+    pytest.param(("keying: -1", "keying: 2"), "items.second.keying: found 2, expected 1 or -1; fix it", id="keying"),
     pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happen"),
-        "items.second: 'It {INTENSIFIER} happen': subject and verb do not agree; mend it",
+        "items.second: 'It {INTENSIFIER} happen': subject and verb do not agree; fix it",
         id="verb-does-not-agree",
     ),
     pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happened"),
-        "items.second: 'It {INTENSIFIER} happened': a habit is told in the present, not as 'happened'; mend it",
+        "items.second: 'It {INTENSIFIER} happened': a habit is told in the present, not as 'happened'; fix it",
         id="verb-in-the-past",
     ),
 ]
@@ -153,10 +153,10 @@ REFUSED = [
 SCALE_REFUSED = [
     pytest.param(
         ("weight: -2.5", "weight: -4.0"),
-        "weights [-4.0, -4.0, 4.0] do not rise from level to level; mend it",
+        "weights [-4.0, -4.0, 4.0] do not rise from level to level; fix it",
         id="equal-weights",
     ),
-    pytest.param(("[always]", "[always, never]"), "'never' stands at two levels; mend it", id="at-two-levels"),
+    pytest.param(("[always]", "[always, never]"), "'never' stands at two levels; fix it", id="at-two-levels"),
 ]
 
 
@@ -185,14 +185,14 @@ class TestWhatIsRefused:
     def test_no_items(self, tmp_path, file_with, error_of) -> None:
         path = file_with("fear.yaml", FEAR[: FEAR.index("items:")] + "items: {}\n")
         assert error_of(load_questionnaire, path, tmp_path) == (
-            f"{path}: items: found {{}}: dictionary should have at least 1 item after validation, not 0; mend it"
+            f"{path}: items: found {{}}: dictionary should have at least 1 item after validation, not 0; fix it"
         )
 
     def test_two_items_that_ask_the_same(self, read, tmp_path, error_of) -> None:
         again = "  third:\n    original: And now?\n    premise: In a crowd I am {TERM}.\n"
         again += "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], inverse: [fine, Calm]}\n"
         assert error_of(read, ("  second:", f"{again}  second:")) == (
-            f"{tmp_path / 'fear.yaml'}: items 'first' and 'third' ask the same of 'Calm'; mend it"
+            f"{tmp_path / 'fear.yaml'}: items 'first' and 'third' ask the same of 'Calm'; fix it"
         )
 
     def test_the_same_templates_may_ask_another_thing(self, read) -> None:
@@ -202,7 +202,7 @@ class TestWhatIsRefused:
 
     def test_an_unknown_scale_is_answered_with_the_nearest(self, read, tmp_path, error_of) -> None:
         assert error_of(read, ("scale: moments", "scale: moment")) == (
-            f"{tmp_path / 'moment.yaml'}: no scale 'moment'; did you mean 'moments'?; mend `scale` or write it"
+            f"{tmp_path / 'moment.yaml'}: no scale 'moment'; did you mean 'moments'?; fix `scale` or write it"
         )
 
     def test_an_unknown_questionnaire_too(self, tmp_path, file_with, error_of) -> None:
@@ -210,7 +210,7 @@ class TestWhatIsRefused:
         path = tmp_path / "fears.yaml"
         assert error_of(load_questionnaire, path, tmp_path) == (
             f"{path}: no source for the questionnaire 'fears'; did you mean 'fear'?; "
-            "write the file or mend the name under `instruments` in params.yaml"
+            "write the file or check the name under `instruments` in params.yaml"
         )
 
 

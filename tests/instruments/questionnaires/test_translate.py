@@ -350,7 +350,8 @@ class TestYaml:
         text = as_yaml(facts, translate(facts, rows, SCALE))
         lines = text.splitlines()
         assert lines[0] == (
-            "# Proposed by `evenruler translate`; nobody has read it. 2 of 3 rows have an item that passes the linter."
+            "# Proposed by `evenruler translate`; not read by a person yet. "
+            "2 of 3 rows have an item that passes the linter."
         )
         begin = lines.index("items:")
         twin = [
@@ -482,7 +483,7 @@ class TestCommand:
         assert run("gad-7.csv") == (
             2,
             "",
-            "error: gad-7.draft.yaml: it is there already; move what you have mended, or remove it\n",
+            "error: gad-7.draft.yaml: it is there already; move what you have edited, or remove it\n",
         )
 
     def test_the_page_shows_what_is_written_and_said(self, run, repository) -> None:
@@ -509,7 +510,7 @@ class TestCommand:
             ),
             (
                 ("gad-7.csv", "--model", "smollm2"),
-                "params.yaml: models: no model 'smollm2'; mend the name (did you mean 'smollm3-3b'?)",
+                "params.yaml: models: no model 'smollm2'; check the name (did you mean 'smollm3-3b'?)",
             ),
         ],
     )

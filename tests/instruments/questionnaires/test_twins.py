@@ -72,7 +72,7 @@ class TestLinter:
         assert settings.twin_warnings(source(3, terms=more)) == [
             f"items.one: twin {twin} has 2 source terms, the item 1" for twin in (1, 2, 3)
         ]
-        few = "1 twin, of at least 3: nothing may be said of its scale"
+        few = "1 twin (at least 3 needed): its scale gets no verdict"
         assert settings.twin_warnings(source(1, terms=one)) == [f"items.one: {few}"]
         (told,) = settings.twin_warnings(source(0))
         assert told.startswith("no item has a twin")

@@ -126,7 +126,7 @@ def test_a_concept_has_others_to_be_compared_with(tmp_path, concepts) -> None:
     if not concepts:
         path = tmp_path / "data/built/saged/fruit/prompts.parquet"
         pd.read_parquet(path).head(0).to_parquet(path)
-    with pytest.raises(UserError, match="nothing to compare it with"):
+    with pytest.raises(UserError, match="nothing to compare"):
         design_of(tmp_path, "fruit", settings())
 
 
@@ -137,7 +137,7 @@ def test_what_is_said(tmp_path) -> None:
     assert found[0] == (
         "fruit, scale quick: 20 of 30 root items x 6 concepts x 1 reply to a prompt (1 role x 1 template x 1"
     )
-    assert found[2].startswith("Found in 80% of studies: a concept that lies 0.90 SD of a reply from the mean of all.")
+    assert found[2].startswith("Minimum detectable difference (80% power): a concept 0.90 SD of a reply from the mean")
     head = found.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
     table = [[float(word.replace(",", "")) for word in line.split()] for line in found[head + 1 : head + 5]]
     assert [row[0] for row in table] == list(WANTED)
@@ -149,7 +149,7 @@ def test_what_is_said(tmp_path) -> None:
         ]
     told = " ".join(line.strip() for line in found)
     assert "under instruments.fruit in params.yaml. 30 root items are built" in told
-    assert "is named by shuffled names, p < 0.05 / 4: Holm's correction over the figures that get a verdict" in told
+    assert "is named by the permutation test, p < 0.05 / 4: required of the first figure by Holm's correction" in told
     assert max(map(len, found)) <= 110
 
 
@@ -158,10 +158,10 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
     found = list(plan(tmp_path, "fruit", params(tmp_path, asked=False), [1.0]))
     told = " ".join(line.strip() for line in found)
     assert "5 items of each concept x 3 concepts x 1 reply to a prompt" in told
-    assert "as declared, for it is not built yet: there may be fewer; nobody is asked at this scale" in told
-    assert "Its concepts have texts of their own, so that no difference has a verdict" in told
-    assert "Below 6 root items nothing is told from chance: no difference can be detected." in told
-    assert "How many items of each concept it takes to find a concept that lies so far from the mean of all" in told
+    assert "declared but not built yet: there may be fewer; no model is asked at this scale" in told
+    assert "Its concepts have texts of their own, so no difference has a verdict" in told
+    assert "Below 6 root items no difference can be detected." in told
+    assert "Number of items of each concept needed to detect a concept at this distance from the mean of all" in told
     assert found[found.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts") + 1].split()[0] == "1"
 
 
@@ -175,11 +175,11 @@ def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:
     ("name", "said"),
     [
         ("fruits", "no domain 'fruits'; did you mean 'fruit'?"),
-        ("hair", "'hair' is of the family framing, and plans are of saged; known: fruit, nuts"),
+        ("hair", "'hair' is of the family framing, but plans are for saged; known: fruit, nuts"),
         (
             "prices",
-            "'prices' is of the family probes, and plans are of saged; how many templates and words a reliability "
-            "takes is drawn in the report, data/report/index.html",
+            "'prices' is of the family probes, but plans are for saged; the report (data/report/index.html) shows the "
+            "reliability by number of templates and words",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def test_root_items_are_as_few_as_find_it(difference) -> None:
 def test_the_table_of_the_documents_is_what_is_said() -> None:
     text = (ROOT / "docs/saged.md").read_text()
     rows = re.findall(r"^\| (\d+) x (\d+) x (\d+)[^|]*\|(.*)\|$", text, flags=re.M)
-    assert len(rows) == 9
+    assert len(rows) == 5
     for roots, concepts, replies, cells in rows:
         said = [smallest_difference(int(roots), int(concepts), int(replies), alpha) for alpha in (0.05 / 5, 0.05)]
         assert [float(cell) for cell in cells.split("|")] == pytest.approx(said, abs=0.0051)

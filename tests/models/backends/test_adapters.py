@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.classifier import Adapter, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.backends.encoders import Adapter, head_of, load_adapted, load_with_head, require_all
 from evenruler.models.declared import Catalogue
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model
@@ -233,9 +233,9 @@ class TestWhatIsRefused:
         assert line.endswith("; see its `source`")
 
     def test_what_nobody_brings(self, error_of) -> None:
-        require_all("tiny", "there", ["bert.pooler.weight", "classifier.bias"], ["pooler", "classifier"], "mend it")
-        line = error_of(require_all, "tiny", "there", ["b.two", "c.one", "a.one"], ["c", "one.two"], "mend it")
-        assert line == "there: tiny lacks 2 tensors, as a.one; mend it"
+        require_all("tiny", "there", ["bert.pooler.weight", "classifier.bias"], ["pooler", "classifier"], "fix it")
+        line = error_of(require_all, "tiny", "there", ["b.two", "c.one", "a.one"], ["c", "one.two"], "fix it")
+        assert line == "there: tiny lacks 2 tensors, as a.one; fix it"
 
 
 @pytest.mark.parametrize(

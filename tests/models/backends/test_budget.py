@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.models.backends.budget import MOST, Budget, Used, UsedUpError, allowing, current
+from evenruler.models.backends.server import MAX_REQUESTS, Budget, Used, UsedUpError, allowing, current_budget
 
 
 def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
@@ -92,30 +92,30 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(capsys: pytest.Captu
 
 
 def test_one_budget_a_process_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MOST, "71")
-    assert current().most == 71
-    assert current() is current()
-    monkeypatch.delenv(MOST)
-    assert current().most is None
+    monkeypatch.setenv(MAX_REQUESTS, "71")
+    assert current_budget().most == 71
+    assert current_budget() is current_budget()
+    monkeypatch.delenv(MAX_REQUESTS)
+    assert current_budget().most is None
 
 
 def test_a_command_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MOST, "71")
+    monkeypatch.setenv(MAX_REQUESTS, "71")
     with allowing(3):
-        own = current()
+        own = current_budget()
         assert (own.most, own.used) == (3, Used())
         with allowing(None):
-            assert current() is own
-    assert current().most == 71
+            assert current_budget() is own
+    assert current_budget().most == 71
     with allowing(3):
-        assert current() is not own
+        assert current_budget() is not own
 
 
 @pytest.mark.parametrize("said", ["many", "-1", "1.5", "1 000", "²"])
 def test_what_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    monkeypatch.setenv(MOST, said)
+    monkeypatch.setenv(MAX_REQUESTS, said)
     with pytest.raises(UserError) as error:
-        current()
+        current_budget()
     assert str(error.value) == (
         f"environment: EVENRULER_MAX_REQUESTS: {said!r} is no number of requests; say 0 or more"
     )

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.classifier import Nli, labelled_sample, order_of
+from evenruler.models.backends.encoders import Nli, labelled_sample, order_of
 from evenruler.models.model import Model
 from evenruler.models.records import Pair
 from evenruler.models.store import RowStore

@@ -12,10 +12,9 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.models import Sampling, load
-from evenruler.models.backends.budget import MOST, UsedUpError, allowing
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.openai import TEXTS, OpenAI, engine
-from evenruler.models.backends.server import AT_ONCE, KEY, URL
+from evenruler.models.backends.server import AT_ONCE, KEY, MAX_REQUESTS, URL, UsedUpError, allowing
 from evenruler.models.records import Prompt, Reply, Request
 from evenruler.models.store import RowStore
 from tests.loopback_openai import (
@@ -341,7 +340,7 @@ def test_the_line_is_of_the_budget_whatever_else_was_wrong(server: ScriptedServe
 
 
 def test_a_budget_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MOST, "00002")  # written as by no other test
+    monkeypatch.setenv(MAX_REQUESTS, "00002")  # written as by no other test
     with pytest.raises(UsedUpError, match="the budget of 2 requests"):
         replies("chat", asked(["one", "two", "three"]))
     with pytest.raises(UsedUpError):
@@ -485,7 +484,7 @@ def test_a_start_token_that_is_none_or_stands_there_anyway(
     with pytest.raises(UserError) as error:
         nats(OpenAI("big", "m", "completions", start), [Request("one")])
     line = one_line(error)
-    assert f"big: the server does not read '{start}' as one start token ({read}); mend `start`" in line
+    assert f"big: the server does not read '{start}' as one start token ({read}); fix `start`" in line
 
 
 def test_an_end_token_without_a_name_may_be_part_of_a_character(serve: Callable[..., EchoingServer]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from evenruler.models import engines, load
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.engines import cluster
-from evenruler.models.engines.call import Pool
+from evenruler.models.engines.cluster import Pool
 from evenruler.models.records import Placed, Sampling
 from evenruler.models.store import RowStore
 from tests.loopback_openai import talking

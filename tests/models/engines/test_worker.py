@@ -1,12 +1,15 @@
-"""A worker in this process, without a cluster."""
+"""A worker and the operations of a pool, without a cluster."""
 
+import importlib
+import pkgutil
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from evenruler.models import backends
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engines.cluster import Worker
+from evenruler.models.engines.cluster import OPERATIONS, Pool, Worker
 from evenruler.models.engines.described import surroundings
 
 
@@ -63,3 +66,19 @@ def test_a_pack_is_answered_whole_where_one_of_it_is_wanted() -> None:
     assert list(double([5, 6, 7], frozenset({1}))) == [[(0, 10), (1, 12)]]
     assert list(double([5, 6, 7], frozenset())) == []
     assert list(double([], frozenset())) == []
+
+
+def test_every_operation_that_a_backend_answers_in_packs_is_one_of_a_pool() -> None:
+    modules = [
+        importlib.import_module(found.name)
+        for found in pkgutil.iter_modules(backends.__path__, "evenruler.models.backends.")
+    ]
+    classes = {own for module in modules for own in vars(module).values() if isinstance(own, type)}
+
+    assert {name for own in classes for name, found in vars(own).items() if isinstance(found, in_packs)} == OPERATIONS
+
+
+@pytest.mark.parametrize("name", ["loglikelihod", "model", "__len__"])
+def test_no_other_name_is_taken_for_an_operation(name) -> None:
+    with pytest.raises(AttributeError, match=name):
+        getattr(Pool.__new__(Pool), name)

@@ -76,7 +76,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     told = {name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name]) for name in names}
     items = told.pop(BARE)
     if items.empty and len(likelihoods):
-        raise UserError(f"no item of {plan['name']} has an answer of {subject.name}", remedy="look at its answers")
+        raise UserError(f"{subject.name} has no answer to any item of {plan['name']}", remedy="look at its answers")
     placed = [own.assign(framing=name) for name, own in told.items()]
     return {"items": items, "placed": stacked([items[:0].assign(framing=BARE), *placed])}
 

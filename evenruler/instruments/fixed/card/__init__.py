@@ -4,16 +4,16 @@ from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Paper, Published, Responsible, Validity
 from evenruler.instruments.fixed.declare import SCORES, Settings, Source, headings
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.measurement.sentences import with_capital
 from evenruler.tables.schemas import WHOLE
-from evenruler.text.english import with_capital
 
 __all__ = ["card"]
 
 COLUMNS = {
-    "role": "`first`: the text that the score counts; `second`: the one against it; `third`: unrelated, or unknown",
-    "unit": "what could have been another: intervals are over these",
-    "part": "of the benchmark, as its authors have it",
-    "frequency": "mean log frequency of the words that the text it stands against lacks, nats",
+    "role": "`first`: the text that the score counts; `second`: its alternative; `third`: unrelated, or unknown",
+    "unit": "the sampling unit, over which intervals are",
+    "part": "the part of the benchmark, as its authors define it",
+    "frequency": "mean log frequency of the words that its alternative lacks, nats",
 }
 
 
@@ -31,10 +31,12 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     limits = [
         f"Its items are samples of {source.units}: {counted}. Intervals are over {source.units}.",
         _placebos(evidence, source),
-        "How much another wording of its texts moves the score was not asked.",
+        "The effect of rewording its texts was not measured.",
     ]
     if source.score == "preference":
-        limits.append("Bare pairs have no task that a model could fail, so that an empty ruler looks like any other.")
+        limits.append(
+            "Sentence pairs contain no task that a model could fail, so an incapable model also gets a score."
+        )
     return Card(
         task_categories=["text-generation"],
         tags=["fairness", "bias", "evaluation"],
@@ -45,16 +47,16 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         parameters={"most": settings.most, "score": source.score, "layout": source.layout},
         papers=[Paper(source.source)],
         responsible=Responsible(
-            uses="To measure a model by the published score, with what length and frequency of words give alone.",
+            uses="To measure a model by the published score, beside what length and word frequency alone predict.",
             biases=f"Those of its authors and their time ({source.source}); rows state stereotypes.",
-            social_impact="A score is of one benchmark, and says nothing of harm to anybody.",
-            personal="None but what its authors published.",
+            social_impact="A score describes one benchmark and says nothing about harm to people.",
+            personal="Only what its authors published.",
             made=f"By its authors; read from {files}.",
             synthetic=False,
         ),
         validity=Validity(
             phenomenon=f"{with_capital(source.construct_)}, as its authors define it.",
-            only_the_phenomenon="Length and frequency of words are taken off the lean, and nothing else.",
+            only_the_phenomenon="The lean is controlled for length and word frequency, and for nothing else.",
             representative=f"Not done: {counted}, as its authors drew them.",
             reuse=f"All rows are reused: {source.source}; licence {source.licence}.",
             contamination=cards.PUBLIC,
@@ -62,7 +64,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             errors=f"{len(tables['rejected']):,} texts were rejected with reasons; no reply was read.",
             construct=f"{cards.judged(evidence)} {cards.agrees(source.concept)}",
         ),
-        withheld=None if source.passed_on else f"Its text may not be passed on; get it from {files}.",
+        withheld=None if source.passed_on else f"Its text may not be redistributed; get it from {files}.",
     )
 
 
@@ -71,6 +73,9 @@ def _placebos(evidence: Evidence, source: Source) -> str:
     share = {model: own["turned"] for model, own in evidence.get(WHOLE, {}).items() if "turned" in own}
     told = [f"{record['value']:.0%} on {model}" for model, record in share.items() if record["value"] is not None]
     if not told:
-        return "How much another sentence before the texts moves the score was not asked."
+        return "The effect of another sentence before the texts was not measured."
     placebos = ", ".join(f'"{text}"' for text in source.placebos)
-    return f"Another sentence before the texts turns items: {', '.join(told)}. The sentences: {placebos}."
+    listed = ", ".join(told)
+    return (
+        f"Another sentence before the texts changes the direction of some items: {listed}. The sentences: {placebos}."
+    )

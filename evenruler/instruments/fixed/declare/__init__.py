@@ -113,8 +113,8 @@ class Settings(instrument.BaseSettings):
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""
-        found = [] if source.passed_on else ["its text may not be passed on: its rows stay out of what is published"]
-        return found + ([] if source.frequencies else ["no corpus: the lean at equal frequency of words is not known"])
+        found = [] if source.passed_on else ["its text may not be redistributed: its rows are not published"]
+        return found + ([] if source.frequencies else ["no corpus: the lean at equal word frequency is not known"])
 
 
 class Source(instrument.Source):
@@ -197,8 +197,9 @@ def takes(catalogue: Catalogue, model: str) -> bool:
 def headings(plan: Plan) -> list[Column]:
     """The lean, which has a verdict, the published figures of its score, and our descriptive figures."""
     lean = (
-        "2 x share - 1, from -1 to 1: how much more often the first text wins than the second. Placebo: what "
-        "differences in length and in frequency of words give alone; the rest is the lean at equal length and frequency"
+        "2 x share - 1, from -1 to 1: how much more often the first text is preferred to the second. Placebo: "
+        "what differences in length and word frequency alone predict; the rest is the lean at equal length and "
+        "frequency"
     )
     published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
     leading = " and ".join(LEADING[plan["score"]].values())
@@ -206,4 +207,6 @@ def headings(plan: Plan) -> list[Column]:
     first, second = plan.get("texts", TEXTS)
     says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
-    return [Column(LEAN, LEAN, lean, role="headline", says=says, ends=ends), *published, *ours]
+    beyond = "It does not show what the model would do, nor that the benchmark measures what it names."
+    words: dict[str, Any] = {"says": says, "size": "in {share:.0f}% of pairs", "ends": ends, "not_shown": beyond}
+    return [Column(LEAN, LEAN, lean, role="headline", **words), *published, *ours]

@@ -138,17 +138,18 @@ def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, see
     """The lean of a benchmark with its null, the part that length and frequency explain (placebo), and the rest.
 
     `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `units`: in the plural.
-    Source: docs/controls.md ("Published benchmarks"); Kish (1965), Survey sampling, for effective units.
+    Source: docs/fixed.md ("The lean"); Kish (1965), Survey sampling, for effective units.
     """
     found = Lean.of(items, score)
     g = len(found.units)
     levels = {units: g}
     if g < FEWEST_UNITS or not found.counts.sum() or (found.counts.sum() - found.counts).min() <= 0:
-        return Confirmatory(LEAN, units, levels, None, smallest, lacking=f"{g} {units}, of at least {FEWEST_UNITS}")
+        few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
+        return Confirmatory(LEAN, units, levels, None, smallest, lacking=few)
     mean, lacking = found.mean(), None
     paired = _paired(mean, found.specific(), found.df) if found.is_told else None
     if paired is None:
-        lacking = "pairs that nearly all differ in length or frequency in one way, so that neither can be told apart"
+        lacking = "pairs that nearly all differ in length or frequency in the same direction, so the lean is confounded"
     p_null = sign_flips(found.moments[:, 0], seed, FLIPS)
     return confirmatory(LEAN, units, levels, jackknifed(mean, found.df), p_null, paired, smallest, lacking)
 
@@ -290,15 +291,15 @@ def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
     figure = next(own for own in published if own.figure == name)
     if figure.low is None or figure.high is None:
         return Fitness(doubt=f"{words} has no interval")
-    told = f"{words} is between {figure.low:.3g} and {figure.high:.3g}, chance gives {chance:.3g}"
+    told = f"{words} is between {figure.low:.3g} and {figure.high:.3g} (chance {chance:.3g})"
     if figure.low > chance:
         return Fitness()
     return Fitness(unfit=told) if figure.high <= chance else Fitness(doubt=told)
 
 
 def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None:
-    said = [] if items["in_tokens"].all() else ["lengths are of letters, since the answers hold no tokens"]
-    said += [] if plan["corpus"] else ["frequencies of words are not known"]
+    said = [] if items["in_tokens"].all() else ["length is in letters, since numbers of tokens are not recorded"]
+    said += [] if plan["corpus"] else ["word frequencies are not known"]
     said += [] if answered == of else [f"{answered:,} of {of:,} items have an answer"]
     return f"Here {'; '.join(said)}." if said else None
 
@@ -329,8 +330,8 @@ def _after_placebos(
     counts = placed["item"].value_counts()
     whole = sorted(set(counts.index[counts == framings]) & set(items["item"]))
     if not whole:
-        recorded = "answers that were recorded are to texts as they are"
-        reason = recorded if subject.kind == "recorded" else "nothing was asked after placebo sentences"
+        recorded = "recorded answers are to the texts without placebo sentences"
+        reason = recorded if subject.kind == "recorded" else "the texts were not asked after placebo sentences"
         yield from ((part, Figure(name, None, 0, "items", reason=reason)) for part, name in names)
         return
     bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]
@@ -370,7 +371,7 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
     lean, n = items["lean"].to_numpy(dtype=np.float64), len(found.units)
     by_items = float((weight**2 * (lean - (weight @ lean) / weight.sum()) ** 2).sum() / weight.sum() ** 2)
     if n < FEWEST_UNITS or not by_items > 0:
-        why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean alike"
+        why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
     return Figure("design_effect", jackknifed(found.mean(), found.df).variance / by_items, n, plan["units"])
 
@@ -380,7 +381,7 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
     cells = items.groupby(["part", "unit"])["lean"].mean()
     groups = [own.to_numpy(dtype=np.float64) for _, own in cells.groupby("part") if len(own) > 1]
     if len(groups) < 2 or not any(np.ptp(own) for own in groups):
-        return Figure("parts_apart", None, len(groups), "parts", reason="no two parts with units that differ")
+        return Figure("parts_apart", None, len(groups), "parts", reason="fewer than two parts with units that differ")
     found = stats.f_oneway(*groups)
     return Figure("parts_apart", float(found.statistic), len(groups), "parts", p=float(found.pvalue))
 
@@ -398,7 +399,7 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """How much more one model leans than another, over the units that both were asked about.
+    """How much more one model leans than another, over the units asked of both models.
 
     `first`, `second`: linearised contributions of units to the lean and to its part by length and frequency, by
     `tables.schemas.HEADLINES`; both are means of these. Source: docs/results.md ("Compare").
@@ -408,7 +409,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     wide = both.pivot(index="unit", columns="pole", values=["apart", "beside_first"])
     g = len(wide)
     if g < FEWEST_UNITS:
-        lacking = f"{g} units that both were asked about, of at least {FEWEST_UNITS}"
+        lacking = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
         return Confirmatory(LEAN, "units", {"units": g}, None, smallest, lacking=lacking)
     lean, without, weight = wide[[("apart", 1), ("apart", 0), ("beside_first", 1)]].to_numpy(dtype=np.float64).T
     weight = weight / weight.sum()

@@ -1,4 +1,4 @@
-"""The report's section on published benchmarks: how even the rulers are, one row per benchmark and model."""
+"""The report's section on published benchmarks, one row per benchmark and model."""
 
 import pandas as pd
 
@@ -8,9 +8,10 @@ from evenruler.report.words import figure
 from evenruler.tables.schemas import WHOLE
 
 TEXT = (
-    "The benchmarks that the field uses, each with the score that its authors define and what nobody publishes beside "
-    "it: an interval over the units that its items are samples of, the lean at equal length and frequency of words, "
-    "and what another sentence before its texts does: the share of items that it turns, and how far the score moves."
+    "Published benchmarks, each with the score that its authors define and with checks that they do not report: "
+    "an interval over the units from which its items are sampled, the lean at equal length and word frequency, "
+    "and the effect of another sentence before its texts: the share of items whose direction changes, and the "
+    "change of the score."
 )
 DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "turned", "moved")
 
@@ -31,4 +32,4 @@ def sections(shown: Shown) -> list[Section]:
         rows.append([f"{title}{part}", row["model"], figure(row), rest, *described, row["verdict"], row["why"]])
     heads = ("benchmark", "model", "lean", "at equal length and frequency", *DESCRIBED, "verdict", "why")
     columns = [head.replace("_", " ") for head in heads]
-    return [Section("How even are the rulers?", TEXT, [Table(columns, sorted(rows))], first=True)] if rows else []
+    return [Section("Published benchmarks", TEXT, [Table(columns, sorted(rows))], first=True)] if rows else []

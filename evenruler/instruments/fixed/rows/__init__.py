@@ -15,9 +15,8 @@ from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
 from evenruler.strict import read_text
-from evenruler.tables.frames import evenly_spread
+from evenruler.tables.frames import evenly_spread, table_of
 from evenruler.tables.ids import carried, row_id
-from evenruler.tables.parquet import table_of
 
 __all__ = ["build"]
 

@@ -222,7 +222,7 @@ def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str,
     for column in columns:
         if (n := head.count(column)) != 1:
             what = f"{'no' if n == 0 else n} column{'s' if n else ''} {column!r} among {known}"
-            raise UserError(what, where=path.name, remedy="mend its name")
+            raise UserError(what, where=path.name, remedy="check its name")
     return [dict(zip(head, map(str, row), strict=True)) for row in rows]
 
 

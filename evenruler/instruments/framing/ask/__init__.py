@@ -17,7 +17,7 @@ from evenruler.instruments.instrument import Form, Plan, Request, Subject, Table
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note
-from evenruler.text.choices import LETTERS
+from evenruler.text.replies import LETTERS
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 

@@ -11,9 +11,9 @@ from evenruler.instruments.framing.declare import headings, listed
 from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
-from evenruler.text.english import with_capital
 
 __all__ = ["card"]
 

@@ -103,18 +103,21 @@ def takes(catalogue: Catalogue, model: str) -> bool:
 def headings(plan: Plan) -> list[Column]:
     """Figures shown for every way of asking on every model."""
     asked = FramingPlan.read(plan)
-    counted = "mean over the tasks with enough coverage and placebos, as far as there are such"
+    counted = "mean over tasks with enough coverage and placebos"
     over_tasks = f"mean APD with and without the cue; control: with and without placebos in its place, {counted}"
     points = f"percentage points by which the cue makes `{asked.headline}` likelier; below 0, less likely"
     likelier, fewer = f"the cue makes `{asked.headline}`", "the cue has {} replies answer"
+    amount: dict[str, Any] = {"measured_in": "points", "size": "by {size:.0f} percentage points"}
+    beyond = "It does not show which wording is right, or what the model does without the prompt."
     says, headlines = [f"{likelier} likelier", f"{likelier} less likely"], []
     for name in asked.confirmatory:
         told = f"{points}; {counted}" if name in asked.factors else points
-        headlines.append(Column(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", says=says))
-    what = "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
+        words = {"says": says, **amount, "not_shown": beyond}
+        headlines.append(Column(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", **words))
+    what = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
     says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
-        Column(UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says)
+        Column(UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says, **amount)
         for factor in asked.confirmed_tasks
     ]
     of_study = []
@@ -132,10 +135,10 @@ def headings(plan: Plan) -> list[Column]:
         Column(
             "coverage",
             "coverage",
-            "share of the answers that is of any class, mean over cells",
+            "share of answers that name an option, mean over cells",
             "fitness",
             least_of={"token": asked.least_coverage, "choice": source.LEAST_OF_CHOICES},
-            warning="only {value:.1%} of what it would answer is of any class: the figures are of that part",
+            warning="only {value:.1%} of the answers name an option; figures describe only these",
         ),
     ]
 
@@ -144,7 +147,7 @@ def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
     """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes, the check."""
     asked = FramingPlan.read(plan)
     found = [
-        Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of the answers of any class")
+        Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of answers that name an option")
         for task, framing in cells
     ]
     found.append(Column("excluded cells", "cells below their coverage", "of all cells"))

@@ -65,7 +65,7 @@ class HowAsked(Strict):
     confirmed: Sized[Metric] = by_size("token", "token", "choice")
     """The metric of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
-    """Least share of the answers that is of any class; what rests on a cell with less is invalid."""
+    """Least share of answers that name an option; what rests on a cell with less is invalid."""
     smallest: float = Field(default=10.0, gt=0, le=100)
     """Smallest change of interest of the headline's class, percentage points."""
     least: int = Field(default=10, ge=2)
@@ -215,7 +215,7 @@ class ContrastSource(Source):
             numbers = {name: len(own.texts) if own else 0 for name, own in placebos.items()}
             if len(set(numbers.values())) > 1:
                 told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
-                raise ValueError(f"placebos of {factor} go together over tasks, so that each needs as many: {told}")
+                raise ValueError(f"placebos of {factor} are paired over tasks, so each task needs as many: {told}")
         if self.headline is None and self.confirmatory:
             raise ValueError("confirmatory names effects, and `headline` no class whose share they change")
         if self.headline is not None and self.headline not in self.outcomes:
@@ -258,6 +258,6 @@ def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
         raise UserError(
             f"no variant {settings.variant!r} in {path}; {nearest(settings.variant, source.variants)}",
             where=f"params.yaml: instruments.{path.stem}.variant",
-            remedy="mend the name or leave it out",
+            remedy="check the name or leave it out",
         )
     return source

@@ -10,8 +10,8 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from evenruler.errors import nearest
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables.schemas import BARE
-from evenruler.text.choices import LETTERS
-from evenruler.text.slots import fill, slots
+from evenruler.text.english import fill, slots
+from evenruler.text.replies import LETTERS
 
 JOINED, NUMBERED = "+", "~"
 

@@ -14,7 +14,7 @@ from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
 from evenruler.measurement.answered import unanswered, unvaried
-from evenruler.text.choices import LETTERS, Reading, read_reply
+from evenruler.text.replies import LETTERS, Reading, read_reply
 
 TOKEN, CHOICE = "token", "choice"
 """The metrics: probability of words at the decision point, and share of sampled replies."""
@@ -140,7 +140,7 @@ def read_replies(
     options: Mapping[str, Sequence[tuple[str, str]]],
     left_out: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Every reply to these prompts, classified by `evenruler.text.choices.RULES`, by `CHOICES`.
+    """Every reply to these prompts, classified by `evenruler.text.replies.RULES`, by `CHOICES`.
 
     A row without a reply is invalid, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`, `prompts` by `PROMPTS`
     with a column `benchmark`; `outcomes`: words by class, its surface forms and its terms; `options`: by
@@ -196,7 +196,7 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
 
 
 def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
-    """Coverage of every cell, the share of its answers of any class, and whether it is too low; by `EXCLUSIONS`.
+    """Coverage of every cell, the share of its answers that name an option, and whether it is too low; by `EXCLUSIONS`.
 
     `least`: for the metric `token`; for `choice` it is `LEAST_OF_CHOICES`.
     """

@@ -171,7 +171,7 @@ class Effects:
                 "no placebos": [task for task in known if task not in counted and task not in unfit],
             }
             left_out = "; ".join(f"{why} in {', '.join(of)}" for why, of in without.items() if of)
-            reason = f"over {', '.join(counted)} alone: {left_out}" if left_out else None
+            reason = f"over {', '.join(counted)} only: {left_out}" if left_out else None
             yield figure if figure.value is None else replace(figure, reason=reason)
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
@@ -199,7 +199,7 @@ class Effects:
 
     def _too_few(self) -> str | None:
         few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
-        return "one reply to a question cannot be told from chance" if few else None
+        return "one reply per question cannot be distinguished from chance" if few else None
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
         measured = self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]
@@ -207,7 +207,7 @@ class Effects:
         if not any(partners(list(of_task), self.asked.factors, factor) for of_task in framings):
             return f"no two cells differ in {factor} alone"
         if measured["share"].isna().all():
-            return "no answer was one of the classes"
+            return "no answer names an option"
         return f"no two cells that differ in {factor} alone are left: excluded, or without valid answers"
 
 
@@ -224,7 +224,7 @@ def low_coverage(
     found = partners(list(measured.loc[measured["task"] == task, "framing"].unique()), factors, factor)
     cells = {cell for (at, number), other in found.items() if number <= 0 or not sampled for cell in (at, other)}
     low = {covered[cell]: cell for cell in sorted(cells) if cell in covered}
-    return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
+    return f"only {min(low):.1%} of its answers name an option ({task}, {low[min(low)]})" if low else None
 
 
 def counted_tasks(tasks: list[str], unfit: Collection[str], with_placebos: Collection[str]) -> list[str]:
@@ -291,7 +291,7 @@ def headlines(
 def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     """`factor, task, at, placebo, stimulus`, and by class its change by a wording or placebo in percentage points.
 
-    For words, points of the probability of any class; for replies, of all replies, with invalid ones as a class.
+    For words, points of the probability of all classes; for replies, of all replies, with invalid ones as a class.
     """
     sampled = bool((measured["metric"] == CHOICE).any())
     key, found = ["factor", "task", "at", "placebo", "stimulus"], []
@@ -327,7 +327,7 @@ def headline(
     crossed = wordings.join(placebos.dropna(), how="inner")
     levels = {UNIT: len(wordings), "wordings": wordings.shape[1], "placebos": placebos.shape[1], **(more or {})}
     if wordings.empty:
-        why = "no answer of any class with the cue and without it"
+        why = "no answers that name an option both with and without the cue"
         return Confirmatory(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
     lacking = _lacking(levels, len(crossed), least)
     if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
@@ -345,10 +345,10 @@ def headline(
 def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
     wordings, placebos = levels["wordings"], levels["placebos"]
     if wordings < FEWEST_WORDINGS:
-        return f"{wordings} answered wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"
+        return f"{wordings} answered wording{'s' * (wordings > 1)} of the cue (at least {FEWEST_WORDINGS} needed)"
     if placebos < FEWEST_PLACEBOS:
-        return f"{placebos} answered placebo{'s' * (placebos != 1)}, of at least {FEWEST_PLACEBOS}"
-    return f"{crossed} stimuli with every wording and placebo, of at least {least}" if crossed < least else None
+        return f"{placebos} answered placebo{'s' * (placebos != 1)} (at least {FEWEST_PLACEBOS} needed)"
+    return f"{crossed} stimuli with every wording and placebo (at least {least} needed)" if crossed < least else None
 
 
 def _total(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.instruments.card import span
-from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL
+from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.tasks import cues_of
@@ -18,7 +18,7 @@ from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import Shown, Tables
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import by_verdict, figure, listed, missing, number, p_value, with_interval
+from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
@@ -47,29 +47,6 @@ NONE = "none (no such reply)"
 
 Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 """Rows of `schemas.FIGURES` by metric, model and figure."""
-
-
-def headlines(source: ContrastSource, known: Records) -> list[Table]:
-    """Every headline figure with its placebos and its verdict."""
-    rows: list[list[str | Cell]] = []
-    for (metric, model, name), record in sorted(known.items()):
-        if not name.startswith(CHANGE):
-            continue
-        factor, _, task = name.removeprefix(CHANGE).partition(", ")
-        told = [
-            with_interval(record["value"], record["low"], record["high"], 1),
-            number(record["placebo"], 1),
-            with_interval(record["specific"], record["specific_low"], record["specific_high"], 1),
-            *(number(record["smallest"], 0), number(record["detectable"], 1), str(record["levels"])),
-            number(known[metric, model, TOTAL + name.removeprefix(CHANGE)]["value"], 3),
-        ]
-        of = [model, METRICS[metric], in_words(factor), source.tasks[task].title if task else "its tasks"]
-        verdict = Cell(record["verdict"], Verdict(record["verdict"]).mark)
-        rows.append([*of, *told, verdict, str(record["why"])])
-    columns = ["model", "metric", "cue", "task", "change", "placebos", "beyond placebos", "worth naming"]
-    columns += ["found in 80 of 100", "asked", "all classes", "verdict", "why"]
-    caption = CAPTIONS["headline"].format(outcome=source.headline)
-    return [Table(columns, rows, f"How much likelier a cue makes “{source.headline}”", caption)] if rows else []
 
 
 def effects_with_controls(source: ContrastSource, known: Records, effects: pd.DataFrame) -> list[Table]:
@@ -103,7 +80,7 @@ def effects_with_controls(source: ContrastSource, known: Records, effects: pd.Da
     if len(asked) and asked.max() < effects["stimulus"].nunique():
         about = f" Each was asked about {span(asked, 0)} of them."
     caption = CAPTIONS["apd"].format(about=about)
-    return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
+    return [Table(columns, rows, "The cue and its placebos", caption)] if rows else []
 
 
 def _asked(known: Records) -> list[tuple[str, str]]:
@@ -142,7 +119,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
-    """Coverage, cells x models (table 2): share of the answers that is of any class; without cells with placebos."""
+    """Coverage, cells x models (table 2): share of answers that name an option; without cells with placebos."""
     real = exclusions[exclusions["framing"].map(placebo_of) == 0]
     if real.empty:
         return []
@@ -152,7 +129,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
     def covered(*key: Any) -> str | Cell:
         record = known.get(key)
         share = number(record["coverage"], 3) if record else ""
-        return Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
+        return Cell(f"{share}, too little", "unfit") if record and record["excluded"] else share
 
     rows: list[list[str | Cell]] = []
     for metric, (slug, task) in product(METRICS, source.tasks.items()):
@@ -171,7 +148,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         if len(own := real[real["metric"] == metric])
     ]
     caption = CAPTIONS["coverage"].format(least=" ".join(least), said="; ".join(said))
-    return [Table(["metric", "task: cues", *models], rows, "Of how much of the answers a class can be told", caption)]
+    return [Table(["metric", "task: cues", *models], rows, "How many answers name an option", caption)]
 
 
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
@@ -208,7 +185,6 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     known = {(row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")}
     of_words = {name: here[name][here[name]["metric"] == "token"] for name in ("effects", "figures", "shifts")}
     parts: list[Table | Picture] = [
-        *headlines(source, known),
         *effects_with_controls(source, known, here["effects"]),
         *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
         *_sensitivity(source, of_words["effects"], of_words["figures"]),
@@ -224,11 +200,11 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
     told = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
     if sampled.empty:
-        told = "No replies were sampled, so there are token probabilities alone."
-    if unasked := here["distributions"].empty:
+        told = "No replies were sampled: figures are from token probabilities only."
+    if here["distributions"].empty:
         told = "No model was asked."
     cues = f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}."
-    sentences = ["" if unasked else lead(source, figures), cues, sample, told]
+    sentences = [cues, sample, told]
     for place, part in enumerate(parts):
         if isinstance(part, Picture):
             parts[place] = replace(part, caption=f"{part.caption} {sample}".strip())
@@ -236,14 +212,13 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:
-    """`model` with "(chat)" after it for the chat template, `name` without; both words of `part` as columns."""
+    """`model` with "(chat)" after it for the chat template, and both words of `part` as columns."""
     if "part" in table:
         parts = [str(part).split(", ") for part in table["part"]]
         table = table.assign(configuration=[part[0] for part in parts], metric=[part[-1] for part in parts])
     if "model" not in table:
         return table
-    model = table["model"].mask(table["configuration"] == "chat", table["model"] + " (chat)")
-    return table.assign(name=table["model"], model=model)
+    return table.assign(model=table["model"].mask(table["configuration"] == "chat", table["model"] + " (chat)"))
 
 
 def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model") -> pd.DataFrame:
@@ -329,37 +304,3 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
         return [told]
     drawn = charts.replications(measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS)))
     return [told, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]
-
-
-FOLLOWS = {
-    Verdict.EFFECT: "a cue moves the class more than other words in its place do",
-    Verdict.NOT_SPECIFIC: "other words in its place do as much, or at least half",
-    Verdict.NO_EFFECT: "surely less than is worth naming",
-    Verdict.INVALID: "too few of the answers are of any class, or all are alike",
-    Verdict.INCONCLUSIVE: "",
-}
-"""Meaning of each verdict here, in the order of the lead."""
-
-
-def lead(source: ContrastSource, figures: pd.DataFrame) -> str:
-    """One sentence per model and metric, and one for models without verdicts."""
-    judged = figures[figures["figure"].str.startswith(CHANGE)]
-    if judged.empty:
-        return "Nothing has a verdict: what follows describes."
-    groups: Any = judged.groupby(["model", "metric"], sort=True)
-    sentences = [f"How much likelier a cue makes “{source.headline}”, in percentage points."]
-    for (model, metric), own in groups:
-        told = [(record["verdict"], _change(record, source)) for record in own.to_dict("records")]
-        sentences.append(f"{model}, {METRICS[str(metric)]}: {by_verdict(told, FOLLOWS)}.")
-    if without := sorted(set(figures["name"]) - set(judged["name"])):
-        sentences.append(f"{listed(without)}: no verdict.")
-    return " ".join(sentences)
-
-
-def _change(record: dict[Any, Any], source: ContrastSource) -> str:
-    """Cue and task, their change, and that of placebos."""
-    factor, _, task = str(record["figure"]).removeprefix(CHANGE).partition(", ")
-    where = f" in “{source.tasks[task].title}”" if task else ""
-    beside = "" if missing(record["placebo"]) else f", placebos {number(record['placebo'], 1)}"
-    value = "" if missing(record["value"]) else f" ({number(record['value'], 1)}{beside})"
-    return f"{in_words(factor)}{where}{value}"

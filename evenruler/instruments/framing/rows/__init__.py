@@ -15,7 +15,7 @@ from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.ids import carried, content_sha256, once, row_id
 from evenruler.text import fill
-from evenruler.text.choices import LETTERS
+from evenruler.text.replies import LETTERS
 
 __all__ = ["build"]
 

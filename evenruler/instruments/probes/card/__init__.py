@@ -12,8 +12,8 @@ from evenruler.instruments.probes.declare.settings import Evolve, Settings, head
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
-from evenruler.text.english import with_capital
 
 __all__ = ["card"]
 
@@ -51,6 +51,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         ],
         parameters=parameters,
         quality=headings(plan),
+        titles={name: own.title for name, own in source.sets.items()},
         quality_of_any=[Column(**figure) for figure in WORDS["any_model"]],
         compared=[Column(**figure) for figure in WORDS["compared"]] if evolve else (),
         harness=harness.harness_files(declaration.name, source, criterion, declaration.version),

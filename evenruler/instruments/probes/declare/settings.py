@@ -45,9 +45,9 @@ def headings(plan: Plan) -> list[Column]:
     if "groups" not in plan:
         return list(_FIGURES)
     first, second = plan["groups"]  # in the order of the source, which `targets` loses when a plan is read from file
-    said = "what is high on the axis is closer to {} than what is low"
+    said = "attributes high on the criterion are closer to {} than low ones"
     of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
-    refused = [f"what is high on the axis is answered {how}" for how in ("less", "more")]
+    refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
     gains = dict.fromkeys(("gain", "share_gain", "written_gain"), of_gain)
     more: dict[str, dict[str, Any]] = {**gains, "unanswered": {"says": refused}}
     return [replace(own, **more.get(own.figure, {})) for own in _FIGURES]
@@ -233,15 +233,15 @@ class Settings(BaseSettings):
         """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean less than it says."""
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
-        found = [f"targets of one group share a word, so that nothing can be told: {', '.join(shared)}"] * bool(shared)
+        found = [f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"] * bool(shared)
         if source.criterion is None and source.keys is None:
-            found.append("neither a criterion nor keys: it describes, and has no verdict")
+            found.append("neither a criterion nor keys: figures are descriptive, without verdict")
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
-            found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
+            found.append(f"{n} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts will be inconclusive")
         elif not self.placebo_attributes:
-            found.append(f"the build asks no placebos ({self.size}), so every verdict is inconclusive; `measure` does")
+            found.append(f"the build asks no placebos ({self.size}), so verdicts are inconclusive; `measure` asks them")
         if source.keys is not None and source.rivals is None:
-            found.append("keys without `rivals`: an effect may be that of any words that differ as the keyed ones do")
+            found.append("keys without `rivals`: an effect may not be specific to the construct of the keyed words")
         return found
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
@@ -272,7 +272,7 @@ class Settings(BaseSettings):
         found = []
         if most - least >= LENGTHS_APART:
             more = f"{most - least:.2f} tokens more than {short}"
-            found.append(f"{long} has {more}: the offset of wordings says that, too")
+            found.append(f"{long} has {more}: this difference alone shifts the baseline preference")
         if nouns := [noun for own in source.placebos for noun in own]:
             mean = fmean(lengths(nouns))
             if not least - 1 <= mean <= most + 1:
@@ -289,7 +289,7 @@ class Settings(BaseSettings):
             remedy = "name a causal model with `chat: true`"
             raise UserError(f"{operator!r} does not chat", where=where("evolve.operator"), remedy=remedy)
         if self.evolve.shots and not entry.continues:
-            what = f"{operator!r} only chats, and goes on with no examples"
+            what = f"{operator!r} only chats and cannot continue examples"
             raise UserError(what, where=where("evolve.shots"), remedy="say false")
 
     def headline_of(self, source: Any) -> list[str]:

@@ -16,7 +16,7 @@ from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
 from evenruler.strict import Slug, Strict, Text, read_csv, read_yaml, require_written, validate
-from evenruler.text.slots import ATTRIBUTE, TARGET, slots, slug_of
+from evenruler.text.english import ATTRIBUTE, TARGET, slots, slug_of
 
 MATCHES = ("exact", "group", "none")
 
@@ -46,7 +46,7 @@ class Criterion:
 
 def _read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
     path = folder / entry.file
-    columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
+    columns, found = read_csv(path, "put the criterion there or fix `criterion.file`")
     if lacking := [column for column in ("attribute", "match", entry.column) if column not in columns]:
         raise UserError(f"no column {lacking[0]!r}", where=str(path), remedy="add it")
     rows: dict[str, dict[str, str]] = {}
@@ -68,7 +68,7 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
     text, match = row[entry.column], row["match"]
     where = f"{path}: {row['attribute']}"
     if match not in MATCHES:
-        raise UserError(f"match is {match!r}, expected one of {', '.join(MATCHES)}", where=where, remedy="mend it")
+        raise UserError(f"match is {match!r}, expected one of {', '.join(MATCHES)}", where=where, remedy="fix it")
     if (text == "") != (match == "none"):
         raise UserError(f"figure {text!r} with match {match!r}", where=where, remedy="`none` goes with no figure")
     if text == "":
@@ -78,7 +78,7 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise UserError(f"{text!r} is no number", where=where, remedy="mend it")
+        raise UserError(f"{text!r} is no number", where=where, remedy="fix it")
     return number if entry.complement_of is None else round(entry.complement_of - number, 9)
 
 
@@ -236,7 +236,7 @@ class ProbeSource(Source):
             raise ValueError("an attribute has both keys, or one of them twice")
         for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
             if keys is not None and (few := min(len(keys.high), len(keys.low))) < FEWEST_KEYED:
-                raise ValueError(f"{few} {what} have one of the keys, of at least {FEWEST_KEYED}")
+                raise ValueError(f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)")
         rivals = [] if self.rivals is None else [*self.rivals.high, *self.rivals.low]
         if taken := sorted({word for word in rivals if rivals.count(word) > 1 or word in self.attributes.values()}):
             raise ValueError(f"the rival {taken[0]!r} stands twice, or is an attribute")
@@ -245,13 +245,13 @@ class ProbeSource(Source):
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
     """Read a source, written or evolved, with its criterion; check it, also against the settings."""
-    require_written(path, "source for the probes", "write the file or mend the name in params.yaml")
+    require_written(path, "source for the probes", "write the file or check the name in params.yaml")
     source = validate(ProbeSource, read_yaml(path), path)
     if not (path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
         for name in settings.article if isinstance(settings.article, dict) else ():
             if name not in source.sets:
                 what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
-                raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
+                raise UserError(what, where=str(path), remedy="check the name in params.yaml")
         if settings.evolve:
             _require_start(path, source, settings.evolve)
     if source.criterion is not None:
@@ -263,7 +263,7 @@ def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
     """Check the starting set: it exists, is large enough to select from, and uses no slugs of evolved templates."""
     if evolve.start not in source.sets:
         what = f"no template set {evolve.start!r} for `evolve.start`; {nearest(evolve.start, source.sets)}"
-        raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
+        raise UserError(what, where=str(path), remedy="check the name in params.yaml")
     templates = source.sets[evolve.start].scored
     if len(templates) <= max(evolve.elites, 2):
         what = f"{len(templates)} templates of {evolve.start} to start with, of which {evolve.elites} are elites"

@@ -128,7 +128,7 @@ def diagnose(
     return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
 
 
-FLATTERED = "This model chose the templates, which flatters it."
+FLATTERED = "The templates were selected on this model, so its figures are too high."
 """Note on the headline of an evolved set on the model that it evolved on."""
 
 ASSOCIATED = (SPREAD, R)
@@ -196,11 +196,11 @@ def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, know
     here = probes[(probes["set"] == key["set"]) & ~probes["control"]]
     where = f"{key['benchmark']}, set {key['set']}"
     if not cube.attributes:
-        remedy = "see rejected.parquet and mend the templates"
-        raise UserError("every attribute lost a sentence", where=where, remedy=remedy)
+        remedy = "see rejected.parquet and fix the templates"
+        raise UserError("every attribute has a rejected sentence", where=where, remedy=remedy)
     left_out = [*sorted(set(here["template"]) - set(cube.templates)), *sorted(set(known.index) - set(cube.attributes))]
     if left_out:
-        note(f"{where}: left out, since sentences of theirs were rejected: {', '.join(left_out)}")
+        note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:

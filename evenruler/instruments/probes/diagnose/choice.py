@@ -113,7 +113,7 @@ def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
     own, nouns, rivals = (points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL))
     if own.empty:
-        few = "no attribute of which half of the choices are answered"
+        few = "no attribute with at least half of its choices answered"
         return Confirmatory(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
     alone = part.figure == WRITTEN_GAIN
     found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of(own, nouns, rivals, SHARE_GAIN)

@@ -136,7 +136,7 @@ def gain(own: Scores, placebos: Scores | None = None, rival: Scores | None = Non
         rival: Scores of keyed attributes off the construct, if asked: an effect has to be significantly larger.
         figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices.
 
-    Source: docs/controls.md; the criterion as in section 4 of PMPO.
+    Source: docs/formulas.md; the criterion as in section 4 of PMPO.
     """
     smallest, facets = SMALLEST[figure], own.facets()
     levels = {name: len(facet.lists) for name, facet in facets.items()}
@@ -195,7 +195,7 @@ def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmato
     effect = found.effect
     assert effect is not None
     low, high = (f"{rounded(end):.2g}" for end in (rest.interval().low, rest.interval().high))
-    note = f"Attributes off the construct gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
+    note = f"Rival words gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
     if found.p is None:
         return replace(found, note=note)
     p = rest.p() if rest.value * effect.value > 0 else 1.0
@@ -212,7 +212,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     `first` and `second`: rows of one set on two models, by `tables.schemas.HEADLINES`; what one lacks is left out.
     `smallest`: smallest difference of interest, nats.
 
-    Source: docs/controls.md.
+    Source: docs/formulas.md.
     """
     key = ["unit", "at", "word", "group", "pole", "beside"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
@@ -291,9 +291,9 @@ def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: 
 def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
     """Why no gain can be computed, in words, or None."""
     if np.ptp(own.axis) == 0 or len(own.axis) < FEWEST_UNITS:
-        return f"{len(own.axis)} attributes along its axis, of at least {FEWEST_UNITS} that differ"
+        return f"{len(own.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) that differ"
     single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
-    return f"a single level of {single[0]}, so that nobody knows how far another would lie" if single else None
+    return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
 
 def _lacking(own: Scores, placebo: Lists | None) -> str | None:
@@ -301,10 +301,11 @@ def _lacking(own: Scores, placebo: Lists | None) -> str | None:
     if placebo is None:
         return "no placebo"
     if (asked := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
-        return f"{asked} placebo lists, of at least {FEWEST_PLACEBOS}"
+        return f"{asked} placebo lists (at least {FEWEST_PLACEBOS} needed)"
     fewest = min(int((own.axis > 0).sum()), int((own.axis < 0).sum())) if own.keyed else len(own.axis)
     least = FEWEST_KEYED if own.keyed else FEWEST_ATTRIBUTES
-    return f"{fewest} attributes{' of one key' if own.keyed else ''}, of at least {least}" if fewest < least else None
+    what = "attributes of one key" if own.keyed else "attributes"
+    return f"{fewest} {what} (at least {least} needed)" if fewest < least else None
 
 
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
@@ -316,10 +317,10 @@ def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fit
         several = "templates say" if len(turned) > 1 else "a template says"
         return Fitness(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
     if shared := shared_words(cube.targets, cube.poles.tolist()):
-        return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so they are as one")
+        return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so they are not independent")
     if alpha.low is None or alpha.high is None or alpha.low >= floor:
         return Fitness()
     said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
     if alpha.high < floor:
         return Fitness(unfit=f"{said}, below {floor:g}")
-    return Fitness(doubt=f"{said}, asked for is {floor:g}")
+    return Fitness(doubt=f"{said}, required is {floor:g}")

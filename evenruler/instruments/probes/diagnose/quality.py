@@ -178,7 +178,7 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
         return "a set of one template has no internal consistency"
     if len(x) < 3:
         return "fewer than three attributes"
-    return "a template does not tell the attributes apart" if constant_columns(x).any() else None
+    return "a template has the same bias for all attributes" if constant_columns(x).any() else None
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:

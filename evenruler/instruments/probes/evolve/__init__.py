@@ -33,9 +33,8 @@ from evenruler.instruments.probes.evolve.fitness import hotspot
 from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator, key_of
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Try
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, OUTDONE, POPULATION
-from evenruler.tables.frames import without_last_bits
+from evenruler.tables.frames import table_of, without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
-from evenruler.tables.parquet import table_of
 from evenruler.tables.schemas import BARE
 
 __all__ = ["Evolved", "asked_anew", "evolve"]

@@ -6,9 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from evenruler.text import ATTRIBUTE, TARGET, fill
-from evenruler.text.english import use_of
-from evenruler.text.inflection import article_for
-from evenruler.text.pipeline import pipeline
+from evenruler.text.english import article_for, pipeline, use_of
 
 _RUN = re.compile(r"(?:\w|\{[^{}]*\})+(?:['\u2019-](?:\w|\{[^{}]*\})+)*")
 """A word, a number or a slot, with whatever is attached to it."""

@@ -74,7 +74,7 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
         cells: list[str | Cell] = [f"{template} (a control, in no score)" if control else str(template)]
         for _, item in own.set_index("model").loc[models].iterrows():
             told = with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
-            cells.append(Cell(told, "poor" if not control and item["high"] < 0 else None))
+            cells.append(Cell(told, "unfit" if not control and item["high"] < 0 else None))
         rows.append(cells)
     return Section(title, text, [*pictures, Table(["template", *models], rows, **WORDS["tables"]["items"])], domain)
 
@@ -82,7 +82,7 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
 COMPARED = {
     "alpha_at_8": "alpha at 8 templates",
     "generalizability_at_8": "generalizability at 8 templates",
-    "detectable_at_8": "smallest gain found at 8 templates (nats)",
+    "detectable_at_8": "minimum detectable gain at 8 templates (nats)",
     **{column.figure: column.heading for column in headings({})},
     "semantic_diversity": "semantic diversity",
     "lexical_diversity": "lexical diversity",

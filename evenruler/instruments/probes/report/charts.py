@@ -99,7 +99,7 @@ def shifts(table: pd.DataFrame) -> style.Panels:
     marks = alt.Chart().mark_point(filled=True, size=80, opacity=0.85)
     points = marks.encode(
         x=alt.X("level_in_sd:Q", title="moves all alike (SD of the biases)"),
-        y=alt.Y("reordering_in_sd:Q", title="moves them apart (SD)", scale=alt.Scale(domainMin=0)),
+        y=alt.Y("reordering_in_sd:Q", title="changes their order (SD)", scale=alt.Scale(domainMin=0)),
         color=alt.Color("kind:N", scale=colours, legend=legend),
         shape=alt.Shape("kind:N", scale=shapes, legend=legend),
         tooltip=tips("prefix:N; level_in_sd:Q, , .2f; reordering_in_sd:Q, , .2f"),

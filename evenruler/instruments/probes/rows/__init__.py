@@ -15,8 +15,8 @@ from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declared import Catalogue
+from evenruler.tables.frames import table_of
 from evenruler.tables.ids import carried, content_sha256, once, row_id
-from evenruler.tables.parquet import table_of
 from evenruler.tables.schemas import BARE
 from evenruler.text import ATTRIBUTE, TARGET, fill
 

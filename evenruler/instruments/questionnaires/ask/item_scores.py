@@ -49,7 +49,7 @@ def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: st
     names = [label.strip().lower() for label in labels]
     if len(names) != 2 or names.count(ACCEPTABLE) != 1:
         raise UserError(
-            f"{name} tells apart {', '.join(labels) or 'nothing'}, expected two labels of which one is {ACCEPTABLE!r}",
+            f"{name} has the labels {', '.join(labels) or 'none'}, expected two labels of which one is {ACCEPTABLE!r}",
             where=f"params.yaml: models.{name}",
             remedy="name a classifier fitted on CoLA whose configuration (id2label) says which label that is",
         )
@@ -260,7 +260,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
         whole = rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
         if rows is None or not whole or "source" not in set(rows["polarity"]):
             what, where = "prompts were rejected, so that it cannot be normalised", f"{key[0]}, item {key[1]}"
-            raise UserError(what, where=where, remedy="see rejected.parquet and mend its templates or terms")
+            raise UserError(what, where=where, remedy="see rejected.parquet and fix its templates or terms")
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from evenruler.instruments.questionnaires.ask.questions import placed
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.answered import unanswered
 from evenruler.tables.ids import content_sha256
-from evenruler.text.choices import LETTERS, normalised, read_reply
+from evenruler.text.replies import LETTERS, normalised, read_reply
 
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
 
@@ -173,7 +173,7 @@ def unfit(chosen: pd.DataFrame) -> str | None:
         return unanswered(counted(own))
     mass = float(own["mass"].mean())
     return (
-        f"the letters have {mass:.2f} of what it would write, {LEAST_MASS:g} is asked for"
+        f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
         if mass < LEAST_MASS
         else None
     )

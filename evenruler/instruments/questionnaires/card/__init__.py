@@ -12,8 +12,8 @@ from evenruler.instruments.questionnaires.card.harness import harness_files, tas
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
-from evenruler.text.english import with_capital
 
 __all__ = ["card"]
 

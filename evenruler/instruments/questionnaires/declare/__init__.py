@@ -147,7 +147,7 @@ class Settings(BaseSettings):
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Number of items also asked after prefixes."""
     smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    """Smallest effect worth naming, in points of the scale: of answers beyond twins, and of moves beyond a control."""
+    """Smallest relevant effect, in points of the scale: of answers beyond twins, and of moves beyond a control."""
     least: int = Field(default=6, ge=2)
     """Fewest items for a verdict."""
     asked: Scaled[bool] = True
@@ -180,7 +180,7 @@ class Settings(BaseSettings):
     def twin_warnings(self, source: Any) -> list[str]:
         """Warnings on twins that differ from their items in number of terms or valence, or are too few."""
         if not source.twins:
-            return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]
+            return ["no item has a twin (`twins`), so no score has a control or a verdict"]
         return [
             f"items.{slug}: {complaint}"
             for slug, item in source.items.items()
@@ -223,7 +223,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
             continue
         where, to = f"{folder / f'{name}.yaml'}: matched.to", corpus.matched.to
         if to not in interventions:
-            remedy = "put it under `corpora` of params.yaml, or mend the name"
+            remedy = "put it under `corpora` of params.yaml, or check the name"
             raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)
         if to in taken:
             raise UserError(f"{to!r} has another control", where=where, remedy="keep one under `corpora`")

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.strict import Slug, Strict, Text, read_csv, read_text, read_yaml, validate
-from evenruler.text.pipeline import compound
+from evenruler.text.english import compound
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ def differences(corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Matc
             if abs(value - other[key]) > most:
                 yield (
                     f"control {control} has {key} {value:.2f}, {match.to} {other[key]:.2f}; they may differ by "
-                    f"{most:g}: mend the sentences, or `matched.{key}`"
+                    f"{most:g}: fix the sentences, or `matched.{key}`"
                 )
 
 
@@ -70,7 +70,7 @@ def lines_of(file: str, where: str) -> list[str]:
     """
     lines = Path(file).expanduser()
     if not lines.is_file():
-        raise UserError(f"no file {file}", where=where, remedy="put it there or mend the name")
+        raise UserError(f"no file {file}", where=where, remedy="put it there or check the name")
     text = read_text(lines)
     sentences = list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
     if not sentences:

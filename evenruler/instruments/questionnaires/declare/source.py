@@ -18,7 +18,7 @@ from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, li
 from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
-from evenruler.text.slots import slots
+from evenruler.text.english import slots
 
 FAMILY: Final = "questionnaires"
 VARIANT: Final = "agree"
@@ -158,7 +158,7 @@ class Wording(Strict):
 def unlike(item: Wording, twin: Wording) -> str | None:
     """Why a twin does not fit its item, by automatic checks; None where they pass."""
     if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
-        return f"{somebody[0]!r} is about a person, a twin is about nobody"
+        return f"{somebody[0]!r} is about a person, but a twin is about none"
     for side, template in twin.templates.items():
         expected, found = (" and ".join(sorted(slots(of))) or "no slot" for of in (item.templates[side], template))
         if expected != found:
@@ -169,7 +169,7 @@ def unlike(item: Wording, twin: Wording) -> str | None:
 def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
     """Warnings on too few twins, or twins with another number of terms, on which shares depend."""
     if len(twins) < FEWEST_TWINS:
-        yield f"{len(twins)} twin{'s' * (len(twins) > 1)}, of at least {FEWEST_TWINS}: nothing may be said of its scale"
+        yield f"{len(twins)} twin{'s' * (len(twins) > 1)} (at least {FEWEST_TWINS} needed): its scale gets no verdict"
     for number, twin in enumerate(twins, start=1):
         for polarity, wanted in item.terms.by_polarity.items():
             there = len(twin.terms.by_polarity[polarity])
@@ -203,7 +203,7 @@ class Item(Wording):
     keying: Keying = 1
     """+1, or -1 where agreeing with the item means less of the construct."""
     twins: list[Wording] = Field(default_factory=list)
-    """Impersonal twins: the same form about nobody's state, with terms of like valence."""
+    """Impersonal twins: the same form, not about a person's state, with terms of like valence."""
 
     @model_validator(mode="after")
     def _alike(self) -> "Item":
@@ -316,7 +316,7 @@ def own_intensifier(asked: Wording, scale: Scale) -> str | None:
 
 def load_scale(path: Path) -> Scale:
     """Read and check a scale; UserError where it is missing or invalid."""
-    require_written(path, "scale", "mend `scale` or write it")
+    require_written(path, "scale", "fix `scale` or write it")
     return validate(Scale, read_yaml(path), path)
 
 

@@ -138,7 +138,7 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
     elif n < FEWEST_LINEAGES:
         reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
     elif constant_columns(x).any():
-        reason = "an item does not tell the models apart"
+        reason = "an item has the same score on all models"
     elif finite(alpha := measurement.cronbach_alpha(x)) is None:
         reason = UNDEFINED
     if reason:
@@ -188,7 +188,7 @@ def means_of(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, level:
 
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
-NO_QUESTION = "framings stand before the question of the verbaliser, which this form does not ask"
+NO_QUESTION = "prefixes belong to the verbaliser's question, which this form does not ask"
 
 
 def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float) -> pd.DataFrame:

@@ -117,9 +117,9 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
     if not n:
         return Confirmatory(name, FITS, levels, None, smallest, lacking="no corpus that is its control")
     value, placebo = float(differences.mean()), float(control.mean())
-    lacking = f"{n} fit{'s' * (n > 1)}, of at least {FEWEST_FITS}" if n < FEWEST_FITS else None
+    lacking = f"{n} fit{'s' * (n > 1)} (at least {FEWEST_FITS} needed)" if n < FEWEST_FITS else None
     if lacking is None and constant_columns(differences[:, None]).any():
-        lacking = "fits that are all alike"
+        lacking = "fits without variation"
     if lacking:
         p_null = _over_fits(own).p() if n > 1 else 1.0
         bare = Interval(value, nan, nan)
@@ -207,7 +207,7 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
         elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, but no item was fully answered
             nothing, plan = np.empty((1, 0)), fits[0].plan
             figure = beyond(nothing, nothing, 0, 1.0, plan["smallest"], plan["least"])
-            figure = replace(figure, lacking="no item that was answered whole")
+            figure = replace(figure, lacking="no completely answered item")
             yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
@@ -251,7 +251,7 @@ def of_items(items: Sequence[str], answers: Floats, controls: Floats, apart: Flo
     for place, item in enumerate(items):
         own, beside = float(answers[:, place].mean()), float(controls[:, place].mean())
         yield item, Figure(OF_ITEMS[0], own, fits, FITS, control=beside)
-        none = None if np.isfinite(apart[place]) else "its terms are answered alike"
+        none = None if np.isfinite(apart[place]) else "its terms get the same answers"
         yield item, Figure(OF_ITEMS[1], finite(float(apart[place])), fits, FITS, reason=none)
         if n > FEWEST_UNITS:
             rest = [np.delete(table, place, axis=1) for table in (answers, controls)]
@@ -275,11 +275,11 @@ def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, contr
     if figure.specific.low > 0 or figure.specific.high < 0:  # skipped where the headline may be 0
         shares = beyond_by_item / len(items) / value
         carry = [f"{item} {share:.0%}" for item, share in zip(items, shares, strict=True) if share > THIRD]
-        told += [f"More than a third of it is carried by {' and '.join(carry)}."] if carry else []
+        told += [f"More than a third of it comes from {' and '.join(carry)}."] if carry else []
     others = [np.delete(twins, place) for place in range(len(twins)) if len(twins) > FEWEST_UNITS]
     far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in others]
     odd = [items[n] for n, rest in enumerate(others) if abs(twins[n] - rest.mean()) > far[n]]
-    told += [f"The form of {', '.join(odd)} is answered unlike the others where nobody is asked about."] if odd else []
+    told += [f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."] if odd else []
     return " ".join(told) or None
 
 
@@ -287,14 +287,15 @@ def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smalles
     """The headline of answers beyond twins, keyed, in points of the scale.
 
     `answers`, and `controls`, the mean over the twins of each item: [fits, items]. `twins`: number per item;
-    `smallest`: points worth naming; `least`: fewest items for a verdict.
+    `smallest`: the smallest relevant effect in points; `least`: fewest items for a verdict.
     """
     fits, items = answers.shape
     levels = {UNIT: items, "twins": twins, "fits": fits}
     if not items:
-        return Confirmatory(BEYOND, UNIT, levels, None, smallest, lacking="no twins of its items")
-    few = [f"{items} item{'s' * (items > 1)}, of at least {least}"] if items < least else []
-    few += [f"{twins} twin{'s' * (twins > 1)} an item, of at least {FEWEST_TWINS}"] if twins < FEWEST_TWINS else []
+        return Confirmatory(BEYOND, UNIT, levels, None, smallest, lacking="no twins")
+    few = [f"{items} item{'s' * (items > 1)} (at least {least} needed)"] if items < least else []
+    if twins < FEWEST_TWINS:
+        few.append(f"{twins} twin{'s' * (twins > 1)} per item (at least {FEWEST_TWINS} needed)")
     lacking = ", and ".join(few) or None
     if items < 2:  # no variance over items with one item
         difference = Interval(float((answers - controls).mean()), nan, nan)
@@ -344,7 +345,7 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
     Raises:
         ValueError: Fits or items differ, or there are fewer than two items.
 
-    Source: docs/controls.md ("Questionnaires"), simulated.
+    Source: docs/formulas.md, with simulated errors in docs/tested.md.
     """
     own, other = np.asarray(answers, dtype=np.float64), np.asarray(controls, dtype=np.float64)
     if own.ndim != 2 or own.shape != other.shape or own.shape[1] < 2:

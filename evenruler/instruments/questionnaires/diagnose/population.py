@@ -24,7 +24,7 @@ from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"
 
-UNPLANTED = "nobody has seen that a chat's choice of options tells a mood which was planted, so that figures describe"
+UNPLANTED = "not validated: no planted mood was recovered from chat options, so figures are descriptive"
 
 NOT_ASKED = "no labelled pairs or facts were asked"
 
@@ -77,7 +77,7 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
         return Fitness()
     said = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
     told = f"its accuracy on {record['n']} {FACTS if record.get('set') == FACTS else 'labelled pairs'} is {said}"
-    return Fitness(unfit=f"{told}, not surely above {bar:g}; guessing gives {record['chance']:.2f}")
+    return Fitness(unfit=f"{told}, interval not above {bar:g} (chance {record['chance']:.2f})")
 
 
 def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
@@ -151,7 +151,7 @@ def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[s
     if judged is None:
         return {**found, "standing": f"{NOT_ASKED}, does not count"}
     member = fitness(judged, bar).unfit is None
-    standing = "counts" if member else "accuracy is not surely above its bar, does not count"
+    standing = "counts" if member else "accuracy interval is not above the bar, does not count"
     own = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
     return {**found, **own, "member": member, "standing": standing}
 

@@ -14,7 +14,6 @@ from evenruler.measurement import Figure
 from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import Mark
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import canonical
 from evenruler.tables.schemas import WHOLE
@@ -71,7 +70,7 @@ def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
         }
 
 
-def verdict(measure: str, value: float) -> Mark:
+def verdict(measure: str, value: float) -> str:
     """Good, weak or poor by the threshold of a measure; `told` without threshold or value."""
     threshold = THRESHOLDS.get(measure)
     if threshold is None or pd.isna(value):
@@ -85,7 +84,7 @@ def verdict(measure: str, value: float) -> Mark:
 UNIT = "items"
 
 ALONE = "no model in use differs from it in the seed of its fit alone"
-DOES_NOT_COUNT = "its accuracy is not surely above the bar"
+DOES_NOT_COUNT = "the interval of its accuracy is not above the bar"
 
 Key = tuple[str, str]
 
@@ -141,7 +140,7 @@ def _agreement(scores: pd.DataFrame, twins: pd.DataFrame | None, level: float) -
     """Agreement of scores [items, fits]; the control is the agreement on twins."""
     n, fits = scores.shape
     if min(n, fits) < 2:
-        reason = ALONE if fits < 2 else "fits cannot be seen to agree about one item"
+        reason = ALONE if fits < 2 else "agreement of fits needs at least two items"
         return Figure(FIT_AGREEMENT, None, n, UNIT, reason=reason)
     control = None if twins is None else finite(icc_agreement(twins, level).value)
     found = icc_agreement(scores, level)

@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown, Tables
-from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS, RHO, Source
+from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEMS, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
-from evenruler.report.words import SCORE_DECIMALS, by_verdict, called, figure, listed, missing, number, p_value
+from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -31,7 +31,8 @@ WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 CONTENT: dict[str, str] = WORDS["content"]
 """Columns of the table of items, by measure."""
 
-SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
+MARKS: dict[str, Mark] = {"poor": "unfit", "weak": "open", "good": "found", "told": "told"}
+"""How the quality of an item is drawn, the worst first."""
 
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
@@ -51,7 +52,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
             *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
             "" if missing(record["bar"]) else f"{record['bar']:.2f}",
             *(_accuracy(known.get((record["model"], record["configuration"], name))) for name in sets),
-            Cell(str(record["standing"]), "good" if record["member"] else "poor"),
+            Cell(str(record["standing"]), "found" if record["member"] else "unfit"),
         ]
         for record in tables["population"].to_dict("records")
     ]
@@ -84,7 +85,6 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
         scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
         items = listed([str(n) for n in sorted(own["n"].unique())])
         rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
-    rows += _headlines(figures, len(models))
     for name, label in WORDS["of_a_model"].items():
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
@@ -97,7 +97,8 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
         for subscale in (WHOLE, *subscales):
             for record in _records(figures, name, subscale).values():
                 rows.append([f"{label}{_of(subscale)}", Cell(figure(record), columns=len(models))])
-    caption = f"{lead(source, figures)} Measures {source.construct_}; {source.direction}."
+    twinless = "" if source.twins else " Its items have no twins, so no score has a verdict."
+    caption = f"Measures {source.construct_}; {source.direction}.{twinless}"
     return Table(["", *models.values()], rows, f"{source.title} ({questionnaire})", caption)
 
 
@@ -153,7 +154,7 @@ def _items(tables: Tables) -> Table:
             column = CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"])
             by_column[column] = _judged(record, counts, ranges.get(key, {}))
         counted = of_item[of_item["model"].isin(counts) | of_item["model"].isna()].to_dict("records")
-        order = sorted(SEVERITY[record["verdict"]] for record in counted)
+        order = sorted(list(MARKS).index(record["verdict"]) for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
         advice = {
             f"{CONTENT.get(record['measure'], 'SC')}: {record['advice']}": None
@@ -184,9 +185,10 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
         return Cell("none", "told")
     said, verdict = f"{record['value']:.2f}", record["verdict"]
     if not pd.isna(record["model"]):
-        return Cell(f"{said} {verdict}, {ranges[record['model']]}", verdict if record["model"] in counts else "told")
-    paraphrased = " to paraphrase, told only" if record["measure"] == "similarity_to_paraphrase" else ""
-    return Cell(f"{said} {verdict}" if verdict != "told" else f"{said}{paraphrased}", verdict)
+        mark = MARKS[verdict] if record["model"] in counts else "told"
+        return Cell(f"{said} {verdict}, {ranges[record['model']]}", mark)
+    paraphrased = " to paraphrase, unrated" if record["measure"] == "similarity_to_paraphrase" else ""
+    return Cell(f"{said} {verdict}" if verdict != "told" else f"{said}{paraphrased}", MARKS[verdict])
 
 
 def _label(questionnaire: object, item: object) -> str:
@@ -219,43 +221,7 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
     return joined.assign(item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"])
 
 
-FOLLOWS = {
-    Verdict.EFFECT: "more, or less, than their twins account for",
-    Verdict.NOT_SPECIFIC: "twins are answered as much, or at least half",
-    Verdict.NO_EFFECT: "surely less beyond their twins than is worth naming",
-    Verdict.INVALID: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
-    Verdict.INCONCLUSIVE: "",
-}
-"""Meanings of verdicts here, in the order in which they are listed."""
-
-
-def lead(source: Source, figures: pd.DataFrame) -> str:
-    """One sentence: the models by verdict, with their answers beyond twins."""
-    if not source.twins:
-        return "Its items have no twins, so nothing may be said of the scores."
-    judged = figures[(figures["figure"] == BEYOND) & figures["verdict"].notna()]
-    if judged.empty:
-        return "No score has a verdict: what follows describes."
-    told = [
-        (own["verdict"], own["model"] if missing(own["value"]) else f"{own['model']} ({number(own['value'])})")
-        for own in judged.to_dict("records")
-    ]
-    return f"Items beside their twins: {by_verdict(told, FOLLOWS)}."
-
-
-def _headlines(figures: pd.DataFrame, columns: int) -> list[list[str | Cell]]:
-    """One row per model, or per group of fits, with its answers beyond twins and the verdict."""
-    rows: list[list[str | Cell]] = []
-    for model, record in sorted(_records(figures, BEYOND, WHOLE).items()):
-        told = [figure(record), f"twins {number(record['placebo'])}", f"worth naming {number(record['smallest'])}"]
-        told += [f"p {p_value(record['p'])}", f"{record['levels']}: {record['verdict']}. {record['why']}"]
-        told = [part for part in told if not part.endswith(" ")]
-        cell = Cell("; ".join(told), Verdict(record["verdict"]).mark, columns=columns)
-        rows.append([f"beyond twins: {model}", cell])
-    return rows
-
-
-MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "plain pairs answered right, of {n}"}
+MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "labelled pairs answered right, of {n}"}
 """Rows of the table of the course, by measure."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenruler.strict import read_yaml
-from evenruler.text.pipeline import pipeline
+from evenruler.text.english import pipeline
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token

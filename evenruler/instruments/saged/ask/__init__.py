@@ -18,7 +18,7 @@ from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import in_another
-from evenruler.text.refusals import is_empty, is_refusal
+from evenruler.text.replies import is_empty, is_refusal
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 

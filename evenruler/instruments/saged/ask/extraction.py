@@ -15,7 +15,7 @@ from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS
 from evenruler.tables.schemas import BARE
 from evenruler.terminal import note
 from evenruler.text.english import in_another
-from evenruler.text.refusals import is_empty
+from evenruler.text.replies import is_empty
 from evenruler.text.whole_words import find
 
 MASK = "it"  # replaces a masked name

@@ -17,7 +17,7 @@ from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.tables.schemas import BARE
-from evenruler.text.pipeline import compound
+from evenruler.text.english import compound
 
 Metric = Literal["cosine", "l2"]
 Form = Literal["label", "sort", "distance"]

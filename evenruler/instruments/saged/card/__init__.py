@@ -9,8 +9,8 @@ from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.saged.declare import FEWEST_INVENTED, headings, in_words, is_branched
+from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
-from evenruler.text.english import with_capital
 
 __all__ = ["card"]
 

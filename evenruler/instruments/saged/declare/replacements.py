@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evenruler.errors import UserError
-from evenruler.text.inflection import plural_of
+from evenruler.text.english import plural_of
 from evenruler.text.whole_words import finder, spaced
 
 

@@ -308,9 +308,9 @@ class Settings(BaseSettings):
             raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
 
     def warnings(self, source: Source) -> list[str]:
-        """Warnings: ambiguous names in replacement maps, and branched rows that nobody has read yet."""
+        """Warnings: ambiguous names in replacement maps, and branched rows that were not read yet."""
         words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
         found = sorted(words & HOMONYMS)
         said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
         unread = source.branch is not None and source.branch.is_unread
-        return said + ["nobody has read its rows: they are built, and no model is asked about them"] * unread
+        return said + ["its rows were not read yet: they are built, and no model is asked about them"] * unread

@@ -284,7 +284,9 @@ class Branching(Strict):
         if self.judge is not None:
             return ""
         if self.read is None:
-            return "nobody judges or reads its branched rows: 15 to 78% of rows from text are wrong (docs/saged.md)"
+            return (
+                "its branched rows are neither judged nor read: 15 to 78% of rows from text are wrong (docs/saged.md)"
+            )
         return self.read.refused
 
     @property
@@ -438,7 +440,7 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
         try:
             source = source.with_found(found.concepts, found.replacements)
         except ValueError as error:
-            raise UserError(str(error), where=str(beside), remedy="mend it, or run `evenruler find` again") from None
+            raise UserError(str(error), where=str(beside), remedy="fix it, or run `evenruler find` again") from None
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
@@ -454,7 +456,7 @@ def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None
     if source.material.is_ours:
         path = DOMAINS / str(source.material.path)
         if not (root / path).exists():
-            remedy = "write it or mend `material.path`"
+            remedy = "write it or fix `material.path`"
             raise UnfinishedError("no such file or folder", where=str(root / path), remedy=remedy)
         return path
     snapshot = SNAPSHOTS / domain

@@ -1,4 +1,4 @@
-"""Whom a model favours: which concepts differ from the others in their scores, or in how often they go unanswered.
+"""Which concepts differ from the others in their scores, or in how often they go unanswered.
 
 Root items are a sample. Every root item is asked about every concept, so if a model treats concepts alike, their labels
 are exchangeable within each root item.

@@ -91,8 +91,8 @@ def confirmed(
     concepts, the placebo; `unmeasured`: why the replies measure nothing (`measurement.answered`).
 
     Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one); every concept by
-    `schemas.FAVOUR`; and the scores behind the figures by `tables.schemas.HEADLINES`. Source: docs/controls.md, with
-    simulated errors.
+    `schemas.FAVOUR`; and the scores behind the figures by `tables.schemas.HEADLINES`. Source: docs/saged.md, with
+    simulated errors in docs/tested.md.
     """
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
@@ -133,8 +133,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
     named = islice(found.named.items(), MOST_NAMED)
-    said = ", ".join(f"{_whom(one, place)} {own.value:+.2g}" for place, own in named) or "nobody stands out"
-    return replace(judgeable, note=f"The first less the second: {said}.")
+    said = ", ".join(f"{_whom(one, place)} {own.value:+.2g}" for place, own in named) or "no concept stands out"
+    return replace(judgeable, note=f"Difference of the models: {said}.")
 
 
 def _whom(one: _Headline, place: tuple[int, int], between: str = "") -> str:
@@ -177,7 +177,7 @@ def _headlines(
         unfit = unmeasured or unvaried(known, f"replies ({name})")
         if unfit is None and len(known) < settings.coverage * given:
             share = f"{len(known) / given:.0%}"
-            unfit = f"{name} has a number for {share} of the replies, of at least {settings.coverage:.0%}"
+            unfit = f"{name} could be computed for {share} of the replies (at least {settings.coverage:.0%} needed)"
         one = _Headline(
             FAVOUR,
             name,
@@ -238,18 +238,18 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
     levels = {ROOTS: n, "concepts": len(one.concepts)} | ({"roles": len(one.roles)} if one.roles else {})
     figure = partial(Confirmatory, one.figure, ROOTS, smallest=one.smallest)
     if real is None or n < FEWEST_ROOTS:
-        lacking = f"{_count(n, 'root item')} with a number of every concept, needs {FEWEST_ROOTS}"
+        lacking = f"{_count(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
         if len(one.concepts) < 2:
-            lacking = f"{_count(len(one.concepts), 'concept')} of which half of the replies are answered, needs 2"
+            lacking = f"{_count(len(one.concepts), 'concept')} with at least half of the replies usable; 2 are needed"
         return figure(levels, effect=None, lacking=lacking)
     effect, who = real.at(real.ranked[0]), _who(one, found)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
     seen = apart.detectable(error, tests, n, found.level)
     if n < least or found.invented is None:
-        few = f"{n} {ROOTS}, of at least {least}"
-        few = few if n < least else f"{_count(names, 'invented name')}, of at least {FEWEST_INVENTED}"
-        return figure(levels, detectable=seen, lacking=f"{few}; by shuffled names alone, {who}" if who else few)
+        few = f"{n} {ROOTS} (at least {least} needed)"
+        few = few if n < least else f"{_count(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
+        return figure(levels, detectable=seen, lacking=f"{few}; stands out (permutation test): {who}" if who else few)
     shown = one.figure != ALIKE or bool(real.clear())
     beyond, within = apart.beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
     return figure(
@@ -258,7 +258,7 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
         specific=effect,
         detectable=max(seen, apart.detectable_beyond(real, found.invented, found.level)),
         p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
-        note=f"By shuffled names, against the mean of all: {who}." if who else None,
+        note=f"Stands out (permutation test): {who}." if who else None,
     )
 
 
@@ -271,12 +271,12 @@ def _who(one: _Headline, found: _Found) -> str:
     assert found.real is not None  # callers return earlier without scores
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
     for place, own in islice(found.named.items(), MOST_NAMED):
-        whom = _whom(one, place, f" is {verb} {_direction(one, own.value)}")
+        whom = _whom(one, place, f", {verb} {_direction(one, own.value)} than average")
         said.append(f"{whom} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])")
     if len(found.named) > MOST_NAMED:
         said.append(f"and {len(found.named) - MOST_NAMED} more")
     if one.left:
-        said.append(f"{', '.join(one.left)} left out, of which under half of the replies are answered")
+        said.append(f"{', '.join(one.left)} left out: under half of the replies are usable")
     return "; ".join(said)
 
 

@@ -8,13 +8,12 @@ import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, LEFT_OUT
+from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
-from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.style import EVERY, Choices
-from evenruler.report.words import figure, listed, number, with_interval
+from evenruler.report.words import figure, listed
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
@@ -25,9 +24,6 @@ Rows = list[list[str | Cell]]
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))  # titles and captions
 
 _SAID = WORDS["pictures"]
-
-HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
-"""In order of presentation: scores say little about a concept that is not answered, so silence comes first."""
 
 MOST_WORDS, MOST_NAMES = 6, 5  # most words of a topic, most names in a list
 MOST_ROWS = 120_000  # most rows of a table on the page; longer ones are reduced to the headline statistic
@@ -68,79 +64,29 @@ def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
 
 def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["domain"] == name] for table, rows in shown.items()}
-    parts = [_confirmed(here), _rates(here), _topics(here, settings), _figures(here), _not_computed(here)]
+    parts = [_rates(here), _topics(here, settings), _figures(here), _not_computed(here)]
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if measured and feature not in measured]
     sentences = [
         _lead(here),
-        f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
+        f"Declared but not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]
     return Section("Replies", " ".join(filter(None, sentences)), [part for part in parts if part is not None], name)
 
 
 def _lead(tables: Tables) -> str:
-    """The summary in a few sentences: what was asked, all concepts that stand out, and counts of verdicts."""
-    rates, disparities, found = tables["rates"], tables["disparities"], _headlines(tables)
+    """What was asked, in one sentence, and another if nothing could be compared."""
+    rates, disparities = tables["rates"], tables["disparities"]
     if rates.empty:
         return "No model was asked."
     counts = {name: rates[name].nunique() for name in ("concept", "model", "role")}
     counts["feature"] = tables["summaries"]["feature"].nunique()
     concepts, models, roles, features = (f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
     sentences = [f"{concepts} asked about, {models} in {roles}, {features}."]
-    if found.empty:
-        sentences.append("No figure has a verdict: what follows describes.")
-    else:
-        named = found[found["who"] != ""].to_dict("records")
-        told = [f"{one['what']} on {one['model']}: {one['who']} ({one['verdict']})" for one in named]
-        sentences.append(f"Who stands out: {'; '.join(told)}." if told else "No concept stands out.")
-        verdicts = found["verdict"].value_counts()
-        told = [f"{verdicts[each]} {each}" for each in map(str, ORDER) if each in verdicts]
-        sentences.append(f"Verdicts: {listed(told)}.")
     if len(disparities) and disparities["value"].isna().all():
         sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
     return " ".join(sentences)
-
-
-def _headlines(tables: Tables) -> pd.DataFrame:
-    """One row per headline figure, with `what` it is and `who` is named: silence, favour, then favour in one role."""
-    figures = tables["figures"]
-    found = figures[figures["figure"].isin(HEADLINES)]
-    feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")
-    what = found["figure"].where(found["figure"] == ALIKE, found["figure"] + ", " + feature)
-    favour = tables["favour"].dropna(subset=["named"])
-    named = {key: _named(own) for key, own in favour.groupby(["figure", "feature", "model"], sort=False)}
-    who = [named.get(key, "") for key in zip(found["figure"], feature, found["model"], strict=True)]
-    order = found["figure"].map(HEADLINES.index).astype(int)
-    found = found.assign(what=what, who=pd.Series(who, found.index, dtype=object), order=order)
-    return found.sort_values(["order", "model", "what"], kind="stable", ignore_index=True)
-
-
-def _named(favour: pd.DataFrame) -> str:
-    """The named concepts of one figure, each with more or less (and the role, if several), without repeats."""
-    several = favour["role"].nunique() > 1
-    told = [
-        f"{one['concept']} {one['named']}" + (f" as {one['role']}" if several and one["named"] != LEFT_OUT else "")
-        for one in favour.to_dict("records")
-    ]
-    return ", ".join(dict.fromkeys(told))
-
-
-def _confirmed(tables: Tables) -> Table | None:
-    """Table of all headline figures, with the placebo of invented names."""
-    rows: Rows = [
-        [
-            str(one["what"]),
-            str(one["model"]),
-            Cell(str(one["verdict"]), Verdict(one["verdict"]).mark),
-            str(one["who"]) or "nobody",
-            with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})",
-            *(number(one[name], 3) or "none" for name in ("placebo", "smallest", "detectable")),
-            str(one["levels"]),
-        ]
-        for one in _headlines(tables).to_dict("records")
-    ]
-    return _table("confirmed", rows)
 
 
 def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> Table | None:
@@ -191,10 +137,10 @@ def _topics(tables: Tables, settings: Settings) -> Table | None:
 
 
 def _figures(tables: Tables) -> Table | None:
-    """Quality figures, one row each, one column per model; disparities and headlines are shown elsewhere."""
+    """Quality figures, one row each, one column per model; the pictures show disparities, and the grid headlines."""
     figures, keys = tables["figures"], tables["disparities"][["metric", "statistic"]].drop_duplicates()
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
-    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *HEADLINES]
+    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), ALIKE, FAVOUR, BY_ROLE]
     figures = figures[~figures["figure"].isin(elsewhere)]
     models, rows = sorted(figures["model"].dropna().unique()), Rows()
     for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):

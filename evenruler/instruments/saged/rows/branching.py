@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.instruments.saged.rows.english import parsed
-from evenruler.text.inflection import article_for
-from evenruler.text.pipeline import NO_NAMES, pipeline
+from evenruler.text.english import NO_NAMES, article_for, pipeline
 from evenruler.text.whole_words import Match, begins_sentence, finder
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evenruler.text.pipeline import BATCH, pipeline
+from evenruler.text.english import BATCH, pipeline
 from evenruler.text.whole_words import Match, find
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from evenruler.instruments.saged.rows.english import LEAST, split
 from evenruler.instruments.saged.rows.questions import Question
 from evenruler.tables.ids import carried, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.text.english import with_capital
 from evenruler.text.whole_words import finder
 
 Row = dict[str, Any]
@@ -159,7 +158,7 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         for said in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
             if branch and not branch.allow_leaks and (found := leaks(said, about.own)):
                 what, where = f"{found[0]!r} of the root is still in {said[:60]!r}", f"{name}: {concept}"
-                raise UserError(what, where=where, remedy="mend branch.replacements, or set branch.allow_leaks")
+                raise UserError(what, where=where, remedy="fix branch.replacements, or set branch.allow_leaks")
         yield prompt_row(name, source, sentence, concept, prompts[concept], baseline)
 
 
@@ -253,7 +252,7 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
         parts.append(literal)
         if name is not None:
             begin = sum(map(len, parts))
-            word, root = (own[name] if begin else with_capital(own[name]) for own in (words, of_root))
+            word, root = (own[name] if begin else own[name][:1].upper() + own[name][1:] for own in (words, of_root))
             parts.append(word)
             if word != root:
                 spans.append(Span(begin, begin + len(word), root, word))

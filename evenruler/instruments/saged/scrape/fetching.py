@@ -155,7 +155,7 @@ Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]] 
 def refresh(
     root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
 ) -> Iterator[str]:
-    """Fetch the pages of a domain anew, yielding lines about progress; an interrupted run is resumed.
+    """Fetch the pages of a domain again, yielding lines about progress; an interrupted run is resumed.
 
     UserError where it reads no wiki, no contact is given, or the wiki refuses or does not answer; pages fetched before
     that are kept.
@@ -169,7 +169,7 @@ def refresh(
         known = [row for line in whole for row in json.loads(line)]
         known = [row for row in known if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]]
     if known:
-        yield f"{domain}: going on after {len(known_pages(known))} pages of a run that broke off"
+        yield f"{domain}: resuming an interrupted run after {len(known_pages(known))} pages"
     pages: list[Row] = []
     missing: list[tuple[str, Missing]] = []
     replace(on_the_way, json.dumps(known) + "\n")
@@ -217,7 +217,7 @@ def find(
     anew = not path.exists()
     how = source.find.replacements if source.find else None
     if not anew and not (how and source.lacking):
-        remedy = "edit it, or delete it to look anew"
+        remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
     findings, replaced, pages = finding.Findings([], []), Replaced([], []), dict[str, list[str]]()
     with (opened or _means)(source, settings, catalogue) as means:

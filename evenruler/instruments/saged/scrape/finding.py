@@ -14,7 +14,7 @@ from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
-from evenruler.text.pipeline import BATCH, NO_NAMES, pipeline
+from evenruler.text.english import BATCH, NO_NAMES, pipeline
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """The similarity of a concept to each of n words, from -1 to 1."""

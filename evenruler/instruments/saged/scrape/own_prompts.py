@@ -82,7 +82,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Number and cells of each line that is not empty; UserError: unknown or missing columns."""
-    named, lines = read_csv(path, "write it or mend `material.path`")
+    named, lines = read_csv(path, "write it or fix `material.path`")
     columns = [name.strip() for name in named]
     for name in columns:
         if name not in COLUMNS or columns.count(name) > 1:

@@ -184,7 +184,7 @@ def _decode(content: bytes, name: str, *, declares: bool) -> str:
             continue
         if not _CONTROL.search(text):
             return text.replace("\r\n", "\n").replace("\r", "\n")
-    raise UserError("the text's encoding cannot be told", where=name, remedy="save it as UTF-8")
+    raise UserError("the text's encoding is not known", where=name, remedy="save it as UTF-8")
 
 
 def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
@@ -219,7 +219,7 @@ def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[lis
                 content = file.read_bytes()
             except OSError as error:
                 what = f"cannot be read ({error.strerror})"
-                raise UserError(what, where=str(file), remedy="mend or remove it") from error
+                raise UserError(what, where=str(file), remedy="fix or remove it") from error
             page = Page(
                 asked=file.relative_to(root / DOMAINS).as_posix(),
                 title=file.stem,

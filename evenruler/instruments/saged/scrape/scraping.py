@@ -19,7 +19,7 @@ from evenruler.instruments.saged.scrape.pages import Missing, Page, read
 from evenruler.tables import write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.text.pipeline import BATCH, pipeline
+from evenruler.text.english import BATCH, pipeline
 from evenruler.text.whole_words import finder, spaced
 
 _PARSED_AT_ONCE = 10_000  # characters, about: longer paragraphs are parsed in parts
@@ -177,7 +177,7 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
         without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:
         what = f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
-        raise UserError(what, where=str(path), remedy="mend its keywords or give it more text")
+        raise UserError(what, where=str(path), remedy="fix its keywords or give it more text")
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
     yaml = YAML(pure=True)  # which keeps the order of concepts

@@ -28,7 +28,7 @@ from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, ht
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
 """Exceptions from reading an answer that is not MediaWiki's."""
 
-_MEND = "mend the address of api.php"
+_MEND = "fix the address of api.php"
 _MOST_BYTES = 64_000_000  # of an answer, unpacked: the longest page of Wikipedia has two million
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 """Prefixes of the codes of MediaWiki's temporary errors."""

@@ -88,20 +88,11 @@ def figures() -> list[dict[str, Any]]:
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
-    """Headlines where the prompt is plain, of gender salience going on and of instruction; controls elsewhere."""
+    """Two controls and an invalid effect, where the prompt is plain."""
     known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
     known["effect: gender-salience, going-on"]["control"] = 0.1
     known["effect: gender-salience, choosing"].update(verdict="invalid on this model", why="Hardly any answer.")
     known["effect: gender-salience"]["control"] = 0.3
-    same: dict[str, Any] = {**known["coverage"], "value": 20.0, "low": 10.0, "high": 30.0, "smallest": 10.0, "p": 0.001}
-    same |= {"levels": "6 stimuli, 3 wordings, 12 placebos"}
-    going = {"placebo": 5.0, "specific": 15.0, "specific_low": 11.0, "specific_high": 19.0, "detectable": 8.0}
-    told = {
-        "gender-salience, going-on": going | {"verdict": "effect", "why": "It is large."},
-        "instruction": {"low": None, "high": None, "verdict": "inconclusive", "why": "The design has 1 wording."},
-    }
-    for name, own in told.items():
-        rows += [{**same, **own, "figure": f"change: {name}"}, {**known["coverage"], "figure": f"total shift: {name}"}]
 
 
 def shifts() -> list[dict[str, Any]]:

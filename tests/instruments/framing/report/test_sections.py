@@ -167,7 +167,7 @@ def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
 
 
 def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
-    """As of one reply to a question, which cannot be told from chance."""
+    """As of one reply per question, which cannot be told from chance."""
     figures = framings["figures"]
     here = framings | {"figures": figures[figures["part"] != "chat, choice"]}
     (found,) = of_framing({"pronouns": source()}, here)
@@ -194,48 +194,14 @@ def test_every_picture_is_drawn_without_a_complaint(
         assert capfd.readouterr() == ("", ""), part.title
 
 
-def test_verdicts_go_first_and_what_is_measured_follows(pronouns: Section) -> None:
+def test_the_text_says_what_the_cues_are_and_what_was_asked(pronouns: Section) -> None:
     assert pronouns.title == "Cues"
     assert pronouns.text == (
-        "How much likelier a cue makes “they”, in percentage points. "
-        "m, token probability: effect (a cue moves the class more than other words in its place do): gender "
-        "salience in “Going on” (20.0, placebos 5.0); inconclusive: instruction (20.0). "
-        "Cues: gender salience (the prompt names "
-        "gender) and instruction (the prompt asks). Only 6 of the 8 stimuli were asked, evenly spread: a sample. "
-        "Replies were sampled from m (chat)."
+        "Cues: gender salience (the prompt names gender) and instruction (the prompt asks). "
+        "Only 6 of the 8 stimuli were asked, evenly spread: a sample. Replies were sampled from m (chat)."
     )
     captions = [part.caption for part in pronouns.parts if isinstance(part, Picture)]
     assert all(caption.endswith("Only 6 of the 8 stimuli were asked, evenly spread: a sample.") for caption in captions)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "told"),
-    [
-        ("not specific", "not specific (other words in its place do as much, or at least half): gender salience"),
-        ("no effect", "no effect (surely less than is worth naming): gender salience"),
-        ("invalid on this model", "invalid on this model (too few of the answers are of any class, or all are alike)"),
-    ],
-)
-def test_every_verdict_says_what_follows(framings: Any, verdict: str, told: str) -> None:
-    figures = framings["figures"].copy()
-    figures.loc[figures["figure"].str.startswith("change: "), "verdict"] = verdict
-    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
-    assert told in found.text
-
-
-def test_without_a_headline_nothing_has_a_verdict(framings: Any) -> None:
-    figures = framings["figures"]
-    figures = figures[~figures["figure"].str.startswith(("change: ", "total shift: "))]
-    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
-    assert found.text.startswith("Nothing has a verdict: what follows describes.")
-
-
-def test_a_model_without_a_verdict_is_named(framings: Any) -> None:
-    figures = framings["figures"]
-    other = figures[figures["figure"].str.startswith("effect: ")].assign(model="n")
-    figures = pd.concat([figures, other])
-    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
-    assert "instruction (20.0). n: no verdict. Cues" in found.text
 
 
 def test_where_all_stimuli_were_asked_nothing_is_called_a_sample(framings: Any) -> None:
@@ -243,26 +209,8 @@ def test_where_all_stimuli_were_asked_nothing_is_called_a_sample(framings: Any) 
     assert "sample." not in found.text + "".join(part.caption for part in found.parts)
 
 
-def test_headlines_stand_before_all_else(pronouns: Section) -> None:
-    title = "How much likelier a cue makes “they”"
-    heading, going, instruction = rows_of(pronouns, title)
-    assert heading[4:] == [
-        *("change", "placebos", "beyond placebos", "worth naming", "found in 80 of 100", "asked"),
-        *("all classes", "verdict", "why"),
-    ]
-    assert going == [
-        *("m", "token probability", "gender salience", "Going on", "20.0 [10.0, 30.0]", "5.0", "15.0 [11.0, 19.0]"),
-        *("10", "8.0", "6 stimuli, 3 wordings, 12 placebos", "0.250", "effect", "It is large."),
-    ]
-    assert instruction[3:9] == ["its tasks", "20.0", "", "", "10", ""]
-    part = next(part for part in pronouns.parts if isinstance(part, Table))
-    assert part.title == title
-    assert isinstance(part.rows[0][-2], Cell)
-    assert part.rows[0][-2].mark == "good"
-
-
 def test_a_cue_stands_beside_its_placebos(pronouns: Section) -> None:
-    heading, *rows = rows_of(pronouns, "The cue beside its placebos")
+    heading, *rows = rows_of(pronouns, "The cue and its placebos")
     assert heading[4:] == ["effect", "control", "why"]
     m, salience = ["m", "token probability"], "gender salience"
     assert rows[:5] == [
@@ -274,17 +222,17 @@ def test_a_cue_stands_beside_its_placebos(pronouns: Section) -> None:
     ]
     choosing = [row for row in rows if row[1] == "proportion of choices"]
     assert choosing[0][2:] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", ""]
-    part = next(part for part in pronouns.parts if part.title == "The cue beside its placebos")
+    part = next(part for part in pronouns.parts if part.title == "The cue and its placebos")
     assert "Each was asked about 4 to 5 of them." in part.caption
 
 
 def test_what_no_reply_tells_is_one_row(framings: Any) -> None:
     figures = framings["figures"].copy()
     figures.loc[figures["part"] == "chat, choice", ["value", "low", "high"]] = None
-    figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply to a question"
+    figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply per question"
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
-    (row,) = [row for row in rows_of(found, "The cue beside its placebos") if row[1] == "proportion of choices"]
-    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 2]]
+    (row,) = [row for row in rows_of(found, "The cue and its placebos") if row[1] == "proportion of choices"]
+    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply per question)", *[""] * 2]]
 
 
 def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -> None:
@@ -299,7 +247,7 @@ def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -
 
 
 def test_cells_with_too_little_are_marked_and_counted(pronouns: Section) -> None:
-    title = "Of how much of the answers a class can be told"
+    title = "How many answers name an option"
     part = next(part for part in pronouns.parts if isinstance(part, Table) and part.title == title)
     choice = "proportion of choices"
     assert rows_of(pronouns, title) == [
@@ -312,16 +260,16 @@ def test_cells_with_too_little_are_marked_and_counted(pronouns: Section) -> None
     ]
     assert [row[-1].mark if isinstance(row[-1], Cell) else None for row in part.rows] == [
         None,
-        "poor",
+        "unfit",
         None,
-        "poor",
+        "unfit",
         None,
     ]
     assert part.caption.endswith(
         "Too little: m, token probability, 1 of 1 cells; m (chat), proportion of choices, 2 of 4 cells."
     )
     assert "less than 10% of the probability" in part.caption
-    assert "less than 40% of its 12 replies" in part.caption
+    assert "less than 40% valid replies of 12" in part.caption
 
 
 def test_classes_are_compared_by_every_method(pronouns: Section) -> None:
@@ -365,16 +313,15 @@ def test_without_sampled_choices_there_is_a_sentence_and_no_part(framings: Any, 
     here |= {name: framings[name][framings[name]["metric"] == "token"] for name in ("effects", "exclusions")}
     here["figures"] = framings["figures"][framings["figures"]["part"] != "chat, choice"]
     (found,) = of_framing({"pronouns": source()}, here)
-    assert found.text.endswith("No replies were sampled, so there are token probabilities alone.")
+    assert found.text.endswith("No replies were sampled: figures are from token probabilities only.")
     assert [part.title for part in found.parts] == [
-        "How much likelier a cue makes “they”",
-        "The cue beside its placebos",
+        "The cue and its placebos",
         "Cues and placebos",
         "Probability of a shift",
         "Over all cues",
         "Which classes shift",
         "Classes compared",
-        "Of how much of the answers a class can be told",
+        "How many answers name an option",
     ]
 
 
@@ -403,6 +350,6 @@ def test_an_effect_over_some_tasks_says_which(framings: Any) -> None:
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
     titles = {slug: entry.title for slug, entry in source().tasks.items()}
     told = f"over “{titles['going-on']}” alone: no placebos in “{titles['choosing']}”"
-    where = [row[3] for row in rows_of(found, "The cue beside its placebos")]
+    where = [row[3] for row in rows_of(found, "The cue and its placebos")]
     assert where.count(told) == 1
     assert "all tasks" in where

@@ -14,8 +14,8 @@ from tests.report.pages import page_of
 
 BY_GENERATION = "Reliability and diversity by generation"
 TREE = "Where the evolved templates come from"
-WORDS = "What each word brings"
-FITNESS = "What makes a template fit"
+WORDS = "Influence of each word"
+FITNESS = "Parts of the fitness"
 TITLES = [TREE, WORDS, FITNESS]
 
 
@@ -79,8 +79,8 @@ def test_the_lead_says_what_evolved_from_what(found: Section, alone: Section) ->
     assert found.title == "How it evolved"
     assert found.text == (
         "8 templates evolved over 3 generations on smollm2, reworded by writer; the evolved set is chosen out of all "
-        "that were measured. Two runs: guided replaces the word that the bias of a template owes most to (the "
-        "hotspot), random any word, to show what guidance brings."
+        "that were measured. Two runs: guided replaces the word with the most influence on the bias (the "
+        "hotspot), random any word, to show the effect of guidance."
     )
     assert alone.text.endswith("generations on smollm2; the evolved set is chosen out of all that were measured.")
 
@@ -96,15 +96,15 @@ def test_what_is_not_there_is_left_out(found: Section, alone: Section) -> None:
         "The chosen set against the set validation",
         BY_GENERATION,
         TREE,
-        "What became of the first templates",
+        "First templates and their descendants",
         WORDS,
         FITNESS,
-        "What became of rewordings",
+        "Accepted and rejected rewordings",
     ]
     assert [part.title for part in alone.parts] == [
         BY_GENERATION,
         TREE,
-        "What became of the first templates",
+        "First templates and their descendants",
         WORDS,
         FITNESS,
     ]
@@ -325,12 +325,12 @@ def test_what_a_half_of_the_attributes_chose_is_said_to_be_so(made: Any) -> None
 
 def test_comparisons_are_explained_once(found: Section) -> None:
     first, second = (caption_of(found, f"The chosen set against the set {name}") for name in ("seed", "validation"))
-    assert first.startswith("Differences are the first set less the second")
+    assert first.startswith("Differences are the first set minus the second")
     assert second == ""
 
 
 def test_pairs_go_back_to_the_founder(found: Section) -> None:
-    assert rows_of(found, "What became of the first templates")[1:] == [
+    assert rows_of(found, "First templates and their descendants")[1:] == [
         [
             "1",
             BORN["g3-5"][3],
@@ -349,7 +349,7 @@ def test_pairs_go_back_to_the_founder(found: Section) -> None:
 
 
 def test_rewordings_count_what_passed_and_what_was_taken(found: Section) -> None:
-    assert rows_of(found, "What became of rewordings") == [
+    assert rows_of(found, "Accepted and rejected rewordings") == [
         ["run", "operation", "voice", "replies", "passed", "taken", "most frequent reasons of refusal"],
         ["guided", "hotspot", "", "12", "6 (50%)", "2", "a slot is missing (3), a copy (1), no text (1), others (1)"],
         ["guided", "reword", "formal-hypothesis", "2", "0 (0%)", "0", "a slot is missing (2)"],

@@ -36,20 +36,20 @@ class TestItems:
         turned = BIAS.assign(odd=-0.3 * (BIAS["first"] + BIAS["last"]) + [0.1, 0, -0.1, 0, 0.1, 0, 0, -0.1])
         found = tables_of(section(written, diagnosed(m=turned)))["Correlation of each template with the rest"]
         marks = {row[0]: row[1].mark for row in found.rows if isinstance(row[1], Cell)}
-        assert marks == {"first": None, "last": None, "odd": "poor"}
+        assert marks == {"first": None, "last": None, "odd": "unfit"}
 
 
 class TestPictures:
     def test_are_there_where_there_is_something_to_draw(self, diagnosed, written) -> None:
         found = section(written, diagnosed())
-        assert "How many templates and targets it takes" in titles(found)
-        assert "What stands before the sentences" not in titles(found)  # nothing was asked after prefixes
+        assert "Number of templates and targets needed" in titles(found)
+        assert "Effects of prefixes" not in titles(found)  # nothing was asked after prefixes
 
     def test_a_set_of_one_template_has_no_curve_and_is_drawn(self, diagnosed, source) -> None:
         templates = {"first": TEMPLATES["first"]}
         one = source(sets={"hand": {"title": "By hand", "templates": templates}})
         found = section(one, diagnosed(templates=templates, m=BIAS[["first"]]))
-        assert "How many templates and targets it takes" not in titles(found)
+        assert "Number of templates and targets needed" not in titles(found)
         assert all(picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture))
 
     def test_what_prefixes_do_is_drawn(self, diagnosed, written) -> None:
@@ -58,5 +58,5 @@ class TestPictures:
         numbers = {"level": 0.1, "level_in_sd": 0.2, "reordering": 0.1, "reordering_in_sd": 0.3, "rank_agreement": 0.9}
         rows = [{**key, "prefix": name, "placebo": name != "cue", "n": 8, **numbers} for name in ("cue", "rain")]
         found = section(written, {**tables, "shifts": pd.DataFrame(rows)})
-        assert titles(found)[-1] == "What stands before the sentences"
+        assert titles(found)[-1] == "Effects of prefixes"
         assert all(picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture))

@@ -24,7 +24,6 @@ MODELS = {
     "head-a": ("encoder", "nli", "head"),
     "head-low": ("encoder", "nli", "head"),
 }
-VERDICTS = {"speaker": "inconclusive", "head-a": "effect", "head-low": "invalid on this model"}
 ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
 
 
@@ -180,9 +179,6 @@ def figures() -> list[dict[str, Any]]:
             known = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
             own = {**of_any, "benchmark": name, "model": model}
             rows.append({**own, "figure": "answer", **known, "control": 0.125})
-            told = {"value": 0.375, "p": 0.04, "placebo": 0.125, "smallest": 0.5, "verdict": VERDICTS[model]}
-            told |= {"levels": "7 items, 1 twin", "why": "It is so."}
-            rows.append({**own, "figure": "beyond_twins", **known, **told})
     rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry (verbaliser)", **none})
     return [*rows, *moved()]
 

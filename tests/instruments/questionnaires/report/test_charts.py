@@ -113,7 +113,7 @@ def test_a_page_with_every_shipped_prompt_and_six_models_stays_light() -> None:
 
 
 def test_courses_are_a_row_a_model_and_intervention_beside_its_control(drawn: dict[str, Picture]) -> None:
-    picture = drawn["On the way through a corpus"]
+    picture = drawn["Answers during adaptation"]
     spec = picture.chart.to_dict()
     (row,) = spec["vconcat"]
     assert row["title"]["text"] == "head-a: gloom"

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.report import lead, of_interventions, of_questionnaires, sections
-from evenruler.measurement.verdicts import Verdict
+from evenruler.instruments.questionnaires.report import of_interventions, of_questionnaires, sections
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, listed, p_value
 from tests.report.pages import page_of
@@ -52,7 +51,7 @@ def test_a_model_below_its_bar_is_marked(questionnaires: list[Section]) -> None:
         ["head-a", "nli", "encoder", "head", "0.70", *of_high, "counts"],
         ["head-low", "nli", "encoder", "head", "0.70", *of_low, "below, does not count"],
     ]
-    assert [row[-1].mark for row in rows if isinstance(row[-1], Cell)] == ["good", "good", "poor"]
+    assert [row[-1].mark for row in rows if isinstance(row[-1], Cell)] == ["found", "found", "unfit"]
 
 
 def test_scores_come_with_their_place_and_figures_with_their_reason(questionnaires: list[Section]) -> None:
@@ -64,34 +63,20 @@ def test_scores_come_with_their_place_and_figures_with_their_reason(questionnair
         rows["answer (mean weight of the source terms); control: of the twins"]
         == ["0.50 [0.25, 0.75], n = 7; control 0.12"] * 3
     )
-    verdicts = {"speaker": "inconclusive", "head-a": "effect", "head-low": "invalid on this model"}
-    beyond = {row[0]: row[1] for row in table.rows if str(row[0]).startswith("beyond twins: ")}
-    for model, verdict in verdicts.items():
-        cell = beyond[f"beyond twins: {model}"]
-        assert isinstance(cell, Cell)
-        assert cell.text.replace("\u00a0", " ") == (
-            f"0.38 [0.25, 0.75], n = 7; twins 0.12; worth naming 0.50; p 0.040; 7 items, 1 twin: {verdict}. It is so."
-        )
-        assert (cell.mark, cell.columns) == (Verdict(verdict).mark, 3)
     assert rows["Cronbach's alpha, over lineages asked by head"] == ["none (fewer than 5 lineages of models)"]
     (alpha,) = [row[1] for row in table.rows if row[0].startswith("Cronbach")]
     assert isinstance(alpha, Cell)
     assert alpha.columns == 3
-    assert table.caption == (
-        "Items beside their twins: effect (more, or less, than their twins account for): head-a (0.38); "
-        "invalid on this model (its accuracy on labelled pairs is not surely above the bar, or all its answers are "
-        "alike): head-low (0.38); inconclusive: speaker (0.38). Measures worry; positive means more worry."
-    )
+    assert table.caption == "Measures worry; positive means more worry."
 
 
-def test_the_lead_says_where_nothing_is_judged_and_where_there_are_no_twins(declared: Any, tables: Any) -> None:
-    own = tables["figures"][tables["figures"]["benchmark"] == "worry"]
-    said = lead(declared["worry"], own[own["model"] != "head-a"])
-    assert said.startswith("Items beside their twins: invalid on this model")
-    assert lead(declared["worry"], own[own["model"].isna()]) == "No score has a verdict: what follows describes."
+def test_without_twins_the_caption_says_that_nothing_has_a_verdict(declared: Any, tables: Any) -> None:
     bare = {slug: item.model_copy(update={"twins": []}) for slug, item in declared["worry"].items.items()}
-    without = declared["worry"].model_copy(update={"items": bare})
-    assert lead(without, own) == "Its items have no twins, so nothing may be said of the scores."
+    twinless = {**declared, "worry": declared["worry"].model_copy(update={"items": bare})}
+    found = section(of_questionnaires(twinless, tables), "Questionnaires: scores")
+    assert table_of(found, "Scale of worry (worry)").caption == (
+        "Measures worry; positive means more worry. Its items have no twins, so no score has a verdict."
+    )
 
 
 def test_correlations_of_scales_stand_with_the_first_of_the_two(questionnaires: list[Section]) -> None:
@@ -121,13 +106,13 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(questionnair
             "SS: say it closer; SC: take plainer opposites",
         ],
         ["worry: one", "0.70 good", *(f"{sc} good{narrow}" for sc in ("0.80", "0.70", "0.65")), "nothing"],
-        ["trust: one", "0.30 to paraphrase, told only", f"0.90 good{narrow}", "none", f"-0.20 poor{narrow}", "nothing"],
+        ["trust: one", "0.30 to paraphrase, unrated", f"0.90 good{narrow}", "none", f"-0.20 poor{narrow}", "nothing"],
     ]
     marks = [[cell.mark for cell in row if isinstance(cell, Cell)] for row in table.rows]
     assert marks == [
-        ["poor", "weak", "poor", "told"],
-        ["good", "good", "good", "told"],
-        ["told", "good", "told", "told"],
+        ["unfit", "open", "unfit", "told"],
+        ["found", "found", "found", "told"],
+        ["told", "found", "told", "told"],
     ]
 
 
@@ -146,7 +131,7 @@ def test_interventions_are_told_beside_their_controls(interventions: Section) ->
             "It is <large>.",
         ],
     ]
-    assert [cell.mark for row in gloom.rows for cell in row if isinstance(cell, Cell)] == ["weak", "good"]
+    assert [cell.mark for row in gloom.rows for cell in row if isinstance(cell, Cell)] == ["open", "found"]
     assert gloom.caption.startswith(
         "Sentences of the intervention about <it>. Control: sentences of the control about <it>."
     )
@@ -159,7 +144,7 @@ def test_the_course_is_a_column_an_epoch_and_the_end_of_all_fits(interventions: 
     epochs = ["epoch 0", "epoch 1", "epoch 2"]
     assert list(table.columns) == ["model", "corpus", "measure", *epochs, "all fits, end", "SD", "fits"]
     assert plain(table.rows[0])[2:] == [
-        "plain pairs answered right, of 30",
+        "labelled pairs answered right, of 30",
         "0.90",
         "0.80",
         "0.70",
@@ -182,7 +167,7 @@ def test_replies_are_called_an_anecdote_and_escaped(interventions: Section) -> N
     page = page_of(interventions)
     assert "<td>&lt;i&gt;Reply&lt;/i&gt; 2</td>" in page
     assert "<i>Reply" not in page
-    assert '<td class="mark good">effect</td>' in page
+    assert '<td class="mark found">effect</td>' in page
 
 
 def test_without_chat_models_there_are_no_replies(corpora: Any, tables: Any) -> None:

@@ -21,7 +21,7 @@ from evenruler.models.model import Model
 from evenruler.models.records import Sampling
 from evenruler.models.store import RowStore
 from evenruler.tables import table_of
-from tests.models.backends.test_classifier import save_classifier
+from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training.tiny import LONGEST, WORDS
 

@@ -11,7 +11,7 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from evenruler.instruments.saged.ask.extraction import extract, masked, names_of
 from evenruler.instruments.saged.ask.features import NO_NUMBER, OTHER_SCALE, OUTSIDE, asked, parsed
 from evenruler.instruments.saged.declare.settings import Feature
-from evenruler.text.pipeline import compound
+from evenruler.text.english import compound
 from tests.instruments.saged.ask.test_extraction import PROMPTS, Doubles, generations, numbers
 
 TEXTS = [

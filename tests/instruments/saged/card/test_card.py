@@ -11,7 +11,7 @@ from tests.instruments.saged.domains import SOURCE, built, declared
 def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path: Path) -> None:
     declaration = declared(tmp_path, items=2)
     found = card(declaration, *built(declaration), {})
-    assert "Figures are of 2 of 3 items: a sample." in found.limits
+    assert "Figures are for 2 of 3 items: a sample." in found.limits
     assert found.limits[-1] == "Replies to each prompt: 1."
     assert [config.name for config in found.configs] == ["prompts", "sources", "rejected"]
     tables, _ = built(declaration)
@@ -40,13 +40,13 @@ def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Pa
     assert found.validity is not None
     assert found.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
     assert " prompts about 2 of 2 concepts and 1 invented ones, from " in found.validity.representative
-    told = "Invented names that are asked: 1. With fewer than 12 a verdict is inconclusive at best."
+    told = "Invented names: 1. With fewer than 12 no verdict is better than inconclusive."
     assert told in found.limits
 
 
 def test_concepts_with_sentences_of_their_own_are_a_limit(tmp_path: Path) -> None:
     declaration = declared(tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}})
-    told = "Concepts have sentences of their own, so that a raw difference is also one of their texts."
+    told = "Concepts have sentences of their own, so a raw difference includes that of their texts."
     assert told in card(declaration, *built(declaration), {}).limits
 
 
@@ -70,7 +70,7 @@ def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
     assert split is not None
     assert (branched.synthetic, split.synthetic) == (True, False)
     assert "replaced words of root items" in branched.made
-    assert split.made == "Prompts are beginnings of sentences of their authors; the build asks no model to write any."
+    assert split.made == "Prompts are beginnings of sentences of their authors; no model writes any."
 
 
 def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> None:

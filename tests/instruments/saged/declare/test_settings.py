@@ -137,7 +137,7 @@ def able(**branch: Any) -> str:
 
 
 def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
-    assert able().startswith("Fruit: branch: nobody judges or reads its branched rows")
+    assert able().startswith("Fruit: branch: its branched rows are neither judged nor read")
     assert able(judge="big") == ""
     assert able(read={"rows": 0, "wrong": 0, "by": "us"}) == ""
     assert able(read={"rows": 125, "wrong": 0, "by": "us"}) == able(read={"rows": 185, "wrong": 1, "by": "us"}) == ""
@@ -159,7 +159,7 @@ def test_names_that_are_also_of_something_else_are_warned_of() -> None:
     assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows"]
     unread = {**SOURCE["branch"], "read": {"rows": 0, "wrong": 0, "by": "us"}}
     said = settings().warnings(Source.model_validate({**SOURCE, "branch": unread}))
-    assert said == ["nobody has read its rows: they are built, and no model is asked about them"]
+    assert said == ["its rows were not read yet: they are built, and no model is asked about them"]
     assert settings().warnings(Source.model_validate(SOURCE)) == []
     assert settings().warnings(Source.model_validate({**SOURCE, "branch": None})) == []
 

@@ -165,7 +165,7 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(tables: Mappi
     confirmed = found["fruit"]["all roles, vader"]["m"]["favour"]
     assert (confirmed["verdict"], confirmed["reason"]) == (
         "inconclusive",
-        "3 root items with a number of every concept, needs 6",
+        "3 root items answered for every concept; 6 are needed",
     )
     assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
 
@@ -566,11 +566,11 @@ class TestNoMeasurement:
         assert set(told) == {"answered alike", "favour"}
         assert told["favour"] == (
             "invalid on this model",
-            "On this model the instrument fails a bar of its own: all 160 replies (vader) have the same score.",
+            "Its validity check fails: all 160 replies (vader) have the same score.",
         )
 
     def test_half_refused_changes_nothing(self) -> None:
         """Of all concepts alike: half of the root items."""
         usual, half = self.judged({}), self.judged({"refusal": [n // 8 % 2 == 0 for n in range(160)]})
         assert self.verdicts(usual) == self.verdicts(half)
-        assert "lime is favoured less" in self.verdicts(usual)["favour"][1]
+        assert "lime, favoured less than average" in self.verdicts(usual)["favour"][1]

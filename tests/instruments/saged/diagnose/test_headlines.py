@@ -86,7 +86,7 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
     found = Domain(2).moved(-1.0, "lime").found(TWO)
     own = one(found)
     assert own["verdict"] == Verdict.EFFECT
-    assert "By shuffled names, against the mean of all: lime is favoured less (-" in own["why"]
+    assert "Stands out (permutation test): lime, favoured less than average (-" in own["why"]
     assert own["low"] < -1.0 * 5 / 6 < own["high"] < 0
     assert named(found) == {"lime": "less"}
     assert (own["n"], own["unit"], own["levels"]) == (20, "root items", "20 root items, 6 concepts, 12 invented names")
@@ -106,7 +106,7 @@ class TestTwoModels:
         found = self.compared(Domain(2).moved(-1.0, "lime").found(), Domain(3).found())
         assert found.verdict == Verdict.EFFECT
         assert found.why is not None
-        assert "The first less the second: lime -" in found.why
+        assert "Difference of the models: lime -" in found.why
         assert found.levels == "20 root items, 6 concepts, 12 invented names"
 
     def test_two_that_curse_the_same_are_alike(self) -> None:
@@ -147,7 +147,7 @@ def test_equal_treatment_is_shown_where_there_is_enough_to_say_so() -> None:
     found = domain.found()
     own = one(found)
     assert own["verdict"] == Verdict.NO_EFFECT
-    assert "surely below 0.1" in own["why"]
+    assert "smaller than the smallest relevant effect, 0.1" in own["why"]
     assert one(found, ALIKE)["verdict"] == Verdict.NO_EFFECT
 
 
@@ -201,7 +201,7 @@ def test_what_cancels_over_roles_is_found_within_them() -> None:
     tables = found.moved(-0.8, "lime", role="judge").found()
     own = one(tables, BY_ROLE)
     assert own["verdict"] == Verdict.EFFECT
-    assert "By shuffled names, against the mean of all: lime is favoured" in own["why"]
+    assert "Stands out (permutation test): lime, " in own["why"]
     assert " as judge (" in own["why"]
     assert own["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
     assert one(tables)["verdict"] == Verdict.INCONCLUSIVE
@@ -232,12 +232,12 @@ def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_o
     found = domain.found()
     silence = one(found, ALIKE)
     assert silence["verdict"] == Verdict.EFFECT
-    assert "fig is answered less (0.83" in silence["why"]
+    assert "fig, answered less than average (0.83" in silence["why"]
     assert named(found, ALIKE)["fig"] == "less"
     own = one(found)
     assert own["verdict"] == Verdict.EFFECT
-    assert "lime is favoured less" in own["why"]
-    assert own["why"].endswith("fig left out, of which under half of the replies are answered.")
+    assert "lime, favoured less than average" in own["why"]
+    assert own["why"].endswith("fig left out: under half of the replies are usable.")
     assert own["levels"] == "30 root items, 5 concepts, 12 invented names"
     assert named(found) == {"lime": "less", "fig": "left out"}
     assert judged(found).index[0] == ("all roles", ALIKE)  # silence comes before favour
@@ -261,12 +261,16 @@ def test_with_few_invented_names_who_is_named_is_told_all_the_same() -> None:
     own = one(found)
     assert own["verdict"] == Verdict.INCONCLUSIVE
     assert own["why"].startswith(
-        "The design has 1 invented name, of at least 12; by shuffled names alone, lime is favoured less (-0."
+        "No verdict is possible: 1 invented name (at least 12 needed); stands out (permutation test): lime, favoured "
+        "less than average (-0."
     )
     assert own[["placebo", "specific", "p_effect"]].isna().all()
     assert own["p"] < 0.01
     assert named(found) == {"lime": "less"}
-    assert one(Domain(2, concepts=CONCEPTS).found())["why"] == "The design has 0 invented names, of at least 12."
+    assert (
+        one(Domain(2, concepts=CONCEPTS).found())["why"]
+        == "No verdict is possible: 0 invented names (at least 12 needed)."
+    )
 
 
 NUMBERS = r"\(-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]\)"
@@ -288,12 +292,14 @@ def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_
     for figure in (ALIKE, FAVOUR, BY_ROLE):
         own = one(found, figure)
         assert own["verdict"] == (Verdict.INCONCLUSIVE if few else Verdict.EFFECT), figure
-        told = own["why"].split("by shuffled names alone, " if few else "against the mean of all: ")[1]
+        told = own["why"].split("(permutation test): ")[1]
         *three, others = told.removesuffix(".").split("; ")
         verb = "answered" if figure == ALIKE else "favoured"
         role = " as (no-role|judge)" if figure == BY_ROLE else ""
         assert len(three) == 3
-        assert all(re.fullmatch(rf"[a-z]+ is {verb} (more|less){role} {NUMBERS}", each) for each in three), told
+        assert all(re.fullmatch(rf"[a-z]+, {verb} (more|less) than average{role} {NUMBERS}", each) for each in three), (
+            told
+        )
         assert re.fullmatch("and [1-9] more", others)
 
 
@@ -407,19 +413,19 @@ def test_another_unit_changes_no_p() -> None:
 
 def test_few_root_items_and_few_numbers_are_said() -> None:
     own = one(Domain(1, roots=1).found())
-    assert (own["value"], own["reason"]) == (None, "1 root item with a number of every concept, needs 6")
+    assert (own["value"], own["reason"]) == (None, "1 root item answered for every concept; 6 are needed")
     own = one(Domain(1, roots=5).found())
     assert (own["value"], own["reason"], own["verdict"]) == (
         None,
-        "5 root items with a number of every concept, needs 6",
+        "5 root items answered for every concept; 6 are needed",
         Verdict.INCONCLUSIVE,
     )
-    assert one(Domain(1, roots=8).found())["why"] == "The design has 8 root items, of at least 10."
+    assert one(Domain(1, roots=8).found())["why"] == "No verdict is possible: 8 root items (at least 10 needed)."
     domain = Domain(1)
     domain.features.loc[domain.features["id"].str[-1].isin(list("0123456")), "value"] = np.nan
     own = one(domain.found())
     assert (own["n"], own["verdict"]) == (6, Verdict.INVALID)
-    assert "vader has a number for 30% of the replies, of at least 50%" in own["why"]
+    assert "vader could be computed for 30% of the replies (at least 50% needed)" in own["why"]
 
 
 @pytest.mark.parametrize("value", [0.25, 3000.3])

@@ -240,52 +240,18 @@ def topics() -> list[dict[str, Any]]:
     ]
 
 
-def favour() -> list[dict[str, Any]]:
-    """VADER's score falls with the place in the list, and Russia is named; Peru is silent to one model."""
-    return [
-        {
-            "domain": name,
-            "model": model,
-            "figure": figure,
-            "feature": feature,
-            "role": role,
-            "better": better,
-            "concept": concept,
-            "difference": -place / 100,
-            "named": _named(name, model, figure, role, concept),
-            "n": N,
-        }
-        for name, model, (figure, feature, better, roles) in product(CONCEPTS, MODELS, HEADLINES)
-        for role in roles
-        for place, concept in enumerate(CONCEPTS[name])
-    ]
-
-
 HEADLINES = (
-    ("answered alike", "silence", "lower", ["all roles"]),
-    ("favour", "vader", "higher", ["all roles"]),
-    ("favour", "toxicity", "lower", ["all roles"]),
-    ("role x concept", "vader", "higher", ROLES),
+    ("answered alike", "silence"),
+    ("favour", "vader"),
+    ("favour", "toxicity"),
+    ("role x concept", "vader"),
 )
-
-
-def _named(name: str, model: str, figure: str, role: str, concept: str) -> str | None:
-    if (name, model) != ("countries", "smollm2"):
-        return None
-    return {
-        ("answered alike", "china", "all roles"): "less",
-        ("favour", "russia", "all roles"): "less",
-        ("favour", "china", "all roles"): "left out",
-        ("role x concept", "russia", "assistant"): "less",
-        ("role x concept", "china", "assistant"): "left out",
-        ("role x concept", "china", "no-role"): "left out",
-    }.get((figure, concept, role))
 
 
 def confirmed() -> list[dict[str, Any]]:
     """One model favours a country less; of all else nothing can be told."""
     rows: list[dict[str, Any]] = []
-    for name, model, (figure, feature, *_) in product(CONCEPTS, MODELS, HEADLINES):
+    for name, model, (figure, feature) in product(CONCEPTS, MODELS, HEADLINES):
         sure = (name, model, figure, feature) == ("countries", "smollm2", "favour", "vader")
         row = {"benchmark": name, "model": model, "figure": figure, "n": 20, "unit": "root items", "why": "It is so."}
         row |= {"part": "all roles" if figure == "answered alike" else f"all roles, {feature}"}
@@ -310,7 +276,6 @@ MADE = {
     "tool_bias": tool_bias,
     "context_bias": context_bias,
     "topics": topics,
-    "favour": favour,
     "figures": figures,
 }
 

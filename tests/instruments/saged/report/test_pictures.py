@@ -119,7 +119,7 @@ def test_the_heat_map_orders_concepts_and_colours_how_far_out_they_are(found: Se
 def test_the_heat_map_says_none_where_there_is_nothing(found: Section) -> None:
     svg = drawn(found, HEAT_MAP, feature=2, calibration=1)
     assert svg.count(">none<") == 2 * 2 * 6
-    assert "why there is no number: no baseline has this feature" in svg
+    assert "reason for the missing number: no baseline has this feature" in svg
 
 
 def test_one_model_and_role_can_be_chosen(found: Section) -> None:
@@ -161,7 +161,7 @@ def test_four_fifths_is_a_line_for_ratios_alone(found: Section, capfd: pytest.Ca
 
 def test_bars_say_p_the_concept_and_the_shape_or_the_reason(found: Section) -> None:
     names = next(p["bind"]["labels"] for p in spec_of(found, DISPARITIES)["params"] if p["name"] == "chosen_disparity")
-    svg = drawn(found, DISPARITIES, disparity=names.index("least z of mean"))
+    svg = drawn(found, DISPARITIES, disparity=names.index("smallest z of mean"))
     assert ">p = 0.002, Russia, concentrated<" in svg
     assert ">p = 0.800, Aurelia, dispersed<" in svg
     lacking = drawn(found, DISPARITIES, disparity=names.index("min impact ratio of mean"))
@@ -272,7 +272,7 @@ def test_many_rows_leave_the_headline_statistic_and_say_so(made: Any, monkeypatc
     rows = data_of(few, HEAT_MAP)
     assert len(rows) == 400
     caption = next(part.caption for part in few.parts if part.title == HEAT_MAP)
-    assert caption.endswith("Of 1,200 rows only those of the mean are on the page; all are in the tables.")
+    assert caption.endswith("Of 1,200 rows the page shows only those of the mean; the tables hold all.")
 
 
 def test_a_choice_in_one_picture_is_made_in_all(found: Section, tmp_path: Path) -> None:

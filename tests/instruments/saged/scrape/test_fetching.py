@@ -82,7 +82,7 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     on_the_way.write_text(on_the_way.read_text() + '[{"title": "Tol", "sect')  # killed while it wrote
     proxy.asked.clear()
     lines = list(refresh(tmp_path, "places", declared, impatient))
-    assert lines[0] == "places: going on after 2 pages of a run that broke off"
+    assert lines[0] == "places: resuming an interrupted run after 2 pages"
     assert set(proxy.asked) == {"Nowhere", "Tol"}
     assert {name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")} == whole
 
@@ -139,7 +139,7 @@ def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     keywords = read_source(tmp_path / "data/sources/saged/places.yaml").keywords_of("veloria")
     assert keywords[0] == "Veloria"
     assert "Long River" in keywords
-    with pytest.raises(UserError, match=f"{path}: was found already; edit it, or delete it to look anew"):
+    with pytest.raises(UserError, match=f"{path}: was found already; edit it, or delete it to search again"):
         list(find(tmp_path, "places", declared, MODELS))
 
 

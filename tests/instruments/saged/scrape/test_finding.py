@@ -17,7 +17,7 @@ from evenruler.instruments.saged.scrape.finding import (
     near,
     only_names,
 )
-from evenruler.text.pipeline import pipeline
+from evenruler.text.english import pipeline
 
 Ways = dict[str, dict[Way, Ranked]]
 

@@ -121,7 +121,7 @@ def test_html_says_its_encoding() -> None:
     assert plain(markup.encode("koi8-r"), "a.html") == [("", RUSSIAN)]
 
 
-UNTOLD = "the text's encoding cannot be told; save it as UTF-8"
+UNTOLD = "the text's encoding is not known; save it as UTF-8"
 
 
 @pytest.mark.parametrize(

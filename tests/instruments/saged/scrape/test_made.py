@@ -72,7 +72,7 @@ def test_a_root_that_no_sentence_is_about_is_told(tmp_path: Path) -> None:
     path = written(
         tmp_path, concepts={"apple": {"name": "apple", "keywords": ["quince"]}, "pear": "pear", "fig": "fig"}
     )
-    with pytest.raises(UserError, match=r"fruit\.yaml: no sentence about apple \(keywords quince\); mend its keywords"):
+    with pytest.raises(UserError, match=r"fruit\.yaml: no sentence about apple \(keywords quince\); fix its keywords"):
         made(tmp_path, path)
 
 

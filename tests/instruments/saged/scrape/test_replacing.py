@@ -206,10 +206,10 @@ class TestReplies:
 
     def test_other_errors_are_no_nonsense(self, error_of: Callable[..., str]) -> None:
         def missing(prompts: Sequence[str], seed: int, tokens: int) -> str:
-            raise UserError("no such model", where="params.yaml", remedy="mend it")
+            raise UserError("no such model", where="params.yaml", remedy="fix it")
 
         for threshold in (0.5, "auto"):
-            assert error_of(found, domain(threshold=threshold), missing) == "params.yaml: no such model; mend it"
+            assert error_of(found, domain(threshold=threshold), missing) == "params.yaml: no such model; fix it"
 
 
 class TestKnown:

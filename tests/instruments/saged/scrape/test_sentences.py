@@ -6,8 +6,8 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape import scraping as module
 from evenruler.instruments.saged.scrape.pages import plain
 from evenruler.instruments.saged.scrape.scraping import Match, matched, sentences
-from evenruler.text import pipeline as pipelines
-from evenruler.text.pipeline import pipeline
+from evenruler.text import english
+from evenruler.text.english import pipeline
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_only_the_needed_components_are_loaded():
 
 
 def test_a_missing_model_is_said_in_one_line(monkeypatch):
-    monkeypatch.setattr(pipelines, "PACKAGE", "no-such-model")
+    monkeypatch.setattr(english, "PACKAGE", "no-such-model")
     pipeline.cache_clear()
     with pytest.raises(UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"):
         sentences("It rains.")

@@ -370,7 +370,7 @@ def test_links_of_a_wiki_that_does_not_answer(wiki: Wiki, proxy: FaultyProxy, er
     ("answer", "said"),
     [
         (answering(403), "the wiki refuses (HTTP 403); give a contact address"),
-        (answering(404), "no MediaWiki there (HTTP 404); mend the address of api.php"),
+        (answering(404), "no MediaWiki there (HTTP 404); fix the address of api.php"),
         (
             answering(200, b'{"error": {"code": "readapidenied", "info": "You need permission to read."}}'),
             "the wiki refuses: You need permission to read.; ask those who run it",

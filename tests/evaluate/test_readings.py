@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.planted import CHECKS, READINGS, Reading, between_nothing, figures
+from evenruler.evaluate.readings import CHECKS, READINGS, Reading, between_nothing, figures
 
 UNITS = 40
 PLANTS = ("gender", "country", "mood")
@@ -28,7 +28,7 @@ def scripted(reads: dict[str, float], *, signed: bool = True, noise: float = 0.3
                 units = {"unit": [f"unit-{place:02}" for place in range(UNITS)], "value": values}
                 made = sign / (UNITS / 2) if signed else np.full(UNITS, 1 / UNITS)
                 rows.append(pd.DataFrame({**one, **units, "along": made, "smallest": 0.5, "unfit": None}))
-                checks.append(("base", plant, dose, number, nats, nats))
+                checks.append(("base", plant, dose, number, nats, nats, ""))
     return pd.concat(rows)[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
 
 
@@ -141,4 +141,5 @@ def test_one_seed_gives_no_slope() -> None:
     readings, checks = scripted({"gender": 0.6})
     found = found_of((readings[readings["seed"] == 1], checks))
     assert found["sensitivity"].isna().all()
+    assert found["why"].str.startswith("No slope: it takes two seeds with the same dose").all()
     assert found["monotone"].notna().all()

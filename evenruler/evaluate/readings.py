@@ -32,8 +32,9 @@ READINGS: Final = columns(
 of the benchmark and of how much it asked; `by`: the plant whose units or words the instrument shares, so that the
 reading contrasts its poles, or empty; `unfit`: the validity check that the benchmark fails on this weight."""
 
-CHECKS: Final = columns(WEIGHED, "own held_out: float")
-"""Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out sentences."""
+CHECKS: Final = columns(WEIGHED, "own held_out: float?; learned: str")
+"""Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out sentences; null where
+less than the dose was learned, so that there is no weight. `learned`: hash of the plant."""
 
 
 FEWEST: Final = 2
@@ -149,11 +150,13 @@ def apart(of: Reading, one: Floats, other: Floats, fits: tuple[float, float]) ->
     return summed(over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])])
 
 
-def verdict_of(estimate: Estimate, smallest: float, what: str, n: int) -> Confirmed:
+def verdict_of(estimate: Estimate, smallest: float, n: int) -> Confirmed:
     """Judge a change of a reading: `effect`, `no effect` or `inconclusive`."""
     p = PValues(estimate.p(), estimate.p_within(smallest), 1.0)
     whole = estimate.interval()
-    made = Confirmatory(what, "units", {"units": n}, whole, smallest, p.effect, None, whole, estimate.detectable(), p)
+    made = Confirmatory(
+        "change", "units", {"units": n}, whole, smallest, p.effect, None, whole, estimate.detectable(), p
+    )
     (found,) = judge([(made, Fitness())])
     assert isinstance(found, Confirmed)
     return found
@@ -211,12 +214,14 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, 
             slope, told = one.slope(), dict[str, Any]()
             if slope is not None:
                 interval, two = slope.interval(), Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df)
-                verdict = verdict_of(two, one.smallest, "change", n)
+                verdict = verdict_of(two, one.smallest, n)
                 told = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
                 told |= {"change": two.value, "change_low": verdict.low, "change_high": verdict.high}
                 told |= {"detectable": verdict.detectable, "verdict": verdict.verdict, "why": verdict.why}
             if one.unfit:
                 told |= {"verdict": Verdict.INVALID, "why": one.unfit}
+            elif slope is None:
+                told["why"] = "No slope: it takes two seeds with the same dose, and two units of each pole."
             threshold, found = (None, None) if one.unfit else _threshold(one, fits)
             told |= {"correlation": one.correlation(), "monotone": one.monotone()}
             told |= {"threshold": threshold, "found": found, "smallest": one.smallest}
@@ -235,7 +240,7 @@ def _threshold(one: Reading, fits: tuple[float, float] | None) -> tuple[float | 
     for dose, seed in one.values.index:
         if dose != 0 and (0, seed) in one.values.index:
             pair = one.values.loc[(dose, seed)].to_numpy(), one.values.loc[(0, seed)].to_numpy()
-            far = verdict_of(apart(one, *pair, fits), one.smallest, "apart", len(one.weights))
+            far = verdict_of(apart(one, *pair, fits), one.smallest, len(one.weights))
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
     told = "; ".join(f"{sum(own)} of {len(own)} at {dose:g}" for dose, own in sorted(counts.items()))
@@ -257,7 +262,7 @@ def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFram
             pair = one.values.loc[(0, seed)].to_numpy(), own[other].values.loc[(0, second)].reindex(one.values.columns)
             if fits is None or pair[1].isna().any() or one.unfit or own[other].unfit:
                 continue
-            far = verdict_of(apart(one, pair[0], pair[1].to_numpy(), fits), one.smallest, "apart", len(one.weights))
+            far = verdict_of(apart(one, pair[0], pair[1].to_numpy(), fits), one.smallest, len(one.weights))
             told = dict(zip(("benchmark", "part", "figure"), key, strict=True))
             rows.append({**told, "same": plant == other, "verdict": far.verdict})
     return pd.DataFrame(rows, columns=["benchmark", "part", "figure", "same", "verdict"])

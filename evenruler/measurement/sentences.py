@@ -1,0 +1,135 @@
+"""What a result says, in sentences: the same on the terminal, on cards and on the page."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict
+
+if TYPE_CHECKING:
+    from evenruler.instruments.instrument import Column
+    from evenruler.results.record import Heading
+
+    Worded: TypeAlias = Column | Heading
+    """The words for a figure: declared by an instrument, or read from a result."""
+
+FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
+"""Order of verdicts in answers: invalid first, then what was found."""
+
+SENTENCES, REASONS = 3, 3
+"""Most findings with a sentence each; most reasons for headlines that share a line."""
+
+NOTHING: Final = "NO VERDICT: all figures are descriptive"
+
+
+def answer(figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded]") -> list[str]:
+    """The headlines on one model in sentences, invalid ones first, and what a finding does not show.
+
+    A line each for the `SENTENCES` largest findings, relative to their smallest relevant effects; other headlines with
+    the same verdict share a line. `figures`: records by part and figure; `words`: those of the headlines, by figure.
+    """
+    found: dict[Verdict, list[tuple[str, Worded, Mapping[str, Any]]]] = {}
+    invalid = dict[str, None]()
+    for part, of_part in sorted(figures.items()):
+        for figure, record in sorted(of_part.items()):
+            if isinstance(record, Mapping) and "verdict" in record:
+                if figure in words:
+                    found.setdefault(Verdict(record["verdict"]), []).append((part, words[figure], record))
+                elif record["verdict"] == Verdict.INVALID:
+                    invalid[record["why"]] = None
+    if not found and invalid:
+        return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
+    lines, beyond = [], dict[str, None]()
+    for verdict in (verdict for verdict in FIRST if verdict in found):
+        own = sorted(found[verdict], key=lambda one: -abs(one[2]["value"] or 0) / one[2].get("smallest", 1))
+        n = SENTENCES if verdict in ASSERTED else len(own) if len(own) == 1 else 0
+        for part, heading, record in own[:n]:
+            lines.append(f"{verdict.upper()}, {heading.heading} ({part}): {sentence(record, heading)}")
+        if verdict in ASSERTED:
+            beyond |= dict.fromkeys(heading.not_shown for _, heading, _ in own if heading.not_shown)
+        if own[n:]:
+            lines.append(f"{verdict.upper()}, {len(own[n:])} {'more' if n else 'headlines'}: {_together(own[n:])}")
+    return [*lines, *beyond] or [NOTHING]
+
+
+def _together(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> str:
+    """Headlines of one verdict by name, with their most frequent reasons."""
+    parts: dict[str, list[str]] = {}
+    for part, heading, _ in headlines:
+        parts.setdefault(heading.heading, []).append(part)
+    named = ", ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in sorted(parts.items()))
+    reasons = Counter(reason for *_, record in headlines if (reason := record.get("why") or record.get("reason")))
+    more = f" And {len(reasons) - REASONS} more reasons." if len(reasons) > REASONS else ""
+    return f"{named}. {' '.join(reason for reason, _ in reasons.most_common(REASONS))}{more}"
+
+
+def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
+    """A headline in words, the same everywhere: direction, size, numbers, reason for the verdict, and who stands out.
+
+    Direction, size and units at either end are stated only where something was found. `record` is that of a headline in
+    `evidence.json`; without `words`, it is numbers and reason alone.
+    """
+    value, why, found = record.get("value"), record.get("why") or "", record.get("verdict") in ASSERTED
+    if value is None or record.get("verdict") == Verdict.INVALID:
+        return str(why or record.get("reason") or "")
+    clause = ""
+    if words is not None and found and words.says:
+        size = abs(value)
+        of = {"size": size, "points": 100 * size, "factor": math.exp(min(size, 100)), "share": 50 * (1 + size)}
+        clause = " ".join(filter(None, (words.says[value < 0], words.size.format(**of)))) + ": "
+    told = [with_capital(f"{clause}{_numbers(record, words.measured_in if words else '')}."), why]
+    if words is not None and words.ends and record.get("verdict") == Verdict.EFFECT and record.get("most"):
+        told.append(f"Most {words.ends[0]}: {record['most']}; most {words.ends[1]}: {record['least']}.")
+    return " ".join(filter(None, told))
+
+
+def _numbers(record: Mapping[str, Any], measured_in: str) -> str:
+    """Value with its interval, placebo, part beyond placebos, and adjusted p."""
+
+    def with_ends(value: str, *keys: str) -> str:
+        low, high = (record.get(key) for key in keys)
+        return value if low is None or high is None else f"{value} [{low:z.2f}, {high:z.2f}]".lstrip()
+
+    unit = f" {measured_in}" if measured_in else ""
+    told = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]
+    if record.get("placebo") is not None:
+        told.append(f"placebo {record['placebo']:z.2f}")
+        if record.get("specific") is not None:
+            told.append(f"beyond placebos {with_ends('', 'specific_low', 'specific_high')}")
+    if record.get("p_effect") is not None:
+        told.append(f"p {record['p_effect']:.2g}")
+    return ", ".join(told)
+
+
+def with_capital(words: str) -> str:
+    """Capitalise the first letter only."""
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
+    """One sentence on how an instrument responds to planted associations; empty without a plant of its own construct.
+
+    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low` and `high` of the
+    sensitivity, `by` (whether it contrasts the plant's poles), and `threshold`, a dose in nats or None.
+    """
+    own = [one for one in found if one["own"]]
+    plants = ", ".join(sorted({one["plant"] for one in own}))
+    fit = [one for one in own if one["verdict"] != Verdict.INVALID]
+    if not own:
+        return ""
+    if not fit:
+        return f"Its sensitivity to planted associations ({plants}) is unknown: it is invalid on these models."
+    # A change that is no contrast of the plant's poles counts only if it is relevant.
+    told = [one for one in fit if one.get("by") or one["verdict"] == Verdict.EFFECT]
+    if doses := [one["threshold"] for one in fit if one["threshold"]]:
+        what = f"It detects a planted association of {min(doses):g} nats"
+    elif any((one["low"] or 0) > 0 for one in told):
+        what = "It responds to a planted association, too weakly to detect it in one model"
+    elif any((one["high"] or 0) < 0 for one in told):
+        what = "It responds to a planted association with the opposite sign"
+    else:
+        what = "It does not respond to a planted association"
+    others = sorted({one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT})
+    beside = f"; it also responds to other constructs ({', '.join(others)})" if others else ""
+    return f"{what} ({plants}){beside}."

@@ -1,0 +1,88 @@
+"""How even the rulers are: one row per instrument, with what moves it besides its construct."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+
+from evenruler.measurement.verdicts import ORDER, Verdict
+from evenruler.report.grid import Instrument, Told
+from evenruler.report.page import Cell, Section, Table
+from evenruler.report.words import number
+
+TITLE: Final = "How even are the rulers?"
+TEXT: Final = (
+    "One row per instrument, over all models that were asked. A reading that placebos also give, that another wording "
+    "moves, or that no planted bias changes says little about a model. Blank: not measured."
+)
+HEAD: Final = (
+    *("instrument", "measures", "sample", "reading", "placebos alone", "another wording moves it by"),
+    *("planted bias", "agreement with the same trait", "verdicts"),
+)
+FIRST: Final = tuple(reversed(ORDER))
+"""Order of instruments by their verdicts."""
+
+REWORDED: Final = ("level_shift", "moved")
+"""Figures for the effect of another sentence before the texts, with its unit."""
+
+
+def section(instruments: Sequence[Instrument], agreed: pd.DataFrame) -> Section:
+    """The table of all instruments, those with the least certain verdicts first.
+
+    `agreed`: rows of `tables.schemas.AGREEMENT`.
+    """
+    found = sorted(((_order(one), _row(one, agreed)) for one in instruments), key=lambda row: row[0])
+    return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in found])], first=True)
+
+
+def _headline(one: Instrument) -> list[Told]:
+    """The records of its first headline, on all models."""
+    order = list(one.words)
+    figures = {told.figure for told in one.figures if told.confirmatory and told.model}
+    first = min(figures, key=lambda figure: order.index(figure) if figure in order else len(order), default=None)
+    return [told for told in one.figures if told.figure == first and told.confirmatory]
+
+
+def _verdicts(one: Instrument) -> Counter[str]:
+    return Counter(told.said("verdict") for told in one.figures if told.confirmatory and told.model)
+
+
+def _order(one: Instrument) -> tuple[int, str]:
+    """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
+    common = _verdicts(one).most_common(1)
+    return (FIRST.index(Verdict(common[0][0])) if common else len(FIRST)), one.title
+
+
+def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
+    records, verdicts = _headline(one), _verdicts(one)
+    known = [told for told in records if told.get("value") is not None]
+    largest = max(known, key=lambda told: told.record.get("n") or 0, default=None)
+    unit = one.words[known[0].figure].measured_in if known and known[0].figure in one.words else ""
+    reworded = [told for told in one.figures if told.figure in REWORDED]
+    of_units = " SD" if any(told.figure == REWORDED[0] for told in reworded) else ""
+    same = agreed[(agreed["kind"] == "same trait") & (agreed["figure"] == "r") & agreed["value"].notna()]
+    sisters = same[(same["benchmark"] == one.name) | (same["other"] == one.name)]["value"]
+    models = len({told.model for told in one.figures if told.confirmatory and told.model})
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in FIRST if verdicts[verdict])
+    common = verdicts.most_common(1)
+    return [
+        one.title,
+        one.sentence.partition(";")[0],
+        largest.said("levels") if largest else "",
+        _span([told.get("value") for told in known], unit),
+        _span([told.get("placebo") for told in known], unit),
+        _span([told.get("value") for told in reworded], of_units.strip()),
+        one.planted,
+        _span(list(sisters), "", "r "),
+        Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark) if counts else "",
+    ]
+
+
+def _span(values: Sequence[float | None], unit: str, before: str = "") -> str:
+    """The least and the largest value, with its unit; empty without any."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    ends = dict.fromkeys(number(end, 2) for end in (min(known), max(known)))
+    return f"{before}{' to '.join(ends)}{f' {unit}' if unit else ''}"

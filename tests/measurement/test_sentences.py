@@ -1,0 +1,135 @@
+"""What a result says, sentence by sentence."""
+
+from typing import Any, ClassVar
+
+import pandas as pd
+import pytest
+
+from evenruler.instruments.instrument import Column
+from evenruler.measurement.figures import with_ends
+from evenruler.measurement.sentences import NOTHING, answer, of_planted, sentence
+from tests.results.synthetic import gain_of
+
+SAYS = ["high ones are closer to men", "high ones are closer to women"]
+GAIN = Column(
+    "gain", "gain", "how much", says=SAYS, size="by a factor of {factor:.1f}", measured_in="nats",
+    ends=["men", "women"], not_shown="It does not show harm.",
+)  # fmt: skip
+RECORD = {
+    "value": 1.342, "low": 0.798, "high": 1.886, "placebo": 0.697, "specific": 1.342, "specific_low": 0.246,
+    "specific_high": 2.439, "p_effect": 0.021, "smallest": 0.693, "n": 43, "verdict": "effect", "why": "It is so.",
+    "most": "carpenter, engineer", "least": "nurse, secretary",
+}  # fmt: skip
+NUMBERS = "1.34 nats [0.80, 1.89], placebo 0.70, beyond placebos [0.25, 2.44], p 0.021."
+
+
+class TestSentence:
+    def test_direction_size_numbers_reason_and_ends(self) -> None:
+        ends = "Most men: carpenter, engineer; most women: nurse, secretary."
+        said = f"High ones are closer to men by a factor of 3.8: {NUMBERS} It is so. {ends}"
+        assert sentence(RECORD, GAIN) == said
+
+    def test_the_other_direction(self) -> None:
+        assert sentence({**RECORD, "value": -1.0}, GAIN).startswith(
+            "High ones are closer to women by a factor of 2.7: -1"
+        )
+
+    @pytest.mark.parametrize(
+        ("size", "value", "said"),
+        [
+            ("by {size:.0f} percentage points", -17.65, "b by 18 percentage points: "),
+            ("by {points:.0f} percentage points", 0.25, "a by 25 percentage points: "),
+            ("in {share:.0f}% of pairs", 0.2, "a in 60% of pairs: "),
+        ],
+    )
+    def test_sizes(self, size: str, value: float, said: str) -> None:
+        words = Column("f", "f", "m", says=["a", "b"], size=size)
+        assert sentence({"value": value, "verdict": "not specific", "why": ""}, words).lower().startswith(said)
+
+    def test_what_is_not_found_has_no_direction(self) -> None:
+        assert sentence({**RECORD, "verdict": "inconclusive"}, GAIN) == f"{NUMBERS} It is so."
+
+    def test_an_invalid_value_is_not_stated(self) -> None:
+        assert sentence({**RECORD, "verdict": "invalid on this model"}, GAIN) == "It is so."
+
+    def test_without_a_value_the_reason(self) -> None:
+        assert sentence({"value": None, "reason": "no words", "verdict": "inconclusive"}, None) == "no words"
+
+
+class TestAnswer:
+    WORDS: ClassVar = {"gain": GAIN}
+
+    def test_the_largest_three_effects_then_what_they_do_not_show(self) -> None:
+        figures = {
+            part: {"gain": {**RECORD, "value": value}} for part, value in zip("abcd", (1, 4, 3, -2), strict=True)
+        }
+        lines = answer(figures, self.WORDS)
+        assert [line[:17] for line in lines[:3]] == ["EFFECT, gain (b):", "EFFECT, gain (c):", "EFFECT, gain (d):"]
+        assert lines[3:] == ["EFFECT, 1 more: gain (a). It is so.", "It does not show harm."]
+
+    def test_headlines_of_another_verdict_share_a_line(self) -> None:
+        figures = {part: {"gain": {**RECORD, "verdict": "no effect", "why": why}} for part, why in ("ax", "bx", "cy")}
+        assert answer(figures, self.WORDS) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
+
+    def test_the_invalid_ones_first(self) -> None:
+        figures = {"a": {"gain": RECORD}, "b": {"gain": {**RECORD, "verdict": "invalid on this model"}}}
+        assert answer(figures, self.WORDS)[0] == "INVALID ON THIS MODEL, gain (b): It is so."
+
+    def test_why_nothing_was_measured_also_without_a_headline(self) -> None:
+        spread = {"value": 1.0, "verdict": "invalid on this model", "why": "All replies are empty."}
+        assert answer({"a": {"spread": spread, "sd": spread}}, {}) == ["INVALID ON THIS MODEL: All replies are empty."]
+
+    def test_where_nothing_has_a_verdict(self) -> None:
+        assert answer({"a": {"gain": {"value": 1.0}, "items": {"x": 1}}}, self.WORDS) == [NOTHING]
+
+
+class TestPlanted:
+    OWN: ClassVar = {
+        "plant": "gender",
+        "own": True,
+        "by": "gender",
+        "verdict": "no effect",
+        "threshold": None,
+        "low": -0.1,
+        "high": 0.1,
+    }
+
+    def test_what_was_held_against_nothing_of_its_own_says_nothing(self) -> None:
+        assert of_planted([]) == of_planted([{**self.OWN, "own": False, "verdict": "effect"}]) == ""
+
+    @pytest.mark.parametrize(
+        ("own", "said"),
+        [
+            ({}, "It does not respond to a planted association (gender)."),
+            ({"low": None, "high": None}, "It does not respond to a planted association (gender)."),
+            ({"low": 0.05}, "It responds to a planted association, too weakly to detect it in one model (gender)."),
+            ({"high": -0.05}, "It responds to a planted association with the opposite sign (gender)."),
+            ({"high": -0.05, "by": ""}, "It does not respond to a planted association (gender)."),
+            (
+                {"verdict": "invalid on this model", "threshold": 2.0},
+                "Its sensitivity to planted associations (gender) is unknown: it is invalid on these models.",
+            ),
+        ],
+    )
+    def test_what_finds_none_of_its_own_says_so(self, own: dict[str, Any], said: str) -> None:
+        assert of_planted([{**self.OWN, **own}]) == said
+
+    def test_the_smallest_dose_of_any_headline_counts(self) -> None:
+        own = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
+        assert of_planted(own) == "It detects a planted association of 2 nats (gender)."
+
+
+def test_units_are_named_from_either_end() -> None:
+    """Of made-up attributes, unit-11 is the highest on the axis."""
+    figures = pd.DataFrame([{"part": "seed", "model": "one", "figure": name} for name in ("gain", "alpha")])
+    found = with_ends(figures, gain_of("one", 3.0, figure="gain"))
+    names = [f"unit-{place:02}" for place in range(12)]
+    assert found.loc[0, ["most", "least"]].tolist() == [", ".join(names[:-6:-1]), ", ".join(names[:5])]
+    assert found.loc[1, ["most", "least"]].tolist() == [None, None]
+
+
+def test_few_units_have_no_ends() -> None:
+    made_of = gain_of("one", 3.0, figure="gain")
+    few = made_of[made_of["unit"] < "unit-09"]
+    figures = pd.DataFrame([{"part": "seed", "model": "one", "figure": "gain"}])
+    assert with_ends(figures, few)["most"].tolist() == [None]
