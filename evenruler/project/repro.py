@@ -133,9 +133,9 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
         yield f"longest: {', '.join(f'{name} {in_time(built[name])}' for name in longest)}"
     if (root / REPORT).exists():
         yield f"report: {REPORT}"
-    cards = [name.partition("@")[2] for name in built if name.startswith("card")]
-    of_cards = (path for name in cards for path in root.glob(f"benchmarks/*-{name}/evidence.json"))
-    if said := first_result(of_cards):
+    cards = {name.partition("@")[2] for name in built if name.startswith("card")}
+    evidence = root.glob("benchmarks/*/evidence.json")
+    if said := first_result(path for path in evidence if path.parent.name.partition("-")[2] in cards):
         yield f"first result: {said}"
 
 

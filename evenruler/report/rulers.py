@@ -56,7 +56,8 @@ def _order(one: Instrument) -> tuple[int, str]:
 
 def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
     records, verdicts = _headline(one), _verdicts(one)
-    known = [told for told in records if told.get("value") is not None]
+    # The value of an invalid instrument is no reading.
+    known = [told for told in records if told.get("value") is not None and told.said("verdict") != Verdict.INVALID]
     largest = max(known, key=lambda told: told.record.get("n") or 0, default=None)
     unit = one.words[known[0].figure].measured_in if known and known[0].figure in one.words else ""
     reworded = [told for told in one.figures if told.figure in REWORDED]

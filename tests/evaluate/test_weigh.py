@@ -130,6 +130,9 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     monkeypatch.setattr(weigh, "read", lambda *_: pytest.fail("asked twice"))
     assert lines("mine.yaml") == said
     assert lines() == said[1:]
+    YAML().dump({**plant, "frames": [*plant["frames"], "{UNIT}: {POLE}"]}, tmp_path / FOLDER / "made.yaml")
+    with pytest.raises(pytest.fail.Exception, match="asked twice"):  # what another plant taught is asked again
+        lines("mine.yaml")
 
 
 def test_figures_and_page_are_those_of_the_recorded_readings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,6 @@ def test_the_invalid_stand_first_and_those_without_a_verdict_last() -> None:
 
 
 def test_what_was_not_measured_is_blank() -> None:
-    (row,) = rows_of(instrument("bad", told("a", None, "invalid on this model")))
+    (row,) = rows_of(instrument("bad", told("a", 9.0, "invalid on this model", placebo=3.0)))
     blank = ("sample", "reading", "placebos alone", "another wording moves it by", "planted bias")
     assert [row[name] for name in blank] == [""] * 5
