@@ -267,7 +267,7 @@ def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple
     if p.effect < ALPHA:
         sure = specific is not None and (specific.low > figure.smallest or specific.high < -figure.smallest)
         return Verdict.EFFECT, f"{it} {'is larger' if sure else 'is not 0, but may be smaller'} than {bound}."
-    seen = "" if figure.detectable is None else f"; effects from {figure.detectable:.2g} would be (80% power)"
+    seen = f"; the minimum detectable effect (80% power) is {figure.detectable:.2g}" if figure.detectable else ""
     return Verdict.INCONCLUSIVE, f"Neither an effect nor its absence is shown{seen}."
 
 

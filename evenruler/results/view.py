@@ -6,12 +6,14 @@ from typing import Any, Final
 
 import pandas as pd
 
+from evenruler.grouping import grouped
 from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
+from evenruler.measurement.sentences import answer
 from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell, markdown_table
 from evenruler.report.grid import Instrument, Told
-from evenruler.report.page import Cell, Mark, Section, Table, render_page
+from evenruler.report.page import Cell, Section, Table, render_page
 from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
 from evenruler.results.record import Heading, figures_of
 from evenruler.results.store import Stored
@@ -22,6 +24,8 @@ ABSENT: Final = "-"
 NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
 
 HEAD: Final = ("part", "figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
+
+ANSWERED: Final = ("benchmark", "pair", "answer")
 
 ONE_LEAD = "What benchmarks of Even Ruler say of a model."
 
@@ -50,16 +54,23 @@ def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
     """Markdown: per benchmark the confirmatory figures of every result, then the differences of each pair."""
     parts: list[str] = []
     for group in comparable(results):
-        parts += _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
+        parts += _of_benchmark(group, _own(group, comparisons))
     if rows := convergent.lines(agreed(results)):
         parts += ["# Agreement across benchmarks", convergent.TEXT, markdown_table(convergent.HEAD, rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _own(group: Sequence[Stored], comparisons: pd.DataFrame) -> pd.DataFrame:
+    return comparisons[comparisons["benchmark"] == group[0].result.benchmark.name]
 
 
 def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[str]:
     yield f"# {cell(title(group))}"
     if lacking := unmeasured_of(group):
         yield "\n".join(f"- {cell(line)}" for line in lacking)
+    if not comparisons.empty:
+        yield "## Answer"
+        yield "\n".join(f"- {cell(f'{pair}: {line}')}" for pair, line in answers(group, comparisons))
     shown: dict[tuple[str, str], dict[str, str]] = {}
     for one, suffix in zip(group, names(group), strict=True):
         for part, label, figure, record in figures_of(one.result):
@@ -78,6 +89,25 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
     yield markdown_table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
     if notes := sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]}):
         yield "\n".join(notes)
+
+
+def answers(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """What every two results differ in: the pair and a line of `answer`."""
+    headings = {heading.figure: heading for one in group for heading in one.result.headings}
+    for (first, second), rows in grouped(((row["first"], row["second"]), row) for row in rows_of(comparisons)).items():
+        figures: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            record = row | {"value": row["difference"], "p_effect": row["p"], "why": row["reason"]}
+            if row["specific"] is not None:
+                record["placebo"] = row["difference"] - row["specific"]
+            record = {name: value for name, value in record.items() if value is not None or name == "value"}
+            figures.setdefault(row["part"], {})[row["figure"]] = record | {"verdict": _plain(row["verdict"])}
+        says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
+        words = {
+            name: own.model_copy(update={"says": says, "size": "", "ends": None, "not_shown": ""})
+            for name, own in headings.items()
+        }
+        yield from ((f"{first} minus {second}", line) for line in answer(figures, words))
 
 
 def unmeasured_of(group: Sequence[Stored]) -> list[str]:
@@ -153,7 +183,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
                 columns=list(reversed(headings.values())),
                 figures=figures,
                 warnings=warnings_of(group),
-                sections=_differences(comparisons, benchmark.name),
+                sections=_differences(comparisons, group),
                 decimals=3,  # results are stored with three decimals
             )
         )
@@ -161,23 +191,27 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
     rows = convergent.lines(agreed(results))
     agreement = Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
     shared = {"agreement": [agreement]} if rows else {}
+    if comparisons is not None:
+        lines = [[title(group), *line] for group in groups for line in answers(group, _own(group, comparisons))]
+        shared = {"": [Section("What they differ in", "", [Table(ANSWERED, lines)], first=True)], **shared}
     return render_page(heading, lead, instruments, models=list(models), shared=shared)
 
 
-def _differences(comparisons: pd.DataFrame | None, benchmark: str) -> list[Section]:
+def _differences(comparisons: pd.DataFrame | None, group: Sequence[Stored]) -> list[Section]:
     if comparisons is None:
         return []
-    rows, told = rows_of(comparisons[comparisons["benchmark"] == benchmark]), list[list[str | Cell]]()
+    rows, told = rows_of(_own(group, comparisons)), list[list[str | Cell]]()
     for row in rows:
         *cells, verdict = difference_row(row)
-        told.append([*cells, Cell(verdict, _mark_of(row))])
+        told.append([*cells, Cell(verdict, _plain(row["verdict"]).mark)])
     notes = sorted({row["note"] for row in rows if row["note"]})
     return [Section("Differences", " ".join([DIFFERENCES, *(f"{note}." for note in notes)]), [Table(HEAD, told)])]
 
 
-def _mark_of(row: dict[str, Any]) -> Mark:
-    if row["verdict"] == DIFFER or f": {MORE} than " in row["verdict"]:
-        return "found"
-    if row["verdict"].startswith(SAME):
-        return "told"
-    return "unfit" if row["verdict"].startswith(Verdict.INVALID) else "open"
+def _plain(said: str) -> Verdict:
+    """The verdict on a difference without the names of models."""
+    if said == DIFFER or f": {MORE} than " in said:
+        return Verdict.EFFECT
+    if said.startswith(SAME):
+        return Verdict.NO_EFFECT
+    return Verdict.INVALID if said.startswith(Verdict.INVALID) else Verdict.INCONCLUSIVE

@@ -80,7 +80,7 @@ def test_a_wide_interval_is_inconclusive_and_says_what_would_be_found() -> None:
     found = judged(figure)
     assert found.verdict == Verdict.INCONCLUSIVE
     assert found.detectable == pytest.approx(Lists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable())
-    assert f"effects from {found.detectable:.2g} would be (80% power)" in str(found.why)
+    assert f"the minimum detectable effect (80% power) is {found.detectable:.2g}" in str(found.why)
 
 
 def test_bars_come_before_figures() -> None:

@@ -51,6 +51,12 @@ def test_markdown_shows_both_tables(results, run):
         "## Figures, placebos, verdicts"
     )
     assert lines[-2].startswith("| seed | spread | one: 0.600 | two: 0.600 | 2.0")
+    said = [line for line in lines[: lines.index("## Figures, placebos, verdicts")] if " minus " in line]
+    assert said[0] == "- one minus three: INVALID ON THIS MODEL, Spread (seed): It fails \\| a bar."
+    assert said[1].startswith(
+        "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, beyond placebos [1.48, "
+    )
+    assert said[2].startswith("- three minus two: INVALID")
 
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
