@@ -43,7 +43,7 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 	@dvc commit -f data/recorded.dvc
 
-weights: setup ## Make reference weights, hold instruments against them, and record what they read (over three hours on two cores); resumes
+weights: setup ## Make reference weights, hold instruments against them, and record what they read (about three hours on two cores); resumes
 	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler weigh questionnaires-phq-9 --form entail --plant depressive-mood --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler weigh framing-gender --form mass --at-once 2 --record

@@ -1,6 +1,7 @@
 """How even are the field's rulers? A row a benchmark and model, from what is built and what authors published.
 
-`python docs/rulers.py` writes the tables of `rulers.md`, and `agreement.csv` beside it. Where `EVENRULER_MIRROR` names
+`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the table of all instruments in
+`index.md`. Where `EVENRULER_MIRROR` names
 a folder with the answers that authors published, it measures these first and writes
 `data/sources/fixed/shared/published.csv`, which the page of the pipeline shows, too; elsewhere the file stays as it is.
 """
@@ -20,11 +21,14 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler import measure
+from evenruler.declared import Declared
 from evenruler.instruments import convergent
 from evenruler.instruments.fixed import diagnose
 from evenruler.models.sources import MIRROR
+from evenruler.report.page import Table
 from evenruler.tables import read_frame
 from evenruler.tables.schemas import WHOLE
+from stages.report import built
 
 ROOT = Path(__file__).parents[1]
 CSV = ROOT / "data/sources/fixed/shared/published.csv"
@@ -49,6 +53,10 @@ UNIFIEDQA = {"unifiedqa-11b": "bbq#unifiedqa-t5-11b_pred_race"}
 
 SCORES = {"fixed-stereoset": ("ss",), "fixed-bbq": ("s_amb", "s_dis")}
 """Published scores that are shown, the one of a part by its ending; of other benchmarks `share`."""
+
+FRONT = ROOT / "docs/index.md"
+SHORT = ("instrument", "reading", "placebos alone", "another wording moves it by", "planted bias", "verdicts")
+"""Columns of the report's first table that `index.md` shows."""
 
 PARTS = (WHOLE, "ambiguous", "disambiguated")
 HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "design effect", "verdict")
@@ -220,6 +228,20 @@ def main() -> None:
     shown = rulers()
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
     picture(shown).save(PICTURE)
+    front = FRONT.read_text(encoding="utf-8")
+    FRONT.write_text(_between(front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()))
+
+
+def all_instruments() -> Iterator[str]:
+    """The lines of the first table of the report, of instruments that were asked."""
+    os.chdir(ROOT)  # stages read files by relative paths
+    (whole,) = built(Declared())[1][""][0].parts
+    assert isinstance(whole, Table)
+    places = [whole.columns.index(column) for column in SHORT]
+    yield f"| {' | '.join(SHORT)} |"
+    yield f"|{' --- |' * len(SHORT)}"
+    for row in (row for row in whole.cells if row[-1].text):
+        yield f"| {' | '.join(row[place].text for place in places)} |"
 
 
 def agreement(found: pd.DataFrame) -> Iterator[str]:

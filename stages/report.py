@@ -17,19 +17,23 @@ from stages.running import run
 def main() -> None:
     """Write one page that opens from disk without network."""
     params = Declared()
-    instruments: list[Instrument] = []
-    shared: dict[str, list[Section]] = {}
-    for family in params.active.families:
-        own, shared[family] = _family(params, family)
-        instruments += own
-    agreed = read_frame(files.AGREED)
-    shared = {"": [rulers.section(instruments, agreed)], **shared}
-    if rows := convergent.lines(agreed):
+    instruments, shared = built(params)
+    if rows := convergent.lines(read_frame(files.AGREED)):
         shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)]
     files.REPORT.mkdir(parents=True, exist_ok=True)
     title = "Even Ruler: what the instruments say, and how well they measure"
     page = render_page(title, _lead(params), instruments, models=params.active.models, shared=shared)
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
+
+
+def built(params: Declared) -> tuple[list[Instrument], dict[str, list[Section]]]:
+    """All instruments, and the sections about several by family; under "", the table of all."""
+    instruments: list[Instrument] = []
+    shared: dict[str, list[Section]] = {}
+    for family in params.active.families:
+        own, shared[family] = _family(params, family)
+        instruments += own
+    return instruments, {"": [rulers.section(instruments, read_frame(files.AGREED))], **shared}
 
 
 def _lead(params: Declared) -> str:

@@ -54,7 +54,7 @@ def test_markdown_shows_both_tables(results, run):
     said = [line for line in lines[: lines.index("## Figures, placebos, verdicts")] if " minus " in line]
     assert said[0] == "- one minus three: INVALID ON THIS MODEL, Spread (seed): It fails \\| a bar."
     assert said[1].startswith(
-        "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, beyond placebos [1.48, "
+        "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, beyond placebos ["
     )
     assert said[2].startswith("- three minus two: INVALID")
 
