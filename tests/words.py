@@ -30,7 +30,7 @@ def texts() -> Iterator[tuple[Path, int, str]]:
             for node in ast.walk(ast.parse(path.read_bytes())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield path, node.lineno, node.value
-        elif path.suffix in (".yaml", ".j2"):
+        elif path.suffix in (".toml", ".yaml", ".j2"):
             yield path, 1, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "data/sources").rglob("*.yaml")):
         text = path.read_text(encoding="utf-8")

@@ -90,7 +90,7 @@ Row = dict[str, Any]
 
 
 def as_rows(figures: Iterable[Figure], benchmark: object, model: object, *part: object) -> Iterator[Row]:
-    """One row per figure, in the schema of `tables.schemas.figures_of`; the values of `part` are joined by commas."""
+    """One row per figure, in the schema of `tables.schemas.FIGURES`; the values of `part` are joined by commas."""
     for figure in figures:
         yield {
             "benchmark": benchmark,

@@ -1,13 +1,14 @@
 """Digests of each stage's code, by stage and family, in `stages/code.yaml`, as DVC dependencies.
 
-A stage depends on its imports, also inside functions, and on templates in the same folders. Comments, docstrings and
-modules that only find names or print (`HARMLESS`) do not change a digest. DVC compares digests like parameters: one
-line of `dvc.lock` per stage, where listing code files took nine tenths of it.
+A stage depends on its imports, also inside functions, and on templates and data in the same folders. Comments,
+docstrings and modules that only find names or print (`HARMLESS`) do not change a digest. DVC compares digests like
+parameters: one line of `dvc.lock` per stage, where listing code files took nine tenths of it.
 """
 
 import ast
 import hashlib
 import json
+import tomllib
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -124,7 +125,10 @@ class Code:
                 tree = ast.parse(content)
                 digest = hashlib.sha256(repr(_said(tree)).encode())
                 for other in beside:
-                    digest.update(other.read_bytes())
+                    said = other.read_bytes()
+                    if other.suffix == ".toml":  # without comments, which describe columns
+                        said = repr(tomllib.loads(said.decode())).encode()
+                    digest.update(said)
                 facts = {"bytes": whole, "says": digest.hexdigest(), "imports": sorted(self._imports(tree))}
             self._read[module] = facts
         return self._read[module]

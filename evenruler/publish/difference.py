@@ -1,6 +1,5 @@
 """Compares two versions of a benchmark: changes, the required version bump, reports as JSON and Markdown."""
 
-import math
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -11,18 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import contents, places
 from evenruler.publish.manifest import PLAN, data_file, identity_of, markdown_table, read_manifest
 from evenruler.publish.places import opened
+from evenruler.tables.frames import TOLERANCE, differs, same
 from evenruler.tables.schemas import NUMBERS
 from evenruler.versions import BUMPS, Bump, bumped
-
-TOLERANCE = 0.0015
-"""Figures have three decimals; the last may be rounded differently on another processor."""
 
 SEE = "see `evenruler verify`"
 
@@ -171,15 +167,15 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     retyped = [column for column in shared if old_schema.field(column).type != new_schema.field(column).type]
     for column in (column for column in shared if column != "id" and column not in retyped):
         was, now = _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows)
-        differs = _differs(was, now, tolerance)
+        apart = differs(was, now, tolerance)
         if column == "content_sha256":
-            hashes = differs
+            hashes = apart
             continue
-        if count := int(differs.sum()):
+        if count := int(apart.sum()):
             by_column[column] = count
-        changed |= differs
+        changed |= apart
         if column not in PROVENANCE:
-            said |= differs
+            said |= apart
     if rehashed := int((hashes & changed).sum()):
         by_column = {"content_sha256": rehashed, **by_column}
     examples = {"added": added, "removed": removed, "changed": old_ids.take(old_rows).filter(pa.array(changed))}
@@ -211,31 +207,6 @@ def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
     if len(ids.unique()) != len(ids):
         raise UserError("an id stands twice", where=where, remedy=SEE)
     return ids
-
-
-def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
-    """[rows] whether values differ; two nulls are equal, and so are two NaNs."""
-    if pa.types.is_nested(old.type):
-        pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
-        return np.fromiter((not _same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
-    found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
-    if pa.types.is_floating(old.type):
-        a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
-        found = found | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
-    else:
-        found = found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
-    return found
-
-
-def _same(old: object, new: object, tolerance: float) -> bool:
-    """Whether two nested values are equal, numbers up to the tolerance."""
-    if isinstance(old, list) and isinstance(new, list):
-        return len(old) == len(new) and all(_same(a, b, tolerance) for a, b in zip(old, new, strict=True))
-    if isinstance(old, dict) and isinstance(new, dict):
-        return old.keys() == new.keys() and all(_same(old[key], new[key], tolerance) for key in old)
-    if isinstance(old, int | float) and isinstance(new, int | float):
-        return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
-    return old == new
 
 
 def _evidence(folder: Path) -> dict[str, Leaf]:
@@ -274,7 +245,7 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
     # `why` repeats the verdict's numbers in words.
     was, now = (own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new))
-    return not _same(was, now, tolerance)
+    return not same(was, now, tolerance)
 
 
 def _text(folder: Path, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Data frames: as Parquet with an explicit schema (same rows, same bytes), stacked, hashed by unit and rounded.
+"""Data frames: as Parquet with an explicit schema (same rows, same bytes), stacked, hashed, rounded and compared.
 
 Rounding removes the last bits of floats, which differ between processors.
 """
@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.files import require_regular
@@ -151,3 +154,32 @@ def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its float columns rounded. Hash rows after this, not before."""
     floats = [str(name) for name in table.columns if pd.api.types.is_float_dtype(table[name])]
     return table.assign(**{name: table[name].map(rounded) for name in floats})
+
+
+TOLERANCE = 0.0015
+"""Figures have three decimals; the last may be rounded differently on another processor."""
+
+
+def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
+    """[rows] whether values differ; two nulls are equal, and so are two NaNs."""
+    if pa.types.is_nested(old.type):
+        pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
+        return np.fromiter((not same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
+    found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(old.type):
+        a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
+        found = found | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
+    else:
+        found = found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def same(old: object, new: object, tolerance: float) -> bool:
+    """Whether two nested values are equal, numbers up to the tolerance."""
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(same(a, b, tolerance) for a, b in zip(old, new, strict=True))
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(same(old[key], new[key], tolerance) for key in old)
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
+    return old == new

@@ -1,7 +1,9 @@
-"""Table schemas: the notation they are written in, and those that several families share."""
+"""Table schemas: the notation they are written in, and those that several families share (`schemas.toml`)."""
 
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -46,47 +48,29 @@ def _kind(text: str) -> pa.DataType:
     return KINDS[text]
 
 
-COMMON = columns("id content_sha256 variant framing source licence: str")  # in every published row
+def declared(path: Path) -> Callable[[str], pa.Schema]:
+    """A `__getattr__` for a module whose names are the tables of a TOML file, with the shared ones.
+
+    A table is a list of parts of `columns`; a name stands for the columns of a shared table or of one above it.
+    """
+    found: dict[str, pa.Schema] = {}
+    for file in dict.fromkeys((_SHARED, path)):
+        for name, parts in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            found[name] = columns(*(found.get(part, part) for part in parts))
+
+    def find(name: str) -> pa.Schema:
+        if name not in found:
+            raise AttributeError(f"{path.parent.name}/{path.name} has no table {name!r}")
+        return found[name]
+
+    return find
+
+
+_SHARED = Path(__file__).with_name("schemas.toml")
+
+__getattr__ = declared(_SHARED)
+
 BARE = "bare"  # the framing of an unmodified prompt
 LOG_PROBABILITY = "log_probability"  # the measure of answers other than entailment logits
-
-ANSWERS = columns("id model lineage configuration framing measure: str; value: float")
-"""One row per prompt, model, configuration and measure; answers without a length. Configurations `head` and
-`verbaliser`: logits of entailment, neutral and contradiction. `sentence` and `mlm`: `log_probability` of the whole text
-in nats, or of the intensifier in its place in mean nats per token."""
-
-SCORES = columns(ANSWERS, "n_tokens: int")
-"""One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
-
 WHOLE = "all"  # value of `part` for the whole instrument, or of the subscale for the whole scale
-
-
-def figures_of(part: str) -> pa.Schema:
-    """Columns of quality figures; `part` names the column with the part of the benchmark."""
-    return columns(
-        f"benchmark {part}: str; model: str?; figure: str; value low high p: float?; n: int; unit: str",
-        "reason: str?; control: float?; verdict why: str?",
-        "placebo specific specific_low specific_high smallest detectable p_effect p_denial: float?",
-        "levels most least: str?",
-    )
-
-
-NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())  # numeric columns of a figure
-
-CONCEPTS = columns("benchmark kin part model trait concept: str; value error: float; n: int; criterion: float?")
-"""One row per unit that other instruments measure too (`instrument.Concept`). `concept`: "occupation:nurse"; `value`:
-mean over n items or templates, `error`: the variance of that mean; `criterion`: a published number for it; `kin`: the
-instrument whose words it uses, by default itself."""
-
-AGREEMENT = columns(
-    "of benchmark part trait other other_part other_trait model kind figure: str; value low high p: float?; n: int",
-    "unit: str; reason: str?",
-)
-"""One row per agreement figure between two instruments on one model, over the units `of` (occupations) that both have.
-`kind`: `itself`, `same trait`, `same words` (and trait) or `other trait`."""
-
-HEADLINES = columns("part model figure unit rows: str; at word group: str?; pole: int8; beside: float?; value: float")
-"""Values behind the headlines, used to compare two models: the value of a unit (an attribute, a stimulus, a root item)
-per wording, template or role (`at`) and per word or concept (`word`, from the list `group`). `pole` is 0 for placebos;
-`beside` is the unit's position on an axis; `rows` is a hash of the unit's published rows (`tables.frames.rows_of`),
-which shows that a unit is the same in two results."""
+NUMBERS = tuple(field.name for field in __getattr__("FIGURES") if field.type == pa.float64())  # columns of a figure

@@ -9,7 +9,7 @@ from evenruler.instruments.instrument import Column, require_confirmed
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.verdicts import Fitness, confirmatory, judge, marked
-from evenruler.tables.schemas import figures_of
+from evenruler.tables.schemas import FIGURES
 
 GAIN = Column("gain", "gain", "", role="headline")
 SPREAD = Column("spread", "spread", "")
@@ -22,7 +22,7 @@ JUDGED = judge(
 
 def rows(*figures: Figure, model: str | None = "m") -> pd.DataFrame:
     table = pd.DataFrame([{"benchmark": "jobs", "part": "all", "model": model, **asdict(one)} for one in figures])
-    return table.reindex(columns=figures_of("part").names)
+    return table.reindex(columns=FIGURES.names)
 
 
 def test_a_headline_that_was_not_judged_is_refused() -> None:

@@ -110,6 +110,14 @@ class TestSmall:
         (root / "evenruler/page.j2").write_text("b")
         assert digests(root)["ask"] != before
 
+    def test_columns_beside_count_and_their_comments_do_not(self, root: Path) -> None:
+        (root / "evenruler/shared.py").write_text('number = "schemas.toml"\n')
+        found = []
+        for text in ('A = ["id: str"]\n', '# One row an item.\nA = ["id: str"]\n', 'A = ["id: int"]\n'):
+            (root / "evenruler/schemas.toml").write_text(text)
+            found.append(digests(root)["ask"])
+        assert found[0] == found[1] != found[2]
+
     def test_is_written_once_and_kept(self, root: Path) -> None:
         assert write_digests(root) == [f"{DIGESTS}: updated"]
         assert write_digests(root) == []

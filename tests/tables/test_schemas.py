@@ -1,9 +1,15 @@
-"""The notation of columns."""
+"""The notation of columns, and the files that declare tables in it."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import COMMON, NUMBERS, columns, declared
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_kind_required_and_nullable() -> None:
@@ -65,3 +71,45 @@ def test_what_is_not_written_so_is_refused(text: str) -> None:
 def test_a_name_may_stand_once_whatever_it_comes_with() -> None:
     with pytest.raises(ValueError, match="'id' stands twice"):
         columns(columns("id: str"), "n id: int")
+
+
+class TestDeclared:
+    def test_names_stand_for_shared_tables_and_those_above(self, tmp_path: Path) -> None:
+        path = tmp_path / "schemas.toml"
+        path.write_text('# One.\n_N = ["n: int?"]\nROWS = ["COMMON", "_N", "last: bool"]\nLESS = ["ROWS", "why: str"]')
+        rows = columns(COMMON, "n: int?; last: bool")
+        find = declared(path)
+        assert find("ROWS").equals(rows, check_metadata=True)
+        assert find("LESS").equals(columns(rows, "why: str"), check_metadata=True)
+        assert find("COMMON").equals(COMMON, check_metadata=True)
+
+    def test_a_table_that_is_nowhere(self, tmp_path: Path) -> None:
+        (tmp_path / "schemas.toml").write_text('LATER = ["id: str"]')
+        with pytest.raises(AttributeError, match=r"schemas\.toml has no table 'PAGES'"):
+            declared(tmp_path / "schemas.toml")("PAGES")
+
+    def test_a_table_below_is_not_known_yet(self, tmp_path: Path) -> None:
+        (tmp_path / "schemas.toml").write_text('ROWS = ["LATER"]\nLATER = ["id: str"]')
+        with pytest.raises(ValueError, match="found 'LATER'"):
+            declared(tmp_path / "schemas.toml")
+
+    def test_every_name_that_modules_use_is_declared(self) -> None:
+        """Type checkers cannot tell, as they ask `__getattr__`."""
+        used = set()
+        for path in (path for folder in ("evenruler", "stages") for path in (ROOT / folder).rglob("*.py")):
+            if "schemas" not in (text := path.read_text(encoding="utf-8")):
+                continue
+            nodes = list(ast.walk(ast.parse(text)))
+            said = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+            used |= {
+                (node.module, name.name) for node in said if node.module.endswith(".schemas") for name in node.names
+            }
+            for room in (f"{node.module}.schemas" for node in said if "schemas" in [name.name for name in node.names]):
+                names = (node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+                used |= {(room, node.attr) for node in names if node.value.id == "schemas"}
+        assert len(used) > 100
+        assert not [one for one in used if not hasattr(import_module(one[0]), one[1])]
+
+    def test_numbers_of_figures(self) -> None:
+        assert NUMBERS[:5] == ("value", "low", "high", "p", "control")
+        assert len(NUMBERS) == 13

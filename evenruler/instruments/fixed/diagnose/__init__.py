@@ -26,7 +26,7 @@ from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import FEWEST_PLACEBOS, of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import CONCEPTS, HEADLINES, WHOLE, figures_of
+from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
 
 FLIPS = 10_000
 """Random sign flips of whole units, for the p of the null."""
@@ -161,7 +161,7 @@ def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "headlines_of"]
 
-TABLES = {"figures": figures_of("part"), "concepts": CONCEPTS}
+TABLES = {"figures": FIGURES, "concepts": CONCEPTS}
 """`part`: `all`, a condition, or a part of the benchmark."""
 
 COUNTED: Final = ("n", "won", "known", "right", "related")

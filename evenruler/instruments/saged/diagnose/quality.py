@@ -26,7 +26,7 @@ from evenruler.measurement.answered import Replies, unanswered
 from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.models.records import cut_of
-from evenruler.tables.schemas import BARE, figures_of
+from evenruler.tables.schemas import BARE, FIGURES
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -56,13 +56,13 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
 
 CONCEPTS = "concepts"  # unit of n in some figures; in others root items
 
-COLUMNS = list(figures_of("part").names)
+COLUMNS = list(FIGURES.names)
 
 
 def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and smallest impact ratio of every selection rate, raw and calibrated.
 
-    For the first grouping, by `figures_of`; `part`: role, template and feature; n counts root items. Descriptive: any
+    For the first grouping, by `FIGURES`; `part`: role, template and feature; n counts root items. Descriptive: any
     groups have them, and only the tables have p. 0 and 1 where groups do not differ.
     """
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
@@ -81,7 +81,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> Iterator[Row]:
-    """Shares of refusals, empty replies, those in another language, and cut ones, over concepts, by `figures_of`.
+    """Shares of refusals, empty replies, those in another language, and cut ones, over concepts, by `FIGURES`.
 
     Shares are of the replies given, null without any; of cut ones also where a server does not say why replies ended.
     If some replies were not given, their share of those requested follows (`withheld_rate`). `part`: role and template;
@@ -117,7 +117,7 @@ def shifts(
     so that all means are over the same prompts. `noise` has the effect of another seed alone.
 
     `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked after prefixes, None
-    where none are declared; `placebos`: which framings are placebos; `level`: of intervals. By `figures_of`; `part`:
+    where none are declared; `placebos`: which framings are placebos; `level`: of intervals. By `FIGURES`; `part`:
     role, template and feature; n counts concepts.
     """
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
@@ -139,7 +139,7 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
     `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes around it, in standard
     deviations of the concepts, as for prefixes; `noise_rank_agreement`: Spearman correlation of the concepts between
     seeds, 1 where the seed changes nothing. They are controls for shifts, and show how far the order of concepts is
-    chance. By `figures_of`, in the role and template that were asked again; n counts concepts.
+    chance. By `FIGURES`, in the role and template that were asked again; n counts concepts.
     """
     columns = {"level_shift": "level_in_sd", "reordering": "reordering_in_sd", "rank_agreement": "rank_agreement"}
     for series, scores, lacking in _means_of_concepts(features, prompts, again):

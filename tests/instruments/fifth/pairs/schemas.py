@@ -1,7 +1,7 @@
 """Columns of the tables of minimal pairs."""
 
-from evenruler.tables.schemas import COMMON, columns
+from pathlib import Path
 
-PAIRS = columns(COMMON, "pair more less: str")
-REJECTED = columns(PAIRS, "reason: str")
-LIKELIHOODS = columns("id form: str; nats: float")
+from evenruler.tables.schemas import declared
+
+__getattr__ = declared(Path(__file__).with_name("schemas.toml"))

@@ -12,7 +12,6 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.tables import read_frame, write_table
-from evenruler.tables.schemas import figures_of
 
 CONCEPTS = {
     "countries": {
@@ -282,6 +281,6 @@ MADE = {
 
 def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     """Read back from disk, so that types and nulls are those of the schema."""
-    schema: pa.Schema = figures_of("part") if name == "figures" else getattr(schemas, name.upper())
+    schema: pa.Schema = getattr(schemas, name.upper())
     write_table([{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet")
     return read_frame(folder / f"{name}.parquet")

@@ -10,9 +10,9 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import PLAIN
-from evenruler.tables.schemas import figures_of
+from evenruler.tables.schemas import FIGURES
 
-TABLES = {"figures": figures_of("part")}
+TABLES = {"figures": FIGURES}
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Tables:
