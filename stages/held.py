@@ -69,4 +69,5 @@ def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
     if held.schema != made.schema or len(held) != len(made):
         return False
     names = [name for name in held.column_names if name != "content_sha256"]
-    return not any(differs(*(table[name].combine_chunks() for table in (held, made)), 1e-4).any() for name in names)
+    pairs = ((held[name].combine_chunks(), made[name].combine_chunks()) for name in names)
+    return not any(differs(one, other, 1e-4).any() for one, other in pairs)

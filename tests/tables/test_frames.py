@@ -1,4 +1,4 @@
-"""Frames one below the other, which units are asked about, and numbers without their last bits."""
+"""Frames one below the other, which units are asked about, and numbers without their last bits or compared up to them."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from evenruler.tables import (
     without_last_bits,
     write_table,
 )
-from evenruler.tables.frames import for_people
+from evenruler.tables.frames import TOLERANCE, differs, for_people
 from evenruler.tables.schemas import columns
 
 
@@ -336,3 +336,17 @@ class TestReading:
         with pytest.raises(UserError) as caught:
             read(path)
         assert str(caught.value) == f"{path}: not built yet; run `make repro`"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ([0.5, 0.5, None, None, math.nan], [0.5014, 0.5016, None, 0.5, math.nan], [False, True, False, True, False]),
+        ([1, 1, None], [1, 2, None], [False, True, False]),
+        (["a", "a", None], ["a", "b", ""], [False, True, True]),
+        ([[0.5], [0.5], [0.5], None], [[0.501], [0.502], [0.5, 0.5], None], [False, True, True, False]),
+        ([{"n": 1, "w": "a"}, {"n": 1, "w": "a"}], [{"n": 1, "w": "a"}, {"n": 1, "w": "b"}], [False, True]),
+    ],
+)
+def test_rows_differ_where_more_than_the_last_digit_does(old, new, expected) -> None:
+    assert differs(pa.array(old), pa.array(new), TOLERANCE).tolist() == expected
