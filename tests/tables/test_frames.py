@@ -1,4 +1,4 @@
-"""Frames one below the other, which units are asked about, and numbers without their last bits or compared up to them."""
+"""Frames one below the other, which units are asked about, numbers without last bits, and compared up to them."""
 
 import hashlib
 import json
