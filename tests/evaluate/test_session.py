@@ -17,6 +17,7 @@ import pytest
 from scipy.stats import linregress
 
 from evenruler import shipped
+from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
@@ -27,6 +28,7 @@ from evenruler.instruments.instrument import Column, Request, at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
+from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.records import CUT
 from evenruler.models.store import RowStore
@@ -344,6 +346,8 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
         r"\d+ of \d+ replies were cut while thinking \(50 tokens to think in\): say `--thinking 100`", first
     )
     assert "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)" in result.warnings
+    assert result.model.heard == {"model": ["big"], "fingerprint": ["fp_a", "fp_b"]}
+    assert result.tools == {}
 
 
 def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
@@ -371,6 +375,21 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     manifest = json.loads((shipped.benchmarks() / name / "manifest.json").read_text())
     assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / name, manifest["rows"])
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
+    assert (result.model.heard, result.tools) == ({}, {})  # no server answered, and no tool
+
+
+def test_the_result_says_which_bytes_scored_the_replies(elsewhere: Path, store: RowStore, tiny_folder: Path) -> None:
+    with benchmark_at("saged-fruit") as benchmark:
+        catalogue = Declared(Path(__file__).parents[2] / "params.yaml").catalogue
+        entries = benchmark.plan["tools"]["models"]
+        tools = {name: catalogue.models[name].model_dump(mode="json", exclude_unset=True) for name in entries}
+        plan = {**benchmark.plan, "tools": {**benchmark.plan["tools"], "models": tools}}
+        session = Session(chosen(f"local:{tiny_folder}", store), store, "tiny")
+        result = session.measure(session.planned(replace(benchmark, plan=plan), limit=2)).result
+    assert {"minilm-sentiment", "minilm-toxicity"} <= result.tools.keys() <= entries.keys()
+    for name, engine in result.tools.items():
+        assert engine == json.loads(load(name, catalogue, store=store).engine)
+    assert Result.model_validate_json(result.to_json()).tools == result.tools
 
 
 @pytest.mark.enable_socket

@@ -1,9 +1,11 @@
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from evenruler.evaluate.subject import chosen, kind_of, options_of
+from evenruler.files import folder_sha256
 from evenruler.models.chats import Thinking
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, save_tiny_masked
@@ -91,11 +93,11 @@ def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_p
 
 
 def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
-    options = options_of("4096", "low", ["enable_thinking=true", "date=26 Jul", "n=3"], 50, 9)
+    options = options_of("4096", "low", ["enable_thinking=true", "date=26 Jul", "n=3"], 50, 9, "b")
     entry = chosen("endpoint:big", store, options=options).entry
     assert entry.thinking == Thinking(tokens=4096)
     assert entry.template == {"enable_thinking": True, "date": "26 Jul", "n": 3}
-    assert (entry.effort, entry.new_tokens, entry.timeout) == ("low", 50, 9)
+    assert (entry.effort, entry.new_tokens, entry.timeout, entry.answers_as) == ("low", 50, 9, "b")
     assert chosen("endpoint:big", store, options=options_of("off")).entry.thinking == "off"
     assert chosen("endpoint:big", store, options=options_of()).entry == chosen("endpoint:big", store).entry
 
@@ -121,6 +123,25 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> 
 )
 def test_an_option_that_is_none(error_of: Callable[..., str], options: dict, said: str) -> None:
     assert error_of(options_of, **options) == said
+
+
+@pytest.mark.parametrize("options", [{"timeout": 9}, {"answers_as": "b"}])
+def test_what_is_said_to_a_server_is_of_servers(
+    error_of: Callable[..., str], store: RowStore, tiny_folder: Path, options: dict
+) -> None:
+    said = error_of(chosen, f"local:{tiny_folder}", store, options=options_of(**options))
+    assert f"`{next(iter(options))}` belongs to the kinds chat and completions" in said
+
+
+def test_a_folder_of_a_package_is_pinned_when_it_is_named(
+    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    folder = save_tiny(tmp_path / "site" / "tiny_named" / "model")
+    (folder.parent / "__init__.py").touch()
+    importlib.invalidate_caches()
+    entry = chosen("package:tiny_named/model", store).entry
+    assert (entry.kind, entry.sha256) == ("causal", folder_sha256(folder))
 
 
 def test_an_option_of_another_kind(error_of: Callable[..., str], store: RowStore) -> None:

@@ -367,6 +367,7 @@ class TestTools:
         assert sorted(found["nats"]) == [1.0, 4.0, 8.0, 9.0]
         assert [len(each.calls) for each in (model, *tools.values())] == [1, 1, 1]
         assert answering.asked == 4
+        assert answering.tools == tools
 
 
 ADAPTATION = Adaptation((("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),))

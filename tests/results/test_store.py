@@ -144,3 +144,10 @@ class TestLoading:
 
     def test_is_a_name_of_the_package(self):
         assert evenruler.load_results is load_results
+
+    def test_a_result_of_before_tools_and_servers_were_named(self, tmp_path):
+        folder = write(synthetic("one"), tmp_path)
+        said = json.loads((folder / "result.json").read_text())
+        assert (said.pop("tools"), said["model"].pop("heard")) == ({}, {})
+        (folder / "result.json").write_text(json.dumps(said))
+        assert read(folder / "result.json").result == synthetic("one")

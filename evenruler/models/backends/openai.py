@@ -42,10 +42,11 @@ def engine(
 ) -> dict[str, object]:
     """The engine in cache keys: what is known about the server's model, which may change unnoticed.
 
-    `start` and `settings` are omitted if default. Only scheme, host, port and path of the address are included, since a
-    password or query may be secret. UserError if the address is invalid.
+    `start` and `settings` are omitted if default; `answers_as` counts, since it lets other answers in. Of the address
+    only scheme, host, port and path are included, since a password or query may be secret; UserError if it is invalid.
     """
-    more = ({"start": start} if start else {}) | settings.in_key
+    named = {"start": start, "answers_as": settings.answers_as}
+    more = {key: said for key, said in named.items() if said} | settings.in_key
     return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **more}
 
 
@@ -61,8 +62,8 @@ class OpenAI:
         """
         thinking = settings.thoughts
         longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
-        self._server, self._mode, self._start = Server(name, served, settings.timeout or longer), mode, start
-        self._name, self._settings = name, settings
+        self._server = Server(name, served, settings.timeout or longer, settings.answers_as)
+        self._name, self._mode, self._start, self._settings = name, mode, start, settings
         template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
         effort = settings.effort or ("none" if settings.thinking == "off" else None)
         budget = thinking and thinking.tokens

@@ -91,13 +91,14 @@ class Outcome(Generic[Answer]):
 class Server:
     """A server that hosts a model."""
 
-    def __init__(self, name: str, served: str, seconds: float | None = None) -> None:
-        """Set it up from the environment, for the model `served`; UserError if address, key or budget is invalid."""
+    def __init__(self, name: str, served: str, seconds: float | None = None, answers_as: str | None = None) -> None:
+        """Set it up from the environment, for `served`, maybe named `answers_as` in answers; UserError if invalid."""
         import httpx2
         import openai
 
         allowed = self.budget = current_budget()
         self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
+        self._names = [served, answers_as or served]
         if not self._key:
             remedy = "set it; any value will do for a server without"
             raise UserError(f"no key for {name}", where=f"environment: {KEY}", remedy=remedy)
@@ -238,10 +239,11 @@ class Server:
             raise self.fault(f"what the server says is no answer ({self.plain(answer) or 'nothing'})")
         self.budget.answered(answered.get("usage"))
         self._answered, who = True, answered.get("model")
-        if isinstance(who, str) and who and not is_version(who, self._served):
+        if isinstance(who, str) and who and not any(is_version(who, name) for name in self._names):
             other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp reports its file's path
             what = f"another model answers than was asked ({other}, not {self._served})"
-            remedy = f"have your gateway not fall back, or name the one that you mean: endpoint:{other}"
+            remedy = f"have your gateway not fall back, say --answers-as {other} if it renames the model, or name "
+            remedy += f"the one that you mean: endpoint:{other}"
             raise EndedError(what, where=self.name, remedy=remedy)
         return answered
 

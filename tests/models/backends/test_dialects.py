@@ -239,8 +239,8 @@ def test_another_model_ends_it_and_what_it_said_is_not_kept(
     server.served = "small-one"
     said = error_of(hosted(store).generate, NUMBERED)
     assert said == (
-        "big: another model answers than was asked (small-one, not big-one); have your gateway not fall back, or name "
-        "the one that you mean: endpoint:small-one"
+        "big: another model answers than was asked (small-one, not big-one); have your gateway not fall back, say "
+        "--answers-as small-one if it renames the model, or name the one that you mean: endpoint:small-one"
     )
     server.served = "/models/Big-Two.Q4_1.gguf"
     assert error_of(hosted(store).generate, NUMBERED).endswith("name the one that you mean: endpoint:Big-Two.Q4_1.gguf")
@@ -251,6 +251,33 @@ def test_another_model_ends_it_and_what_it_said_is_not_kept(
     assert model.generate(NUMBERED) == [text.upper() for text in NUMBERED]
     assert len(server.asked) == 7 + 19
     assert {said["model"] for said in model.heard[5:]} == {"big-one-2026-03-01"}
+
+
+def test_a_gateway_may_rename_the_model_where_it_is_told_so(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    server = serve(ScriptedServer())
+    server.served = "azure/Big-1-2026-03-01"
+    renamed = hosted(store, answers_as="big-1")
+    assert renamed.generate(NUMBERED[:2]) == ["PROMPT 0", "PROMPT 1"]
+    assert {said["model"] for said in renamed.heard} == {"azure/Big-1-2026-03-01"}
+    server.served = "big-one"
+    assert renamed.generate(NUMBERED[2:3]) == ["PROMPT 2"]
+    server.served = "small-one"
+    assert "another model answers than was asked (small-one, not big-one)" in error_of(renamed.generate, NUMBERED)
+
+
+def test_what_answered_by_another_name_answers_nobody_who_did_not_allow_it(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    server = serve(ScriptedServer())
+    server.served = "big-1"
+    renamed = hosted(store, answers_as="big-1")
+    renamed.generate(NUMBERED[:1])
+    assert "another model answers" in error_of(hosted(store).generate, NUMBERED[:1])
+    plain, said = json.loads(hosted(store).engine), json.loads(renamed.engine)
+    assert said == {**plain, "answers_as": "big-1"}
+    assert plain.keys() == {"backend", "mode", "url", "model", "revision"}
 
 
 def test_fingerprints_are_kept_with_each_reply(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
