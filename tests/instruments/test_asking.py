@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import Answering, ask, lacking, subject_of
+from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.instrument import Adaptation, Request, State, Subject
 from evenruler.models import LABELS, load
 from evenruler.models.declared import OPERATIONS, operations_of
@@ -18,7 +18,7 @@ from evenruler.models.model import Model
 from evenruler.models.records import Amount, LogLikelihoods, Placed, Reply, Sampling
 from evenruler.models.store import RowStore
 from tests.models.backends.test_encoders import save_classifier
-from tests.tiny import save_tiny, save_tiny_masked, tiny_params
+from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
 from tests.training.tiny import MOODS, PAIRS, params
 
 SUBJECT = Subject("m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, forms=(), origin="o")
@@ -368,6 +368,13 @@ class TestTools:
         assert [len(each.calls) for each in (model, *tools.values())] == [1, 1, 1]
         assert answering.asked == 4
         assert answering.tools == tools
+
+    def test_a_package_that_is_not_what_a_published_plan_says_is_refused(self, tmp_path, error_of) -> None:
+        entry = {**tiny_declaration({})["models"]["minilm"], "sha256": "0" * 64}
+        tool = tools_of([{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True)
+        line = error_of(tool, "minilm")
+        assert line.startswith(f"{tmp_path / 'plan.json'}: tools.models.minilm: ")
+        assert "corrupt: sha256 is b6d51d824861..., declared is 000000000000...; install the package again" in line
 
 
 ADAPTATION = Adaptation((("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),))
