@@ -347,7 +347,6 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
     )
     assert "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)" in result.warnings
     assert result.model.heard == {"model": ["big"], "fingerprint": ["fp_a", "fp_b"]}
-    assert result.tools == {}
 
 
 def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
