@@ -5,6 +5,7 @@ import importlib.util
 import json
 import shutil
 import stat
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +20,34 @@ NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCH
 """File types whose reading may never end."""
 
 
-def require_regular(path: Path, remedy: str = "put a file in its place") -> None:
-    """Raise UserError for a pipe, socket or device, before it is read; missing files are left to the reader."""
+MOST_READ = 2**28
+"""Most bytes of a text that users name, also in an archive. As objects of Python, JSON takes up to 20 times as much."""
+
+
+def require_regular(path: Path, remedy: str = "put a file in its place", most: int | None = None) -> None:
+    """Raise UserError for a pipe, socket or device, or more than `most` bytes; missing files are left to the reader."""
     try:
-        kind = stat.S_IFMT(path.stat().st_mode)
+        found = path.stat()
     except (OSError, ValueError):
         return
-    if kind in NO_FILES:
+    if (kind := stat.S_IFMT(found.st_mode)) in NO_FILES:
         raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
+    if most is not None and found.st_size > most:
+        what = f"{found.st_size:,} bytes, more than the {most:,} that are read"
+        raise UserError(what, where=str(path), remedy=remedy)
+
+
+def members_of(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
+    """The files in a zip archive; BadZipFile if they come to more than `most` bytes.
+
+    Python unpacks no more than a file's size here says, except by bzip2 and LZMA, which are refused.
+    """
+    found = [member for member in archive.infolist() if not member.is_dir()]
+    if (n_bytes := sum(max(own.file_size, own.compress_size) for own in found)) > most:
+        raise zipfile.BadZipFile(f"it unpacks to {n_bytes:,} bytes, more than the {most:,} that there is room for")
+    if {own.compress_type for own in found} & {zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}:
+        raise zipfile.BadZipFile("it is packed by bzip2 or LZMA, which are not read")
+    return found
 
 
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":

@@ -25,7 +25,13 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     subject = f"{repo} " if where else ""
     what = ""
     try:
-        yield
+        try:
+            yield
+        except Exception as error:  # of any kind, since Xet's client is written in Rust
+            if not any("xet" in frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)):
+                raise
+            what = f"Xet, the Hub's store of large files, fails ({_first_line(error)})"
+            remedy = "run it again, or set HF_HUB_DISABLE_XET=1 to go without Xet"
     except errors.HFValidationError as error:
         what, remedy = f"the Hub takes no such name ({str(error).rstrip('.')})", "name it USER/REPO"
     except errors.GatedRepoError:

@@ -16,7 +16,7 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from evenruler.errors import UserError, nearest
-from evenruler.files import require_regular
+from evenruler.files import MOST_READ, require_regular
 
 LONGEST_SLUG = 100
 """Most characters of a slug; file names combine several and may have 255."""
@@ -59,7 +59,7 @@ Model = TypeVar("Model", bound=Strict)
 
 def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no file."""
-    require_regular(path)
+    require_regular(path, most=MOST_READ)
     try:
         return path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):

@@ -121,6 +121,8 @@ class LoopbackHub:
         self.repos: dict[str, Repo] = {}
         self.blobs: dict[str, bytes] = {}
         self.log: list[str] = []
+        self.xet: Exception | dict[str, str] | None = None
+        """If files lie in Xet: what is answered to the request for a token, headers or a refusal."""
         self.lock = threading.RLock()
         self._faults: list[tuple[re.Pattern[str], Exception | Callable[[], None]]] = []
         self._server: ThreadingHTTPServer | None = None
@@ -392,6 +394,12 @@ class Handler(BaseHTTPRequestHandler):
         found.tags[name] = found.resolve(revision)
         self._answer({})
 
+    def xet_token(self, repo: str, revision: str) -> None:
+        self._repo(repo).resolve(revision)
+        if isinstance(self.hub.xet, Exception):
+            raise self.hub.xet
+        self._answer({}, headers=self.hub.xet)
+
     def resolve(self, repo: str, revision: str, path: str) -> None:
         found = self._repo(repo)
         sha = found.resolve(revision)
@@ -402,6 +410,9 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"ETag": f'"{etag}"', "X-Repo-Commit": sha, "Accept-Ranges": "bytes"}
         if blob.lfs:
             headers |= {"X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(len(blob.data))}
+            if self.hub.xet is not None:
+                route = f"{self.hub.endpoint}/api/datasets/{repo}/xet-read-token/{sha}"
+                headers |= {"X-Xet-Hash": blob.sha256, "X-Xet-Refresh-Route": route}
         data, status = blob.data, 200
         if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):
             first, last = int(asked[1]), min(int(asked[2] or len(data) - 1), len(data) - 1)
@@ -429,6 +440,7 @@ ROUTES: list[tuple[tuple[str, ...], str, Callable[..., None]]] = [
     (("GET",), rf"{_API}/tree/{_REVISION}(?P<path>/.*)?", Handler.tree),
     (("POST",), rf"{_API}/paths-info/{_REVISION}", Handler.paths_info),
     (("GET",), rf"{_API}/refs", Handler.refs),
+    (("GET",), rf"{_API}/xet-read-token/{_REVISION}", Handler.xet_token),
     (("POST",), rf"{_API}/tag/{_REVISION}", Handler.tag),
     (("GET", "HEAD"), rf"(?:/datasets)?/{_REPO}/resolve/{_REVISION}/(?P<path>.+)", Handler.resolve),
 ]

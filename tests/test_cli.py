@@ -128,6 +128,21 @@ def test_mistakes_are_one_line_and_status_two(repository, monkeypatch, capsys, w
     assert files_of(repository) == before
 
 
+def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> None:
+    """By typer's own list of commands; flags take no word."""
+    from tests.faults.arguments import ANY, WRONG
+
+    def taken(command, name=""):
+        found = command.found() if isinstance(command, cli.OfFamily) else command
+        for own, one in getattr(found, "commands", {}).items():
+            yield from taken(one, f"{name} {own}".strip())
+        if not hasattr(found, "commands"):
+            yield from (f"{name} {p.opts[0]}" for p in found.params if not getattr(p, "is_flag", False))
+
+    known = {*taken(get_command(cli.app))} - {f"{name} --help" for name in [*WRONG, "repro"]}
+    assert known == ANY | {f"{name} {option}" for name, (_, _, wrong) in WRONG.items() for option in wrong}
+
+
 @pytest.mark.parametrize("words", [("new",), ("new", "framing"), ("scale",)])
 def test_a_word_that_lacks_is_status_two(repository, monkeypatch, capsys, words) -> None:
     status, _, err = run(monkeypatch, capsys, *words)

@@ -11,9 +11,9 @@ from evenruler.files import require_regular, swapped
 from evenruler.models.declared import ModelEntry, TrainingData
 from evenruler.models.sources import locate
 from evenruler.models.store import RowStore
-from evenruler.publish.contents import text_of
 from evenruler.strict import read_csv, read_text
 from evenruler.tables import read_table
+from evenruler.tables.contents import text_of
 from evenruler.training.fit import read_data
 from tests.tiny import tiny_params
 

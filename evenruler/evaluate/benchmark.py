@@ -16,7 +16,6 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
-from evenruler.publish.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.manifest import (
     PLAN,
     Manifest,
@@ -30,6 +29,7 @@ from evenruler.publish.manifest import (
 )
 from evenruler.publish.places import newest, opened, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
+from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole
 from evenruler.terminal import note
 
@@ -117,7 +117,8 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
         else:
             origin = f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
         title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
-        yield Benchmark(folder, manifest, require_identity(folder, manifest), title, origin, tables, plan)
+        identity = require_identity(folder, manifest, in_git=origin.startswith("git:"))
+        yield Benchmark(folder, manifest, identity, title, origin, tables, plan)
 
 
 EMBEDDER: Final = "all-minilm-l6-v2"

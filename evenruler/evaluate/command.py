@@ -136,6 +136,7 @@ def compare(
     from evenruler.files import replace
     from evenruler.results import comparison, view
     from evenruler.results.store import load_results, read_all
+    from evenruler.tables.frames import for_spreadsheets
 
     found = read_all(*places)
     comparisons = comparison.compare(found)
@@ -152,7 +153,7 @@ def compare(
     elif output == "json":
         say(view.as_json(load_results(*places), comparisons), end="")
     else:
-        say(comparisons.to_csv(index=False, lineterminator="\n"), end="")
+        say(for_spreadsheets(comparisons).to_csv(index=False, lineterminator="\n"), end="")
 
 
 @results.command()

@@ -32,7 +32,7 @@ class Price:
             return None
         try:
             read, written = map(float, said.split(","))
-            if min(read, written) < 0:
+            if not all(0 <= own < math.inf for own in (read, written)):  # NaN is neither
                 raise ValueError
         except ValueError:
             remedy = "say IN,OUT: dollars for a million tokens"

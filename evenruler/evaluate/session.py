@@ -38,10 +38,10 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
-from evenruler.publish.contents import is_file, json_of
 from evenruler.publish.manifest import PLAN, PLANTED
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import evenly_spread, table_of
+from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
 

@@ -17,7 +17,7 @@ from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
-from evenruler.strict import at_home, validate
+from evenruler.strict import LONGEST_SLUG, at_home, validate
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -220,7 +220,7 @@ def options_of(
 
     `thinking`: `off` or a number of tokens; `template`: items `key=value`, where a value that is not JSON is a string.
     """
-    if thinking is not None and thinking != "off" and not (thinking.isascii() and thinking.isdigit()):
+    if thinking is not None and thinking != "off" and not re.fullmatch("[0-9]{1,9}", thinking):
         raise UserError(f"found {thinking!r}", where="--thinking", remedy="say off, or how many tokens, as in 4096")
     told = {}
     for given in template:
@@ -297,7 +297,11 @@ def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
 
 
 def _slug(text: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "model"
+    slug = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "model"
+    if len(slug) > LONGEST_SLUG:
+        what = f"a name of {len(slug)} characters, at most {LONGEST_SLUG} are allowed"
+        raise UserError(what, where=f"{slug[:40]}...", remedy="give a shorter --name")
+    return slug
 
 
 def kind_of(config: dict[str, Any], where: str) -> Kind:

@@ -219,7 +219,7 @@ def weigh(
     `record`: save to `FOLDER` after each weight, and skip what is already there.
     """
     readings, checks = recorded() if record or not places else nothing()
-    plants = {name: load_plant(name) for name in names()}
+    plants = {name: load_plant(name) for name in [*names(), *only]}
     current = checks[checks["learned"] == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})]
     known = {Weight(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
     if len(current) < len(checks):

@@ -26,16 +26,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
-from evenruler.files import file_sha256, require_regular
+from evenruler.files import MOST_READ, file_sha256, members_of, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
+from evenruler.tables.contents import schema_of, table_in
 from evenruler.tables.ids import canonical
 
 READER: Final = "recorded/1"  # to be increased when the reading of files changes
@@ -120,7 +120,7 @@ def _object(text: str) -> dict[str, Any]:
     """The JSON object in a text; empty if it is anything else, such as JSON lines."""
     try:
         said = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 
@@ -166,7 +166,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             where = f"{path}: line {number}"
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
             if not isinstance(row, dict):
                 raise UserError("no object of JSON", where=where, remedy=REMEDY)
@@ -242,7 +242,8 @@ def _text(content: Any, kept: dict[str, str]) -> str:
 def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Header and samples of an inspect_ai log in zip format (`.eval`)."""
     with zipfile.ZipFile(path) as archive:
-        members = {own.filename: own for own in archive.infolist()}  # of duplicate names, the last one counts
+        # Of equal names the last one counts.
+        members = {own.filename: own for own in members_of(archive, MOST_READ)}
         if "header.json" not in members:
             raise UserError("its run did not end", where=str(path), remedy="take the log of a whole run")
         names = sorted(name for name in members if name.startswith("samples/"))
@@ -252,12 +253,13 @@ def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type != ZSTANDARD:
-        return archive.read(member)
+        with archive.open(member) as file:
+            return file.read(member.file_size + 1)  # without a number it may unpack more before it cuts
     assert archive.fp is not None
     archive.fp.seek(member.header_offset + 26)
     archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
     packed = pa.BufferReader(archive.fp.read(member.compress_size))
-    found = bytes(pa.CompressedInputStream(packed, "zstd").read())
+    found = bytes(pa.CompressedInputStream(packed, "zstd").read(member.file_size + 1))
     if zlib.crc32(found) != member.CRC:
         raise zipfile.BadZipFile(f"{member.filename} is damaged")
     return found
@@ -400,7 +402,7 @@ def said_of(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     said = _object(read_text(path, REMEDY))
-    if not {"name", "kind", "sha256"} <= set(said):
+    if not {"name", "kind", "sha256"} <= set(said) or not isinstance(said["name"], str):
         raise UserError("it says nothing of a model", where=str(path), remedy="export the answers again")
     return said
 
@@ -411,17 +413,20 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
     These answers have a separate store, so that a stranger's data never counts as the model's own answers here.
     """
     path = at_home(entry.locations[0][1]) / EXPORTED
+    remedy = "get the whole folder again"
     if not path.is_file() or file_sha256(path) != entry.sha256:
-        raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy="get the whole folder again")
-    rows = pq.read_table(path).to_pylist()
-    engines = sorted({row["engine"] for row in rows}, key=len)
-    own = RowStore(store.root / "exported" / str(entry.sha256))
-    for row in rows:
-        form, said = form_of(row["operation"]), json.loads(row["answer"])
-        row["packed"] = form.pack(Reply(*said) if form is REPLY else said)
-    own.put((row["key"], row["packed"]) for row in rows)
-    # Each adapted state has its own engine, which begins with the original model's.
-    engine = engines[0] if engines else ""
+        raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy=remedy)
+    schema_of(path, remedy)
+    own, engines, answers = RowStore(store.root / "exported" / str(entry.sha256)), set[str](), dict[str, bytes]()
+    try:
+        for row in table_in(path, ["engine", "key", "operation", "answer"], remedy).to_pylist():
+            form, said = form_of(row["operation"]), json.loads(row["answer"])
+            answers.setdefault(row["key"], form.pack(Reply(*said) if form is REPLY else said))
+            engines.add(row["engine"])
+        engine = min(engines, key=len, default="")  # of an adapted state it begins with the original model's
+        own.put(answers.items())
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError, struct.error) as error:
+        raise UserError(f"no answers of a model ({error})", where=str(path), remedy=remedy) from None
     return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
 
 

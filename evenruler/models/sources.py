@@ -23,7 +23,7 @@ from typing import Any
 from filelock import FileLock
 
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.files import file_sha256, folder_sha256, in_package, require_regular, swapped
+from evenruler.files import file_sha256, folder_sha256, in_package, members_of, require_regular, swapped
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import LABELS
@@ -271,7 +271,7 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
     """
     try:
         with zipfile.ZipFile(archive) as packed:
-            members = [member for member in packed.infolist() if not member.is_dir()]
+            members = members_of(packed, shutil.disk_usage(folder).free)
             paths = [PurePosixPath(member.filename) for member in members]
             for member, path in zip(members, paths, strict=True):
                 strange = path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from evenruler.errors import UserError
 from evenruler.measurement.figures import figure_in_words
-from evenruler.publish import contents, places
-from evenruler.publish.manifest import PLAN, data_file, identity_of, markdown_table, read_manifest
+from evenruler.publish import places
+from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, markdown_table, read_manifest
 from evenruler.publish.places import opened
+from evenruler.tables import contents
 from evenruler.tables.frames import TOLERANCE, differs, same
 from evenruler.tables.schemas import NUMBERS
 from evenruler.versions import BUMPS, Bump, bumped
@@ -269,7 +270,7 @@ def as_markdown(difference: Difference) -> str:
     if difference.needs == "none":
         parts.append("Nothing changed that asks for a new version.")
     else:
-        reasons = "\n".join(f"- {bump}: {reason}" for bump, reason in difference.reasons)
+        reasons = "\n".join(f"- {bump}: {cell(reason)}" for bump, reason in difference.reasons)
         parts.append(f"Needs a **{difference.needs}** version, {difference.next_version}:\n{reasons}")
     counts = {own.config: (own.before, own.after, own.added, own.removed, own.changed) for own in difference.configs}
     rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
@@ -282,9 +283,9 @@ def as_markdown(difference: Difference) -> str:
 
 
 def _details(config: ConfigDifference) -> str:
-    lines = [f"- {column}: {count:,} rows" for column, count in config.by_column.items()]
+    lines = [f"- {cell(column)}: {count:,} rows" for column, count in config.by_column.items()]
     lines = ["Changed, by column:", *lines] if lines else []
-    lines += [f"- {kind}, for example: {', '.join(ids)}" for kind, ids in config.examples.items()]
+    lines += [f"- {kind}, for example: {cell(', '.join(ids))}" for kind, ids in config.examples.items()]
     return "\n".join([f"### {config.config}", *lines]) if lines else ""
 
 

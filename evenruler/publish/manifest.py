@@ -4,7 +4,8 @@ import fnmatch
 import hashlib
 import json
 import os
-from collections import defaultdict
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -18,8 +19,8 @@ from ruamel.yaml.error import YAMLError
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.publish import contents
 from evenruler.strict import Slug, Strict, Text, content_of, validate
+from evenruler.tables import contents
 from evenruler.versions import Version
 
 NAME, PLAN = "manifest.json", "plan.json"
@@ -35,6 +36,8 @@ NO_TAG = " This version is not released: leave `revision` out."
 
 KIND = "rows+plan:"
 """Prefix of an identity: what is hashed. Identities with another prefix, from older versions, are not comparable."""
+
+OF_ANOTHER_KIND = "its content_sha256 is of another kind, which this evenruler cannot check"
 
 LONGEST = 255
 """Most bytes of a file's path, an `id` or a `content_sha256`."""
@@ -83,6 +86,9 @@ class Manifest(Strict):
         for name in map(data_file, self.rows):
             if name not in self.files:
                 raise ValueError(f"`files` lacks {name}")
+        called = Counter(unicodedata.normalize("NFC", name.casefold()) for name in self.files)
+        if twice := [name for name, times in called.items() if times > 1]:
+            raise ValueError(f"two of `files` are one to file systems that ignore case: {twice[0]}")
         return self
 
     def says_other(self, identity: str) -> bool:
@@ -103,9 +109,16 @@ def as_json(content: object) -> str:
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+ENTITIES = {"<": "&lt;", "](": "]&#40;", "![": "!&#91;", "\\|": "&#92;|"}
+"""How HTML, links, images and bars are begun, as it is written: a backslash could itself follow a backslash."""
+
+
 def cell(value: object) -> str:
-    """A value for a Markdown table cell; escapes `|` and `<`."""
-    return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
+    """A value in one line of Markdown, as in a table's cell, without HTML, links and images; backticks stay."""
+    text = " ".join(str(value).split())
+    for found, written in ENTITIES.items():
+        text = text.replace(found, written)
+    return text.replace("|", "\\|")
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -198,9 +211,11 @@ NOT_OURS = {".gitattributes", NAME}
 def problems(folder: Path) -> list[str]:
     """All deviations from the manifest, one line each: checksums, rows, schemas, ids, card."""
     declared = read_manifest(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if contents.is_file(path)}
+    paths = [*folder.rglob("*")]
+    there = {path.relative_to(folder).as_posix() for path in paths if contents.is_file(path)}
+    linked = sorted(path.relative_to(folder).as_posix() for path in paths if path.is_symlink() and os.path.isdir(path))
     rest = (*_row_problems(folder, declared), *_card_problems(folder, declared, there))
-    return [*_file_problems(folder, declared, there), *rest]
+    return [*(f"{name}: a link to a folder" for name in linked), *_file_problems(folder, declared, there), *rest]
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:
@@ -211,13 +226,19 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
-def require_identity(folder: Path, declared: Manifest) -> str:
-    """The identity of files that `schema_of` has passed; UserError if it is not the manifest's."""
+def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) -> str:
+    """The identity of files that `schema_of` has passed; UserError if the manifest names another.
+
+    Of a version `in_git`, which has its own checksums, one of an older kind may stand there.
+    """
     found = identity_of(folder, declared.rows)
-    if declared.says_other(found):
-        what = "altered: rows or plan are not those that the manifest names (content_sha256)"
-        raise UserError(what, where=str(folder), remedy="get the benchmark again")
-    return found
+    known = declared.content_sha256.startswith(KIND)
+    if found == declared.content_sha256 or (in_git and not known):
+        return found
+    what, remedy = "altered: rows or plan are not those that the manifest names (content_sha256)", contents.AGAIN
+    if not known:
+        what, remedy = OF_ANOTHER_KIND, "take another version, or the evenruler that made it"
+    raise UserError(what, where=str(folder), remedy=remedy)
 
 
 def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
@@ -275,7 +296,7 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     if sound != declared.columns.keys():
         return
     if not declared.content_sha256.startswith(KIND):
-        yield f"{NAME}: its content_sha256 is of another kind, which this evenruler cannot check"
+        yield f"{NAME}: {OF_ANOTHER_KIND}"
         return
     try:
         if identity_of(folder, declared.rows) != declared.content_sha256:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from evenruler.publish import manifest
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import NOT_OURS, problems
 from evenruler.publish.places import from_hub, newest, relocated
+from evenruler.tables import contents
 from evenruler.versions import bumped, version_key
 
 if TYPE_CHECKING:  # takes a second to import
@@ -36,6 +37,7 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
     if found := problems(folder):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise UserError(f"{found[0]}{more}", where=str(folder), remedy="run `make repro`")
+    _require_files(folder, declared.files)
     files = relocated(folder, repo)
     remote, tags = _look(repo)
     tag = f"v{declared.version}"
@@ -70,6 +72,8 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
 def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
     """Publish the output of `evenruler answers export`, as `publish` does; the tag contains the answers' checksum."""
     _require_name(repo, folder)
+    files: dict[str, bytes | Path] = {name: folder / name for name in ("README.md", EXPORTED, ENTRY)}
+    _require_files(folder, files)
     said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
     if file_sha256(folder / EXPORTED) != said["sha256"]:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(folder / EXPORTED), remedy="export it again")
@@ -77,7 +81,6 @@ def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: 
         what = f"the licence of {said['name']} is {NOT_STATED}: its answers may not be passed on"
         raise UserError(what, where=str(folder), remedy="say `licence:` of the model in params.yaml, and export again")
     tag, (remote, tags) = f"answers-{said['sha256'][:12]}", _look(repo)
-    files: dict[str, bytes | Path] = {name: folder / name for name in ("README.md", EXPORTED, ENTRY)}
     if tag in tags:
         yield f"{repo} has {tag} already: nothing to do"
     elif dry_run:
@@ -89,6 +92,14 @@ def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: 
 def _require_name(repo: str, folder: Path) -> None:
     if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
         raise UserError(f"{repo!r} names no data set", where="--to", remedy=f"give USER/REPO, as you/{folder.name}")
+
+
+def _require_files(folder: Path, names: Iterable[str]) -> None:
+    """UserError if a file to be sent is missing, or a link: it may lead to what is nobody's business."""
+    for name in names:
+        contents.require_file(folder / name)
+        if (folder / name).is_symlink():
+            raise UserError("a link, which is not sent", where=str(folder / name), remedy="put the file in its place")
 
 
 def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":

@@ -171,10 +171,12 @@ class Figures {
     this.fill();
   }
 
+  // A text that a spreadsheet would compute gets an apostrophe.
   csv() {
-    const quoted = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+    const plain = (value) => (typeof value === "string" ? value.replace(/^(?=[=+\-@\t\r])/, "'") : String(value ?? ""));
+    const quoted = (value) => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
     const lines = [this.columns, ...this.rows.map(({row}) => row)];
-    return lines.map((line) => line.map((value) => quoted(String(value ?? ""))).join(",")).join("\n") + "\n";
+    return lines.map((line) => line.map((value) => quoted(plain(value))).join(",")).join("\n") + "\n";
   }
 }
 

@@ -14,11 +14,11 @@ from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Confirmed, Figure
 from evenruler.measurement.verdicts import UNTOLD, Confirmatory, Fitness, Verdict, judge
-from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import figures_of
 from evenruler.results.store import Stored, table_in_result
+from evenruler.tables.contents import is_file
 from evenruler.tables.frames import stacked
 from evenruler.tables.schemas import CONCEPTS
 

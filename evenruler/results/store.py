@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from evenruler.errors import UserError
 from evenruler.files import swapped
-from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import FORMAT, HEADLINES_FILE, NUMERIC, RESULT, SAID, Result, as_frame, figures_of
 from evenruler.strict import validate
+from evenruler.tables.contents import is_number, json_of, schema_of, table_in
 from evenruler.tables.frames import table_of, without_last_bits, write_whole
 from evenruler.tables.schemas import HEADLINES
 

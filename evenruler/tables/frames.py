@@ -150,6 +150,20 @@ def for_people(content: Any) -> Any:
     return round(content, 3) + 0.0 if isinstance(content, float) else content
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet computes."""
+
+
+def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with a `'` before each text in `FORMULA`'s manner, for CSV files that people open; numbers stay."""
+    return frame.map(lambda value: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value)
+
+
+def from_spreadsheet(value: str) -> str:
+    """A text without the `'` of `for_spreadsheets`, which a spreadsheet keeps or drops when it saves."""
+    return value[1:] if value[:1] == "'" and value[1:].startswith(FORMULA) else value
+
+
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its float columns rounded. Hash rows after this, not before."""
     floats = [str(name) for name in table.columns if pd.api.types.is_float_dtype(table[name])]

@@ -96,6 +96,74 @@ def _linked(name: str, to: str) -> Change:
     return change
 
 
+def _beside(name: str) -> Change:
+    """A link to a folder elsewhere, which the manifest does not name."""
+    return lambda folder: (folder / name).symlink_to(ORIGINAL.parent)
+
+
+def _also_named(name: str) -> Change:
+    def change(folder: Path) -> None:
+        (folder.parent / "secret.txt").write_text("secret")
+        files = json.loads((folder / "manifest.json").read_text())["files"]
+        _manifest(files=files | {name: hashlib.sha256(b"secret").hexdigest()})(folder)
+
+    return change
+
+
+def _text(text: str) -> Change:
+    return lambda path: path.write_text(text)
+
+
+def _front(text: str) -> Change:
+    """Words put before the front matter of the card."""
+    return _signed("README.md", lambda path: path.write_text(path.read_text().replace("---\n", f"---\n{text}", 1)))
+
+
+def _pattern(pattern: str) -> Change:
+    old = "path: attributes/test-*.parquet"
+    return _signed("README.md", lambda path: path.write_text(path.read_text().replace(old, f"path: {pattern}")))
+
+
+def _named(name: bytes) -> Change:
+    return lambda folder: Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).touch()
+
+
+def _sparse(name: str) -> Change:
+    def change(folder: Path) -> None:
+        with (folder / name).open("wb") as file:
+            file.truncate(2**40)
+
+    return change
+
+
+def _linked(name: str, to: str) -> Change:
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).symlink_to(to)
+
+    return change
+
+
+def _elsewhere(name: str) -> Change:
+    """A folder of the benchmark is a link to one like it, which is not in the benchmark."""
+
+    def change(folder: Path) -> None:
+        (folder / name).rename(folder.parent / "moved")
+        (folder / name).symlink_to(folder.parent / "moved")
+
+    return change
+
+
+def _also(*twins: str) -> Change:
+    """More names in the manifest, which some file systems take for one."""
+
+    def change(folder: Path) -> None:
+        files = json.loads((folder / "manifest.json").read_text())["files"]
+        _manifest(files=files | dict.fromkeys(twins, files["plan.json"]))(folder)
+
+    return change
+
+
 def _pipe(name: str) -> Change:
     def change(folder: Path) -> None:
         (folder / name).unlink()
@@ -138,6 +206,8 @@ REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
     ("a manifest 100,000 levels deep", lambda folder: _text("[" * 100_000)(folder / "manifest.json"), ("not JSON",)),
     ("a manifest of a terabyte", _sparse("manifest.json"), ("more than the",)),
     ("a manifest that is a named pipe", _pipe("manifest.json"), ("a named pipe, expected a file",)),
+    ("two names that differ in capitals", _also("Plan.JSON"), ("ignore case: plan.json",)),
+    ("two names that fold alike", _also("stra\u00dfe", "STRASSE"), ("ignore case: strasse",)),
     ("a manifest that is endless", _linked("manifest.json", "/dev/zero"), ("a device, expected a file",)),
 ]
 
@@ -157,6 +227,7 @@ SAID: list[tuple[str, Change]] = [
     ("a link to itself", _linked("evidence.json", "evidence.json")),
     ("a link to what is endless", _linked("plan.json", "/dev/zero")),
     ("a link to a name of 300 letters", _linked("plan.json", f"/{'x' * 300}")),
+    ("a link to a folder", _beside("more")),
     ("a file of a terabyte", _sparse("notes.bin")),
     ("rows of a terabyte", _sparse(ROWS)),
     ("rows that unpack to gigabytes", _signed(ROWS, _bomb)),
@@ -199,6 +270,7 @@ def _plan(path: Path, **changes: Any) -> None:
 
 AS_KNOWN = "are not as this evenruler knows the family probes"
 PLANS: list[tuple[str, Change, str]] = [
+    ("an identity of another kind", _manifest(content_sha256="0" * 64), "another kind, which this evenruler cannot"),
     ("prefixes that are a number", _signed("plan.json", functools.partial(_plan, prefixes=3, prefixed=9)), AS_KNOWN),
 ]
 """What lacks in a plan, or is not that of the manifest, is in `measuring`."""

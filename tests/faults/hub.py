@@ -4,9 +4,13 @@ The client reads where the Hub is when it is imported; in this process it is tol
 """
 
 import contextlib
+import hashlib
+import json
 import os
 import queue
+import shutil
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cases import Case, Outcome, Seen, doing, evenruler
+from tests.faults.cases import Case, Outcome, Seen, doing, evenruler, program
 from tests.loopback_hub import WRITE_TOKEN, Blob, LoopbackHub, RefusalError, Repo, running
 
 ORIGINAL = Path(__file__).parents[2] / "benchmarks/framing-age"
@@ -26,7 +30,7 @@ HOTEL = b"<html><body>Sign in to the hotel's network</body></html>"
 
 
 @contextlib.contextmanager
-def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN) -> Iterator[None]:
+def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN, *, xet: bool = False) -> Iterator[None]:
     """The client of the Hub in this process asks there, with a cache of its own."""
     from huggingface_hub import close_session, constants
 
@@ -38,7 +42,7 @@ def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN) -> Iterator[
             "HUGGINGFACE_CO_URL_TEMPLATE": endpoint + "/{repo_id}/resolve/{revision}/{filename}",
             "HF_HUB_OFFLINE": False,
             "HF_HUB_CACHE": str(home / "hub"),
-            "HF_HUB_DISABLE_XET": True,
+            "HF_HUB_DISABLE_XET": not xet,
         }.items():
             patch.setattr(constants, name, value)
         try:
@@ -205,6 +209,78 @@ def _redirected(folder: Path) -> Seen:
         return Seen(0, seen.errors)
 
 
+XET = {"X-Xet-Access-Token": "token", "X-Xet-Token-Expiration": str(2**40)}
+TOKENS: dict[str, RefusalError | dict[str, str]] = {
+    "500": RefusalError(500, "oops"),
+    "rubbish": XET | {"X-Xet-Cas-Url": "nowhere", "X-Xet-Token-Expiration": "soon"},
+}
+"""What is answered where a client asks for a token of Xet, the Hub's store of large files."""
+
+
+def _xet(answer: RefusalError | dict[str, str], folder: Path) -> Seen:
+    """Rows lie in Xet, and the client uses it, as it does unless HF_HUB_DISABLE_XET is set."""
+    from huggingface_hub.utils import http_backoff
+
+    with running() as hub, talking_to(hub.endpoint, folder, xet=True), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.utils._xet.http_backoff", partial(http_backoff, max_retries=0))
+        _in_xet(hub, answer)
+        return doing(partial(_verified, f"{REPO}@{TAG}"))
+
+
+def _in_xet(hub: LoopbackHub, answer: RefusalError | dict[str, str]) -> None:
+    repo = hub.repos[REPO] = Repo(private=False)
+    files = {path.relative_to(ORIGINAL).as_posix(): path for path in ORIGINAL.rglob("*") if path.is_file()}
+    blobs = {name: Blob(path.read_bytes(), name == "plan.json") for name, path in files.items()}
+    repo.tags[TAG] = repo.commit(blobs, "files")
+    hub.xet = answer
+
+
+def _xet_elsewhere(address: str, folder: Path) -> Seen:
+    """A token that names an address where nobody answers. The client of Xet keeps threads: in a process of its own."""
+    with running() as hub:
+        _in_xet(hub, XET | {"X-Xet-Cas-Url": address})
+        env = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(folder / "home"), "HF_HUB_DISABLE_XET": "0"}
+        env |= {"HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1", "HF_XET_CLIENT_RETRY_MAX_DURATION": "1s"}
+        command = ("-c", "from evenruler.cli import main; main()", "verify", f"{REPO}@{TAG}")
+        seen = program(sys.executable, *command, folder=folder, env=env)
+        assert any("xet-read-token" in request for request in hub.log)
+        return seen
+
+
+def _without_xet(folder: Path) -> Seen:
+    """The same with HF_HUB_DISABLE_XET=1, as the line says."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        _in_xet(hub, TOKENS["500"])
+        return doing(partial(_verified, f"{REPO}@{TAG}"))
+
+
+def _linked(name: str, folder: Path) -> Seen:
+    """A file of the benchmark is a link to one with the same content, outside of it."""
+    own = Path(shutil.copytree(ORIGINAL, folder / "it"))
+    (own / name).rename(folder / "outside")
+    (own / name).symlink_to(folder / "outside")
+    with running() as hub, talking_to(hub.endpoint, folder):
+        seen = doing(partial(_published, own))
+        assert hub.repos == {}
+        return seen
+
+
+def _answers(name: str, folder: Path) -> Seen:
+    """The card of exported answers is a link to something else, or is not there."""
+    own = folder / "answers"
+    own.mkdir()
+    (folder / "secret").write_text("secret")
+    (own / "answers.parquet").write_bytes(b"rows")
+    said = {"name": "them", "kind": "causal", "licence": "mit", "sha256": hashlib.sha256(b"rows").hexdigest()}
+    (own / "model.json").write_text(json.dumps(said))
+    if name == "linked":
+        (own / "README.md").symlink_to(folder / "secret")
+    with running() as hub, talking_to(hub.endpoint, folder):
+        seen = evenruler("publish", str(own), "--to", REPO, folder=folder)
+        assert hub.repos == {}
+        return seen
+
+
 STRANGE = {
     "a page to sign in": (200, HOTEL),
     "a list": (200, b"[]"),
@@ -222,6 +298,8 @@ CALLS: dict[str, Callable[[], None]] = {
     "verify USER/REPO@TAG": partial(_verified, f"{REPO}@{TAG}"),
     "measure USER/REPO": _measured,
 }
+
+WITHOUT_XET = ("Xet, the Hub's store of large files, fails", "set HF_HUB_DISABLE_XET=1")
 
 CASES = [
     *(
@@ -260,4 +338,31 @@ CASES = [
     Case("the Hub repeats the token", "publish", Outcome.REFUSED, _told, ("HF_TOKEN",)),
     Case("a file of the data set is named ../../../secret", "verify USER/REPO@TAG", Outcome.REFUSED, _above),
     Case("the rows are a page to sign in", "verify USER/REPO@TAG", Outcome.UNHARMED, _redirected),
+    *(
+        Case(
+            f"the token of Xet is {fault}", "verify USER/REPO@TAG", Outcome.REFUSED, partial(_xet, answer), WITHOUT_XET
+        )
+        for fault, answer in TOKENS.items()
+    ),
+    *(
+        Case(
+            f"the store of Xet is {fault}",
+            *("verify USER/REPO@TAG", Outcome.REFUSED, partial(_xet_elsewhere, address), WITHOUT_XET),
+            slow=True,
+        )
+        for fault, address in {"closed": "http://127.0.0.1:9", "no address": "nowhere"}.items()
+    ),
+    Case("the token of Xet fails, without Xet", "verify USER/REPO@TAG", Outcome.UNHARMED, _without_xet),
+    *(
+        Case(f"{name} is a link", "publish", Outcome.REFUSED, partial(_linked, name), ("a link, which is not sent",))
+        for name in ("README.md", "plan.json")
+    ),
+    Case(
+        "the card of answers is a link",
+        *("publish answers", Outcome.REFUSED, partial(_answers, "linked"), ("README.md: a link, which is not sent",)),
+    ),
+    Case(
+        "the card of answers is missing",
+        *("publish answers", Outcome.REFUSED, partial(_answers, "none"), ("README.md: missing",)),
+    ),
 ]

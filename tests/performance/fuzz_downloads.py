@@ -35,10 +35,10 @@ from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import OPERATIONS
 from evenruler.publish import difference as showing
-from evenruler.publish.contents import is_file
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import columns_of, identity_of, problems
 from evenruler.results.record import MeasuredModel
+from evenruler.tables.contents import is_file
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SMALL = ("framing-age", "probes-age-competence", "questionnaires-gad-7", "saged-fruit")

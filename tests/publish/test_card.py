@@ -3,6 +3,7 @@ import json
 import re
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from huggingface_hub import DatasetCard, metadata_load
 from ruamel.yaml import YAML
@@ -274,6 +275,20 @@ class TestTables:
         odd = replace(benchmark.configs[0], what="<script>x</script><!--")
         body = body_of(replace(benchmark, configs=[odd]))
         assert table(body, self.HEADER) == [["`probes`", "&lt;script>x&lt;/script>&lt;!--", "3"]]
+
+    def test_no_word_of_others_is_a_link_or_an_image(self, benchmark):
+        odd = replace(benchmark.configs[0], what=r"![x](http://evil) \[a\](b) `code` a \| b")
+        body = body_of(replace(benchmark, configs=[odd]))
+        assert r"| `probes` | !&#91;x]&#40;http://evil) \[a\]&#40;b) `code` a &#92;\| b | 3 |" in body
+
+    def test_neither_is_a_source_or_an_origin(self, benchmark):
+        table = benchmark.configs[0].table
+        place = table.schema.get_field_index("source")
+        odd = table.set_column(place, "source", pa.array(["![x](http://evil)"] * len(table)))
+        configs = [replace(benchmark.configs[0], table=odd), *benchmark.configs[1:]]
+        body = body_of(replace(benchmark, configs=configs, models={"tiny": "<b>[x](http://evil)"}))
+        assert "- !&#91;x]&#40;http://evil)\n" in body
+        assert "- tiny: &lt;b>[x]&#40;http://evil)\n" in body
 
     def test_a_reason_with_pipes_and_newlines_stays_in_its_cell(self, benchmark):
         body = body_of(with_evidence(benchmark, r={"value": None, "n": 0, "reason": "a | b\nc"}))

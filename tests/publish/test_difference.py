@@ -715,6 +715,13 @@ class TestShowing:
         line = f"{folders[1]} is not what its manifest says: see `evenruler verify`."
         assert as_markdown(found).split("\n\n")[1] == line
 
+    def test_names_of_others_are_no_markdown(self, compared):
+        odd, new = "![x](http://evil)", {"probes": [row("1"), row("<b>[y](http://evil)")]}
+        found = as_markdown(compared({"configs": {"probes": [row("1")]}}, {"configs": new, "parameters": {odd: "1"}}))
+        assert "- patch: the parameter !&#91;x]&#40;http://evil) changed\n" in found
+        assert "- added, for example: &lt;b>[y]&#40;http://evil)\n" in found
+        assert "](" not in found
+
     def test_markdown_of_no_difference(self, compared):
         assert as_markdown(compared({"evidence": {}}, {"evidence": {}})) == (
             "# jobs: 1.2.3 to 1.2.3\n\nNothing changed that asks for a new version.\n\n## Rows\n\n"

@@ -193,6 +193,12 @@ class TestBrowser:
         assert lines[0].startswith("part,model,figure,value,low,high,p,control")
         assert lines[-1].startswith("seed,c,spread,-0.5,-0.7,-0.3,,,0.25,,,,0.1,,,,9,words,invalid on this model,For ")
 
+    def test_no_cell_that_is_saved_is_a_formula(self, tab: browser.Browser, file: Path) -> None:
+        tab.open(file)
+        rows = "[['=1+1', -0.5], ['@x', 0], ['\\r=1', 1], ['a=1', null]]"
+        made = f"new Figures(document.createElement('div'), {{columns: ['a', 'b'], rows: {rows}}}, 'x')"
+        assert tab.run(f"{made}.csv()") == "a,b\n'=1+1,-0.5\n'@x,0\n\"'\r=1\",1\na=1,\n"
+
     def test_is_dark_where_one_wants_it(self, tab: browser.Browser, file: Path) -> None:
         ground = "getComputedStyle(document.body).backgroundColor"
         tab.sized(1280, 800, dark=True)

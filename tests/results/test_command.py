@@ -79,6 +79,28 @@ def test_json_and_csv_hold_all(results, run):
     assert table["verdict"].tolist()[1] == "one: more than two"
 
 
+def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
+    from evenruler.results import comparison
+
+    compare = comparison.compare
+    monkeypatch.setattr(comparison, "compare", lambda found: compare(found).assign(part="=1+1", reason="-x", p=-0.5))
+    table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
+    assert {*table["part"], *table["reason"]} == {"'=1+1", "'-x"}
+    assert table["p"].tolist() == [-0.5] * 3  # numbers stay
+
+
+def test_words_of_a_result_are_no_markdown(tmp_path, run):
+    """Warnings and reasons that a server or a stranger wrote: no image is fetched, no link shown, no column added."""
+    hostile = "![x](http://evil/x) [log in](http://evil) <img src=x> \\| more | `code`"
+    for name in ("one", "two"):
+        figures = {"seed": {name: {"spread": figure(0.6) | UNFIT | {"why": hostile}}}}
+        result = synthetic(name, figures=figures).model_copy(update={"warnings": [hostile]})
+        stored(tmp_path / "results", result, gain_of(name, 1.0))
+    out = run("compare", tmp_path / "results")[1]
+    assert "!&#91;x]&#40;http://evil/x) [log in]&#40;http://evil) &lt;img src=x> &#92;\\| more \\| `code`" in out
+    assert not any(begin in out for begin in ("](", "![", "<img"))
+
+
 def test_what_stands_alone_is_said(results, run):
     stored(results, synthetic("one", benchmark="saged-x"))
     assert run("compare", results)[2] == "saged-x: only one has a result: nothing to compare\n"

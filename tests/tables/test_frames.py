@@ -20,8 +20,25 @@ from evenruler.tables import (
     without_last_bits,
     write_table,
 )
-from evenruler.tables.frames import TOLERANCE, differs, for_people
+from evenruler.tables.frames import TOLERANCE, differs, for_people, for_spreadsheets, from_spreadsheet
 from evenruler.tables.schemas import columns
+
+
+class TestSpreadsheets:
+    FORMULAS = ("=1+1", '=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1")
+
+    def test_no_text_is_computed_and_numbers_stay(self):
+        texts = [*self.FORMULAS, "a=1", "'x", ""]
+        frame = pd.DataFrame({"text": texts, "number": [-1.5] * len(texts)})
+        found = for_spreadsheets(frame)
+        assert found["text"].tolist() == [*(f"'{text}" for text in self.FORMULAS), "a=1", "'x", ""]
+        assert found["number"].tolist() == frame["number"].tolist()
+
+    @pytest.mark.parametrize("text", [*FORMULAS, "a=1", "'tis", "", "'"])
+    def test_there_and_back(self, text):
+        (written,) = for_spreadsheets(pd.DataFrame({"text": [text]}))["text"]
+        assert from_spreadsheet(written) == text
+        assert from_spreadsheet(text) == text  # where a spreadsheet dropped the quote
 
 
 @pytest.mark.parametrize(("most", "chosen"), [(1, "e"), (2, "cg"), (3, "beh"), (9, "abcdefghi"), (20, "abcdefghi")])

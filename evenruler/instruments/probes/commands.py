@@ -94,7 +94,7 @@ def sheet(
 
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_sheet, blind, instructions
-    from evenruler.tables import read_frame
+    from evenruler.tables.frames import for_spreadsheets, read_frame
 
     here = repository.enter()
     human, out = (path and repository.meant(path, here) for path in (human, out))
@@ -115,7 +115,7 @@ def sheet(
         if not secret:
             raise UserError("no secret in it", where=str(path), remedy="give another --out, or move it away")
     blinded = blind(templates, secret, seed)
-    key = blinded.key.to_csv(index=False, lineterminator="\n")
+    key = for_spreadsheets(blinded.key).to_csv(index=False, lineterminator="\n")
     if before not in (None, key):
         raise UserError("the key of another sheet", where=str(path), remedy="give another --out, or move it away")
     distinct = list({construct.name: construct for construct in constructs.values()}.values())
@@ -137,6 +137,7 @@ def read(
     from evenruler.declared import Declared
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_markdown, collect, read_key, statistics
+    from evenruler.tables.frames import for_spreadsheets
 
     here = repository.enter()
     key, out = repository.meant(key, here), out and repository.meant(out, here)
@@ -148,7 +149,7 @@ def read(
     rated = collect({str(path): read_text(path, MEND) for path in sheets}, sources)
     found = statistics(rated, sources, Declared().resampling)
     folder = out or key.parent
-    replace(folder / "ratings.csv", rated.to_csv(index=False, lineterminator="\n"))
+    replace(folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n"))
     replace(folder / "statistics.csv", found.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
     say(as_markdown(found, rated, sources), end="")
 

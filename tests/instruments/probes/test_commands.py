@@ -83,6 +83,23 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     assert float(mean["value"]) == (probe[dream] + probe[g2]) / 2
 
 
+def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quote(repository) -> None:
+    """Templates are words of an operator model, and sheets go to people with spreadsheets."""
+    path = repository / "data/built/probes/occupation-gender/templates.parquet"
+    odd = pd.read_parquet(path).assign(text=["=HYPERLINK(A1) {TARGET} {ATTRIBUTE}", "-{TARGET} is {ATTRIBUTE}"])
+    odd.to_parquet(path)
+    run("sheet", "occupation-gender", "--out", "study")
+    sheet = pd.read_csv("study/raters/sheet.csv")
+    assert sorted(sheet["text"]) == ["'-{TARGET} is {ATTRIBUTE}", "'=HYPERLINK(A1) {TARGET} {ATTRIBUTE}"]
+    assert sorted(pd.read_csv("study/key.csv")["text"]) == sorted(sheet["text"])
+    for rater, texts in (("ana", sheet["text"]), ("=ben", sheet["text"].str[1:])):
+        filled = sheet.assign(rater=rater, text=texts, **dict.fromkeys(["clarity", "relevance"], 3))
+        filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
+    said = run("read", "ana.csv", "=ben.csv", "--key", "study/key.csv", "--out", "found")
+    assert said.startswith("# Ratings of 2 probes by 2 raters\n")
+    assert {*pd.read_csv("found/ratings.csv")["rater"]} == {"ana", "'=ben"}
+
+
 def test_the_instructions_name_the_construct_and_nothing_of_where_probes_come_from(repository) -> None:
     run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
     told, sheet = (Path("study/raters", name).read_text() for name in ("instructions.txt", "sheet.csv"))

@@ -21,6 +21,7 @@ from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import figure_in_words, finite
+from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 
 CRITERIA = {
     "clarity": "Is the sentence correct English, and understood at once?",
@@ -86,7 +87,7 @@ def _folded(texts: "pd.Series[str]") -> "pd.Series[str]":
 
 def as_sheet(rows: pd.DataFrame) -> str:
     """The CSV that raters fill in with a spreadsheet: columns of ratings and rater are empty."""
-    return rows.reindex(columns=list(SHEET)).to_csv(index=False, lineterminator="\n")
+    return for_spreadsheets(rows.reindex(columns=list(SHEET))).to_csv(index=False, lineterminator="\n")
 
 
 def instructions(constructs: Sequence[Construct]) -> str:
@@ -182,7 +183,7 @@ def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
         if len(row) != len(header):
             what = f"{len(row)} fields, the header has {len(header)}"
             raise UserError(what, where=f"{where}: row {number}", remedy="quote fields with commas")
-    frame = pd.DataFrame([row for _, row in filled], columns=header, dtype=str)[list(columns)]
+    frame = pd.DataFrame([row for _, row in filled], columns=header, dtype=str)[list(columns)].map(from_spreadsheet)
     return frame.assign(id=frame["id"].str.strip(), row=[number for number, _ in filled])
 
 

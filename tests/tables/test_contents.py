@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish import contents
-from evenruler.publish.contents import is_file, json_of, schema_of, table_in
+from evenruler.tables import contents
+from evenruler.tables.contents import is_file, json_of, schema_of, table_in
 
 
 @pytest.fixture

@@ -36,11 +36,9 @@ def is_file(path: Path) -> bool:
 
 def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> None:
     """UserError if there is no file or it has more than `most` bytes."""
-    require_regular(path, remedy)
+    require_regular(path, remedy, most)
     if not is_file(path):
         raise UserError("missing", where=str(path), remedy=remedy)
-    if (n_bytes := path.stat().st_size) > most:
-        raise UserError(f"{n_bytes:,} bytes, more than the {most:,} that are read", where=str(path), remedy=remedy)
 
 
 def text_of(path: Path, remedy: str = AGAIN) -> str:

@@ -1,0 +1,145 @@
+"""Answers that somebody recorded, as files that stand for more than they are, or are no answers."""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenruler.files import MOST_READ
+from evenruler.models.store import RowStore
+from evenruler.tables.frames import write_whole
+from tests.faults.cases import Case, Outcome, Seen, doing
+
+HEADER = json.dumps({"status": "success", "eval": {"config": {}}})
+ANSWERS = {"operation": "loglikelihood/1", "question": "{}", "answer": "[-1.5, 3]", "engine": "e", "key": b"k" * 32}
+MODEL = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
+
+
+def _read(file: str, folder: Path) -> Seen:
+    """The answers are read, as `measure recorded:FILE` reads them before it asks anything."""
+    from evenruler.evaluate.subject import load
+
+    return doing(lambda: load(f"recorded:{folder / file}", store=RowStore(folder / "cache")))
+
+
+def _eval(method: int, folder: Path) -> Seen:
+    """A log of inspect_ai whose one sample is a few kilobytes of zeros that stand for gigabytes."""
+    with zipfile.ZipFile(folder / "log.eval", "w", method) as archive:
+        archive.writestr("header.json", HEADER)
+        with archive.open("samples/1.json", "w", force_zip64=True) as sample:
+            for _ in range(MOST_READ // 2**20 + 1):
+                sample.write(bytes(2**20))
+    assert (folder / "log.eval").stat().st_size < 2**20
+    return _read("log.eval", folder)
+
+
+def _understated(folder: Path) -> Seen:
+    """The same, less long, and its directory says that it is a kilobyte."""
+    path = folder / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", HEADER)
+        archive.writestr("samples/1.json", bytes(2**24))
+    path.write_bytes(path.read_bytes().replace((2**24).to_bytes(4, "little"), (1024).to_bytes(4, "little")))
+    return _read("log.eval", folder)
+
+
+def _sparse(name: str, folder: Path) -> Seen:
+    with (folder / name).open("wb") as file:
+        file.truncate(2**40)
+    return _read(name, folder)
+
+
+def _text(name: str, text: str, folder: Path) -> Seen:
+    (folder / name).write_text(text)
+    return _read(name, folder)
+
+
+def _exported(write: Callable[[Path], object], folder: Path, **said: Any) -> Seen:
+    """An export of answers whose table is written so, under the checksum that it has."""
+    own = folder / "export"
+    own.mkdir()
+    write(own / "answers.parquet")
+    sha256 = hashlib.sha256((own / "answers.parquet").read_bytes()).hexdigest()
+    (own / "model.json").write_text(json.dumps(MODEL | {"sha256": sha256} | said))
+    return _read("export", folder)
+
+
+def _rows(path: Path, **changes: Any) -> None:
+    write_whole(pa.Table.from_pylist([{k: v for k, v in (ANSWERS | changes).items() if v is not None}]), path)
+
+
+def _bomb(path: Path) -> None:
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])
+    others = {name: pa.array([value] * 10_000) for name, value in ANSWERS.items() if name != "answer"}
+    pq.write_table(pa.table({**others, "answer": text}), path, compression="zstd")
+    assert path.stat().st_size < 2**20
+
+
+def _zipped(method: int, n_bytes: int, folder: Path) -> Seen:
+    """A model in a zip file that has no end: refused before any of it is unpacked."""
+    from evenruler.models.sources import unpack
+
+    path, made = folder / "model.zip", folder / "made"
+    made.mkdir()
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("model.safetensors", bytes(2**20))
+        archive.infolist()[0].file_size = n_bytes
+    seen = doing(partial(unpack, path, made, "params.yaml: models.theirs"))
+    assert list(made.iterdir()) == []
+    return seen
+
+
+MEASURE = "read recorded answers"
+UNPACKS = ("log.eval: not as such a file is written (BadZipFile: it unpacks to",)
+NO_ANSWERS = ("answers.parquet: no answers of a model", "get the whole folder again")
+
+CASES = [
+    Case("a log that unpacks to gigabytes", MEASURE, Outcome.REFUSED, partial(_eval, zipfile.ZIP_DEFLATED), UNPACKS),
+    Case("a log that unpacks to more than it says", MEASURE, Outcome.REFUSED, _understated, ("log.eval: not as such",)),
+    *(
+        Case(f"{name} of a terabyte", MEASURE, Outcome.REFUSED, partial(_sparse, name), ("bytes, more than the",))
+        for name in ("log.json", "log.jsonl")
+    ),
+    *(
+        Case(f"{name}, 100,000 levels deep", MEASURE, Outcome.REFUSED, partial(_text, name, "[" * 100_000), (name,))
+        for name in ("log.json", "log.jsonl")
+    ),
+    Case(
+        "answers that unpack to gigabytes",
+        *(MEASURE, Outcome.REFUSED, partial(_exported, _bomb), ("no readable Parquet (more than", "get the whole")),
+    ),
+    *(
+        Case(fault, MEASURE, Outcome.REFUSED, partial(_exported, partial(_rows, **changes)), NO_ANSWERS)
+        for fault, changes in {
+            "answers without keys": {"key": None},
+            "answers that are no JSON": {"answer": "{"},
+            "answers that are words": {"answer": '"much"'},
+            "answers 100,000 levels deep": {"answer": "[" * 100_000},
+            "keys that are texts": {"key": "k"},
+            "an operation that is a number": {"operation": 3},
+            "an engine that is null": {"engine": [None]},
+        }.items()
+    ),
+    *(
+        Case(fault, MEASURE, Outcome.REFUSED, partial(_exported, _rows, **said), ("export",))
+        for fault, said in {
+            "a model whose name is a list": {"name": ["theirs"]},
+            "a model whose name leads out": {"name": "../x"},
+            "a model of another checksum": {"sha256": "0" * 64},
+        }.items()
+    ),
+    Case(
+        "a zip file that unpacks to more than the disk has",
+        *("convert a model", Outcome.REFUSED, partial(_zipped, zipfile.ZIP_DEFLATED, 2**60), ("it unpacks to",)),
+    ),
+    Case(
+        "a zip file packed by bzip2",
+        *("convert a model", Outcome.REFUSED, partial(_zipped, zipfile.ZIP_BZIP2, 2**20), ("bzip2",)),
+    ),
+]
