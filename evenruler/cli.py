@@ -202,7 +202,9 @@ AtOnce = Annotated[int, typer.Option(min=1, metavar="N", help="Reference weights
 def plant(
     name: Annotated[str, typer.Argument(help="A file in data/sources/plants, without extension.")],
     base: Base = BASE,
-    dose: Annotated[float | None, typer.Option(help="Nats: make this weight only; default: all.")] = None,
+    dose: Annotated[
+        float | None, typer.Option(min=-100, max=100, help="Nats: make this weight only; default: all.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=1, help="The seed, with --dose.")] = 1,
     at_once: AtOnce = 1,
 ) -> None:

@@ -26,6 +26,8 @@ OF_THE_DISK = {
     errno.EROFS: "the disk can only be read; make it writable, or work on a copy",
     errno.EACCES: "no right to read or write it; give yourself that right",
     errno.EPERM: "no right to change it; give yourself that right",
+    errno.ENOTDIR: "a file where a folder is expected; name another place",
+    errno.EEXIST: "a file where a folder is expected; name another place",
     errno.ENAMETOOLONG: "a longer name than the file system takes; use a shorter one (`--name` of a model)",
 }
 """File and disk errors that a user can fix, with remedies."""

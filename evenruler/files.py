@@ -124,7 +124,9 @@ def swapped(folder: Path) -> Iterator[Path]:
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a text file atomically; creates its folder."""
+    """Write a text file atomically; creates its folder. UserError if a folder is in its place."""
+    if path.is_dir():
+        raise UserError("a folder, expected a file", where=str(path), remedy="name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     try:

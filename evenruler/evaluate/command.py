@@ -1,6 +1,7 @@
 """`evenruler measure`, and `compare` and `export` of what was measured."""
 
 import datetime
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -180,6 +181,8 @@ def gate(
         name, _, size = given.rpartition("=")
         try:
             bounds[name] = float(size)
+            if not math.isfinite(bounds[name]):
+                raise ValueError(size)
         except ValueError:
             raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None
     found = gates.gate(read_all(*places), fail_on or ["effect"], bounds, read_all(str(baseline)) if baseline else [])

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
-from evenruler.files import folder_sha256, require_regular
+from evenruler.files import folder_sha256
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
 from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
-from evenruler.strict import LONGEST_SLUG, at_home, validate
+from evenruler.strict import LONGEST_SLUG, at_home, read_text, validate
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -321,10 +321,9 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
 
 def _said_in(path: Path) -> dict[str, Any]:
     """The JSON object in a model's file; UserError where it is not one."""
-    require_regular(path)
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        said = json.loads(read_text(path, "get the file again"))
+    except (ValueError, RecursionError) as error:
         raise UserError(f"not JSON ({error})", where=str(path), remedy="get the file again") from None
     if not isinstance(said, dict):
         raise UserError("no object of JSON", where=str(path), remedy="get the file again")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from evenruler.errors import UserError
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import places
-from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, markdown_table, read_manifest
+from evenruler.publish.manifest import KIND, PLAN, cell, data_file, identity_of, markdown_table, read_manifest
 from evenruler.publish.places import opened
 from evenruler.tables import contents
 from evenruler.tables.frames import TOLERANCE, differs, same
@@ -94,7 +94,7 @@ class Difference:
     """Other files that were added, removed or changed; a different location alone does not count."""
     parameters: list[str]
     altered: list[str]
-    """Folders that do not match their own manifest (`Manifest.says_other`)."""
+    """Folders whose content is not what their own manifest says."""
 
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
@@ -132,7 +132,10 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
     figures, others = _evidence(old), _evidence(new)
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
     files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
-    was, now, sides = before.parameters, after.parameters, ((old, before), (new, after))
+    was, now = before.parameters, after.parameters
+    sides = [
+        (own, said.content_sha256, identity_of(own, said.rows, SEE)) for own, said in ((old, before), (new, after))
+    ]
     return Difference(
         name=after.name,
         before=before.version,
@@ -145,7 +148,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         ],
         files=[name for name in files if _text(old, name) != _text(new, name)],
         parameters=sorted(name for name in was | now if name not in was or name not in now or was[name] != now[name]),
-        altered=[str(own) for own, said in sides if said.says_other(identity_of(own, said.rows, SEE))],
+        altered=[str(own) for own, said, found in sides if said.startswith(KIND) and said != found],
     )
 
 

@@ -37,8 +37,6 @@ NO_TAG = " This version is not released: leave `revision` out."
 KIND = "rows+plan:"
 """Prefix of an identity: what is hashed. Identities with another prefix, from older versions, are not comparable."""
 
-OF_ANOTHER_KIND = "its content_sha256 is of another kind, which this evenruler cannot check"
-
 LONGEST = 255
 """Most bytes of a file's path, an `id` or a `content_sha256`."""
 
@@ -90,10 +88,6 @@ class Manifest(Strict):
         if twice := [name for name, times in called.items() if times > 1]:
             raise ValueError(f"two of `files` are one to file systems that ignore case: {twice[0]}")
         return self
-
-    def says_other(self, identity: str) -> bool:
-        """Whether it names another identity of the same kind, which means that the folder was altered."""
-        return self.content_sha256.startswith(KIND) and self.content_sha256 != identity
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -227,7 +221,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
 
 
 def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) -> str:
-    """The identity of files that `schema_of` has passed; UserError if the manifest names another.
+    """The identity of files that `schema_of` has passed; UserError if it is not what the manifest says.
 
     Of a version `in_git`, which has its own checksums, one of an older kind may stand there.
     """
@@ -235,9 +229,10 @@ def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) 
     known = declared.content_sha256.startswith(KIND)
     if found == declared.content_sha256 or (in_git and not known):
         return found
-    what, remedy = "altered: rows or plan are not those that the manifest names (content_sha256)", contents.AGAIN
+    what, remedy = "rows or plan are not what the manifest says (content_sha256)", contents.AGAIN
     if not known:
-        what, remedy = OF_ANOTHER_KIND, "take another version, or the evenruler that made it"
+        what = "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
+        remedy = "take another version, or the evenruler that made it"
     raise UserError(what, where=str(folder), remedy=remedy)
 
 
@@ -295,14 +290,10 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
             yield f"{name}: {error.what}"
     if sound != declared.columns.keys():
         return
-    if not declared.content_sha256.startswith(KIND):
-        yield f"{NAME}: {OF_ANOTHER_KIND}"
-        return
     try:
-        if identity_of(folder, declared.rows) != declared.content_sha256:
-            yield "rows or plan: their content is not what the manifest says (content_sha256)"
+        require_identity(folder, declared)
     except UserError as error:
-        yield f"rows: {error.what}"
+        yield f"content: {error.what}"
 
 
 def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:

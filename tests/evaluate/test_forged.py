@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from evenruler.cli import app
+from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
 from evenruler.publish.difference import compare as difference
-from evenruler.publish.manifest import identity_of, problems
+from evenruler.publish.manifest import KIND, identity_of, problems, read_manifest, require_identity
 from evenruler.results.comparison import compare
 from evenruler.results.store import read
 from tests.evaluate.conftest import copied
@@ -72,7 +73,7 @@ def altered(genuine: Path, elsewhere: Path) -> Path:
 
 
 def test_verify_refuses_it(genuine: Path, altered: Path) -> None:
-    expected = "rows or plan: their content is not what the manifest says (content_sha256)"
+    expected = "content: rows or plan are not what the manifest says (content_sha256)"
     assert problems(genuine) == []
     assert problems(altered) == [expected]
     assert CliRunner().invoke(app, ["verify", str(altered)]).exit_code == 1
@@ -92,19 +93,27 @@ def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path
 
 def test_measure_refuses_it(altered: Path, tiny_folder: Path, error_of) -> None:
     assert error_of(measure, f"local:{tiny_folder}", altered, limit=FEW) == (
-        f"{altered}: altered: rows or plan are not those that the manifest names (content_sha256); "
-        "get the benchmark again"
+        f"{altered}: rows or plan are not what the manifest says (content_sha256); get the benchmark again"
     )
 
 
 def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(genuine: Path, altered: Path) -> None:
+    what = "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
     for folder in (genuine, altered):
         declare(folder, content_sha256="a" * 64)
-        assert problems(folder) == [
-            "manifest.json: its content_sha256 is of another kind, which this evenruler cannot check"
-        ]
-        with benchmark_at(str(folder)) as benchmark:
-            assert benchmark.identity == identity_of(folder, manifest_of(folder)["rows"])
+        assert problems(folder) == [f"content: {what}"]
+        with pytest.raises(UserError) as caught, benchmark_at(str(folder)):
+            pass
+        assert str(caught.value) == f"{folder}: {what}; take another version, or the evenruler that made it"
+
+
+def test_git_has_checksums_of_its_own_for_what_an_older_evenruler_wrote(genuine: Path) -> None:
+    declare(genuine, content_sha256="a" * 64)
+    declared = read_manifest(genuine)
+    assert require_identity(genuine, declared, in_git=True) == identity_of(genuine, declared.rows)
+    declare(genuine, content_sha256=f"{KIND}{'a' * 64}")
+    with pytest.raises(UserError, match="rows or plan are not what the manifest says"):
+        require_identity(genuine, read_manifest(genuine), in_git=True)
 
 
 def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(

@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "plant": (
         {"name": "occupation-gender"},
         "",
-        {"name": NAMES, "--base": NAMES, "--dose": ("nan", "-1", "much", ""), "--seed": COUNT, "--at-once": COUNT},
+        {"name": NAMES, "--base": NAMES, "--dose": ("nan", "inf", "much", ""), "--seed": COUNT, "--at-once": COUNT},
     ),
     "weigh": (
         {"benchmarks": PROBES},

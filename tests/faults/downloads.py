@@ -270,7 +270,7 @@ def _plan(path: Path, **changes: Any) -> None:
 
 AS_KNOWN = "are not as this evenruler knows the family probes"
 PLANS: list[tuple[str, Change, str]] = [
-    ("an identity of another kind", _manifest(content_sha256="0" * 64), "another kind, which this evenruler cannot"),
+    ("an identity of another kind", _manifest(content_sha256="0" * 64), "of another kind, which"),
     ("prefixes that are a number", _signed("plan.json", functools.partial(_plan, prefixes=3, prefixed=9)), AS_KNOWN),
 ]
 """What lacks in a plan, or is not that of the manifest, is in `measuring`."""

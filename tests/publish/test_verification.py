@@ -11,7 +11,7 @@ from evenruler.publish.write import write_benchmark
 
 ROWS = "probes/test-00000-of-00001.parquet"
 TEMPLATES = "templates/test-00000-of-00001.parquet"
-CONTENT = "rows or plan: their content is not what the manifest says (content_sha256)"
+CONTENT = "content: rows or plan are not what the manifest says (content_sha256)"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import typer
 
 from evenruler import repository
 from evenruler.errors import UserError, nearest
-from evenruler.strict import read_text
+from evenruler.strict import read_csv, read_text
 from evenruler.terminal import say
 
 if TYPE_CHECKING:
@@ -208,10 +208,10 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
 
 def _lines(path: Path) -> list[tuple[int, str, str | None]]:
     """Number, text and domain of each line of a text file or row of a CSV; empty lines are skipped."""
-    text = read_text(path, MEND)
     if path.suffix.lower() != ".csv":
-        return [(n, line, None) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    reader = csv.DictReader(StringIO(text, newline=""))
-    if "text" not in (reader.fieldnames or ()):
+        lines = enumerate(read_text(path, MEND).splitlines(), start=1)
+        return [(n, line, None) for n, line in lines if line.strip()]
+    columns, rows = read_csv(path, MEND)
+    if "text" not in columns:
         raise UserError("no column 'text'", where=str(path), remedy="name it in the first line")
-    return [(reader.line_num, row["text"] or "", row.get("domain") or None) for row in reader]
+    return [(n, row["text"], row.get("domain") or None) for n, row in rows]
