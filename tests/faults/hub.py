@@ -239,7 +239,12 @@ def _xet_elsewhere(address: str, folder: Path) -> Seen:
     """A token that names an address where nobody answers. The client of Xet keeps threads: in a process of its own."""
     with running() as hub:
         _in_xet(hub, XET | {"X-Xet-Cas-Url": address})
-        env = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(folder / "home"), "HF_HUB_DISABLE_XET": "0"}
+        env = {
+            "HF_ENDPOINT": hub.endpoint,
+            "HF_HOME": str(folder / "home"),
+            "HF_HUB_DISABLE_XET": "0",
+            "HF_HUB_OFFLINE": "0",
+        }
         env |= {"HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1", "HF_XET_CLIENT_RETRY_MAX_DURATION": "1s"}
         command = ("-c", "from evenruler.cli import main; main()", "verify", f"{REPO}@{TAG}")
         seen = program(sys.executable, *command, folder=folder, env=env)
