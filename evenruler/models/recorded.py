@@ -417,7 +417,7 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
     if not path.is_file() or file_sha256(path) != entry.sha256:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy=remedy)
     schema_of(path, remedy)
-    own, engines, answers = RowStore(store.root / "exported" / str(entry.sha256)), set[str](), dict[str, bytes]()
+    own, engines, answers = RowStore(store.root / "exported" / str(entry.sha256)), set[str](), dict[bytes, bytes]()
     try:
         for row in table_in(path, ["engine", "key", "operation", "answer"], remedy).to_pylist():
             form, said = form_of(row["operation"]), json.loads(row["answer"])
