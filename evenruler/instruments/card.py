@@ -6,6 +6,7 @@ Includes the answers to the benchmark checklist that families share.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -13,7 +14,9 @@ import jinja2
 import pandas as pd
 
 from evenruler.grouping import grouped
-from evenruler.instruments.instrument import Column, Concept, Evidence
+from evenruler.instruments.instrument import Column, Concept, Declaration, Evidence, Plan, Tables
+from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.sentences import with_capital
 from evenruler.measurement.verdicts import ORDER, Verdict
 
 
@@ -151,7 +154,58 @@ def filled(words: Any, **said: Any) -> Any:
         return {key: filled(own, **said) for key, own in words.items()}
     if isinstance(words, list):
         return [text for own in words if (text := filled(own, **said))]
+    if not isinstance(words, str):
+        return words
     return _TEMPLATES.from_string(words).render(**said)
+
+
+def assembled(
+    words: Mapping[str, Any],
+    declaration: Declaration,
+    tables: Tables,
+    plan: Plan,
+    evidence: Evidence,
+    *,
+    example: str | None = None,
+    synthetic: bool = True,
+    said: Mapping[str, Any],
+    **parts: Any,
+) -> Card:
+    """The card of an instrument: its words, which are Jinja templates, filled with what families share and `said`.
+
+    `words`: a family's `words.yaml`; `example`: the id of the row that is shown, None for none; `parts`: the other
+    fields of the card.
+    """
+    source = declaration.source
+    told = filled(
+        words,
+        declaration=declaration,
+        source=source,
+        settings=declaration.settings,
+        tables=tables,
+        plan=plan,
+        construct=with_capital(source.construct_),
+        judged=judged(evidence),
+        tested=tested(evidence),
+        public=PUBLIC,
+        told=partial(by_model, evidence),
+        by_source=by_source,
+        agrees=agrees,
+        **said,
+    )
+    return Card(
+        task_categories=told["task_categories"],
+        tags=told["tags"],
+        reading=told["reading"],
+        limits=[*told["limits"], *source.limits, *told["own_limits"]],
+        configs=[Published(name, **own) for name, own in told["published"].items()],
+        papers=[Paper(**own) for own in told["papers"]],
+        example=Example(example, told["example"]) if example else None,
+        responsible=Responsible(**told["responsible"], synthetic=synthetic),
+        validity=Validity(**told["validity"]),
+        withheld=told.get("withheld") or None,
+        **parts,
+    )
 
 
 def one_line(text: str) -> str:
@@ -215,13 +269,14 @@ def tested(evidence: Evidence) -> str:
 
 
 def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 2) -> str:
-    """A figure (its field `key`) per model that has it, as a range over parts; may be empty."""
+    """A figure (its field `key`) per model that has it, or of any model, as a range over parts; may be empty."""
     values: dict[str, list[float]] = {}
     for models in evidence.values():
         for model, figures in models.items():
             if (value := figures.get(name, {}).get(key)) is not None:
                 values.setdefault(model, []).append(value)
-    return ", ".join(f"{model} {span(found, decimals)}" for model, found in values.items())
+    told = {model: span(found, decimals) for model, found in values.items()}
+    return ", ".join(own if model == OF_ANY_MODEL else f"{model} {own}" for model, own in told.items())
 
 
 def by_source(table: pd.DataFrame) -> str:
