@@ -168,13 +168,14 @@ def assembled(
     *,
     example: str | None = None,
     synthetic: bool = True,
+    limits: Sequence[str] | None = None,
     said: Mapping[str, Any],
     **parts: Any,
 ) -> Card:
     """The card of an instrument: its words, which are Jinja templates, filled with what families share and `said`.
 
-    `words`: a family's `words.yaml`; `example`: the id of the row that is shown, None for none; `parts`: the other
-    fields of the card.
+    `words`: a family's `words.yaml`; `example`: the id of the row that is shown, None for none; `limits`: all of them,
+    where templates do not suffice; `parts`: the other fields of the card.
     """
     source = declaration.source
     told = filled(
@@ -197,7 +198,7 @@ def assembled(
         task_categories=told["task_categories"],
         tags=told["tags"],
         reading=told["reading"],
-        limits=[*told["limits"], *source.limits, *told["own_limits"]],
+        limits=[*told["limits"], *source.limits, *told["own_limits"]] if limits is None else limits,
         configs=[Published(name, **own) for name, own in told["published"].items()],
         papers=[Paper(**own) for own in told["papers"]],
         example=Example(example, told["example"]) if example else None,

@@ -1,6 +1,7 @@
 """What families share of the checklist: counts of amounts, units, values by model."""
 
 from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -10,12 +11,15 @@ from evenruler.instruments.card import (
     RECOMMENDATIONS,
     Validity,
     amounts,
+    assembled,
     by_model,
     by_source,
+    filled,
     judged,
     span,
 )
 from evenruler.instruments.card import tested as units_of
+from evenruler.instruments.instrument import Declaration
 
 
 def amount(verdict: str, n: int, unit: str = "items", low: float | None = 0.0) -> dict[str, Any]:
@@ -82,3 +86,46 @@ def test_spans(values: list[float], told: str) -> None:
 def test_rows_by_source() -> None:
     table = pd.DataFrame({"source": ["b", "a", "b"]})
     assert by_source(table) == "1 rows: a; 2 rows: b"
+
+
+def test_what_holds_for_any_model_is_not_said_of_one() -> None:
+    assert by_model(EVIDENCE, "similarity") == "0.62"
+
+
+def test_values_that_are_no_texts_are_left_as_they_are_and_empty_ones_leave_lists() -> None:
+    words = {"a": ["{{ one }}", "{% if not one %}no{% endif %}"], "b": True, "c": "{ONE}"}
+    assert filled(words, one=1) == {"a": ["1"], "b": True, "c": "{ONE}"}
+
+
+WORDS: dict[str, Any] = {
+    "task_categories": ["text-generation"],
+    "tags": ["bias"],
+    "papers": [{"words": "{{ source.author }}"}],
+    "reading": "{{ construct }} of {{ of }}.",
+    "limits": ["Of all."],
+    "own_limits": ["{% if of %}Of {{ of }}.{% endif %}", "{% if not of %}Never.{% endif %}"],
+    "published": {"rows": {"what": "a row", "first": ["text"]}},
+    "responsible": dict.fromkeys(("uses", "biases", "social_impact", "personal", "made"), "{{ of }}"),
+    "validity": {**dict.fromkeys(RECOMMENDATIONS, "{{ public }}"), "errors": '{{ told("alpha") }}'},
+    "withheld": "{% if not of %}Ask them.{% endif %}",
+    "example": "Read {{ of }}.",
+}
+
+
+def test_a_card_is_made_of_the_words_of_a_family() -> None:
+    source: Any = SimpleNamespace(construct_="taste", limits=["Own: {{ of }}."], author="Someone")
+    declaration = Declaration("name", "family", SimpleNamespace(), source)
+
+    def made(of: str, **more: Any) -> Any:
+        return assembled(WORDS, declaration, {}, {}, EVIDENCE, said={"of": of}, quality=[], **more)
+
+    card = made("pears", example="7", synthetic=False)
+    assert (card.reading, card.withheld, card.papers[0].words) == ("Taste of pears.", None, "Someone")
+    assert card.limits == ["Of all.", "Own: {{ of }}.", "Of pears."]  # what users write is no template
+    assert (card.example.id, card.example.told) == ("7", "Read pears.")
+    assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
+    assert card.validity.errors == "tiny 0.75 to 0.90"
+    assert [(own.name, own.what, own.first) for own in card.configs] == [("rows", "a row", ["text"])]
+    other = made("", limits=["One."])
+    assert (other.withheld, other.limits, other.example) == ("Ask them.", ["One."], None)
+    assert other.responsible.synthetic

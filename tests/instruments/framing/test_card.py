@@ -220,7 +220,7 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
 
 
 def test_columns_that_are_described_are_there() -> None:
-    assert set(card.WORDS["columns"]) <= set(schemas.PROMPTS.names)
+    assert set(card.WORDS["published"]["prompts"]["described"]) <= set(schemas.PROMPTS.names)
 
 
 LETTERS = "Where options are lettered, a model's preference for a letter is "

@@ -4,40 +4,47 @@ from typing import Any
 
 import pytest
 
+from evenruler.instruments.card import filled
 from evenruler.instruments.probes import card, schemas
 from evenruler.instruments.probes.declare.settings import Evolve
 
 CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
 
 
+def reading(source: Any, evolve: Evolve | None = None) -> str:
+    """How a score is read, without prefixes."""
+    return str(filled(card.WORDS["reading"], source=source, plan={"prefixed": 0}, evolve=evolve))
+
+
+def own_limits(source: Any, without_number: int = 0, evolve: Evolve | None = None) -> list[str]:
+    """The limits of one probe set."""
+    told = filled(card.WORDS["own_limits"], source=source, without_number=without_number, evolve=evolve)
+    return [*told]
+
+
 def test_a_score_is_read_with_its_direction_in_words(source) -> None:
-    found = card.reading(source(direction="positive means closer to {men}"), 0, None)
+    found = reading(source(direction="positive means closer to {men}"))
 
     assert (
         "in nats, averaged over targets and templates (PMPO, equation 1): positive means closer to {men}. Its" in found
     )
 
 
-def test_limits_of_every_probe_set_go_first(source) -> None:
-    own = card.limits(source(limits=["Two trades."], criterion=CRITERION), 0, None)
-
-    assert own == [*card.WORDS["limits"]["of_all"], "Two trades."]
-
-
 def test_a_criterion_that_is_missing_is_a_limit(source) -> None:
+    assert own_limits(source(criterion=CRITERION)) == []
     none = "No criterion is known, so there is no evidence of external validity."
-    assert card.limits(source(), 2, None) == [*card.WORDS["limits"]["of_all"], none]
-    assert card.limits(source(criterion=CRITERION), 2, None) == [
-        *card.WORDS["limits"]["of_all"],
+    assert own_limits(source(), 2) == [none]
+    assert own_limits(source(criterion=CRITERION), 2) == [
         "2 attributes have no published number and are left out of r.",
     ]
 
 
 def test_columns_that_are_described_are_there() -> None:
     tables = {"population": schemas.HISTORY, "biases": schemas.OWN_BIASES}
-    for name, described in card.WORDS["columns"].items():
-        columns = tables.get(name) or getattr(schemas, name.upper())
-        assert set(described) <= set(columns.names)
+    for name, own in card.WORDS["tables"].items():
+        if described := own.get("described"):
+            columns = tables.get(name) or getattr(schemas, name.upper())
+            assert set(described) <= set(columns.names)
 
 
 def settings(scale: str = "quick", **changes: Any) -> Evolve:
@@ -59,7 +66,7 @@ def settings(scale: str = "quick", **changes: Any) -> Evolve:
 def test_it_says_how_the_templates_came_about_at_that_scale(
     source: Any, scale: Any, generations: int, operator: str, model: str
 ) -> None:
-    found = card.reading(source(), 0, settings(scale))
+    found = reading(source(), settings(scale))
     assert f"evolved from the set `by-hand` over {generations} generations: in each, the 5 best stayed" in found
     assert f"tournaments of 6, and {operator} replaced the most influential word" in found
     assert f"was computed with {model}: its contribution to alpha has weight 0.2, " in found
@@ -69,14 +76,14 @@ def test_it_says_how_the_templates_came_about_at_that_scale(
 
 def limits(source: Any, evolve: Evolve) -> list[str]:
     """What is said more of a set that evolved."""
-    plain, found = card.limits(source(), 0, None), card.limits(source(), 0, evolve)
+    plain, found = own_limits(source()), own_limits(source(), evolve=evolve)
     assert found[: len(plain)] == plain
     return found[len(plain) :]
 
 
 def test_limits_name_the_model_that_is_flattered(source) -> None:
     found = limits(source, settings("paper"))
-    assert len(found) == len(card.WORDS["limits"]["of_evolution"])
+    assert len(found) == 3
     assert found[0].startswith("Templates were selected with big, so its figures are too favourable;")
     assert "tiny" not in "".join(found)
 

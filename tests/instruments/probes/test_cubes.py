@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from evenruler.instruments.card import filled
 from evenruler.instruments.probes import card, schemas
 from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.cubes import Cube, cubes, shifts
 from evenruler.instruments.probes.schemas import PROBES
@@ -547,12 +549,15 @@ class TestCard:
         assert {"level_shift", "reordering"} <= set(shown) & set(own)
 
     def test_and_the_words_that_were_put_before(self, source) -> None:
+        def reading(source: ProbeSource, prefixed: int) -> str:
+            told = filled(card.WORDS["reading"], source=source, plan={"prefixed": prefixed}, evolve=None)
+            return str(told)
+
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        assert card.reading(source(framings=FRAMINGS), 1000, None).endswith(f"The sentences were also put {said}")
-        assert card.reading(source(framings=FRAMINGS), 1, None).endswith(
-            f"The sentences of some attributes (1) were also put {said}"
-        )
-        with_placebos = card.reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000, None)
+        assert reading(source(framings=FRAMINGS), 1000).endswith(f"The sentences were also put {said}")
+        some = f"The sentences of some attributes (1) were also put {said}"
+        assert reading(source(framings=FRAMINGS), 1).endswith(some)
+        with_placebos = reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000)
         assert with_placebos.endswith('and as placebos "{}".'.format('", "'.join(RAIN)))
-        assert "also put" not in card.reading(source(framings=FRAMINGS), 0, None)
-        assert "also put" not in card.reading(source(), 1000, None)
+        assert "also put" not in reading(source(framings=FRAMINGS), 0)
+        assert "also put" not in reading(source(), 1000)

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.card import filled
+from evenruler.instruments.questionnaires import card, schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
-from evenruler.instruments.questionnaires.card import reading
 from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.diagnose import evidence
@@ -244,5 +244,6 @@ class TestCard:
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS})
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        assert reading(source).endswith(said)
-        assert "level shift" not in reading(source.model_copy(update={"framings": None}))
+        without = source.model_copy(update={"framings": None})
+        assert filled(card.WORDS["reading"], source=source).endswith(said)
+        assert "level shift" not in filled(card.WORDS["reading"], source=without)

@@ -4,20 +4,16 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from evenruler.instruments import card as validity
-from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
+from evenruler.instruments.card import Card, assembled, filled
 from evenruler.instruments.framing.card.harness import harness_files, task_name
 from evenruler.instruments.framing.declare import headings, listed
 from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
 
 __all__ = ["card"]
-
-PAPER = Paper("Gao and Kreiss (2025)", "https://aclanthology.org/2025.emnlp-main.342/")
 
 WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("words.yaml"))
 
@@ -28,46 +24,24 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     # Example: a prompt with a cue, preferably one without letters.
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
     shown = [*cued.loc[cued["order"].map(len) == 0, "id"], *cued["id"]]
-    told = "The answer is compared with that to the same prompt without the cue, and with a placebo in its place."
-    letters = "a lettered prompt without content: what a model makes of the letters alone"
     placebos, n_orders = prompts["placebo"].dropna(), int(prompts["turn"].max()) + 1
-    done = filled(
-        WORDS["validity"],
-        source=source,
-        settings=settings,
-        construct=with_capital(source.construct_),
-        asked=min(settings.stimuli, len(source.stimuli)),
-        n_prompts=len(prompts),
-        n_orders=n_orders,
-        with_placebo=len(placebos),
-        n_placebos=placebos.nunique(),
-        judged=validity.judged(evidence),
-        tested=validity.tested(evidence),
-        covered=validity.by_model(evidence, "coverage"),
-        excluded=validity.by_model(evidence, "excluded cells", decimals=0),
-        by_source=validity.by_source(prompts),
-        public=validity.PUBLIC,
-    )
-    return Card(
-        task_categories=["text-generation"],
-        tags=["fairness", "bias", "prompt-sensitivity", "evaluation", "framing"],
-        reading=filled(WORDS["reading"], source=source),
+    return assembled(
+        {key: own for key, own in WORDS.items() if key != "limits_of_asking"},  # `limits` fills these
+        *(declaration, tables, plan, evidence),
+        said={
+            "asked": min(settings.stimuli, len(source.stimuli)),
+            "n_prompts": len(prompts),
+            "n_orders": n_orders,
+            "with_placebo": len(placebos),
+            "n_placebos": placebos.nunique(),
+        },
         limits=limits(source, settings, n_orders),
-        configs=[
-            Published("prompts", "a prompt: task x cues x stimulus x order of options", WORDS["columns"], ["prompt"]),
-            Published("content-free", letters, first=["prompt"]),
-            Published("outcomes", "a word of an outcome class", first=["form"]),
-            Published("stimuli", "a stimulus", first=["text"]),
-        ],
+        example=shown[0] if shown else None,
         parameters={"variant": settings.variant},  # what rows depend on; other settings are about asking models
         quality=headings(plan),
         listed=listed(plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]),
         harness=harness_files(declaration.name, source, plan, declaration.version),
         harness_task=task_name(declaration.name),
-        example=Example(shown[0], told) if shown else None,
-        papers=[PAPER],
-        responsible=Responsible(**filled(WORDS["responsible"], source=source), synthetic=True),
-        validity=Validity(**done),
     )
 
 
