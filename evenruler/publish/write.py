@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -146,90 +145,29 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
         (working / manifest.NAME).write_text(manifest.as_json(own.model_dump()), encoding="utf-8", newline="\n")
 
 
-CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
-
-ONE_ONE = {
-    "arrayShape": "cr:arrayShape",
-    "containedIn": "cr:containedIn",
-    "description": {"@container": "@language"},
-    "isArray": "cr:isArray",
-    "name": {"@container": "@language"},
-    "prov": "http://www.w3.org/ns/prov#",
-}
-"""JSON-LD context of Croissant 1.1 missing from that of 1.0, which mlcroissant writes; and the PROV vocabulary for
-provenance."""
-
-
 def render_croissant(benchmark: Benchmark, folder: Path) -> str:
-    """The text of `croissant.json` for the rows in a folder; mlcroissant.ValidationError if it is invalid."""
-    import mlcroissant as mlc
-
-    ctx = mlc.Context()
-    ctx.conforms_to = type(ctx.conforms_to)(CONFORMS_TO[0])
-    files, record_sets = [], []
-    for config in benchmark.configs:
-        path, fields = data_file(config.name), []
-        file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
-        files.append(mlc.FileObject(ctx=ctx, encoding_formats=["application/x-parquet"], **file))
-        for column in config.as_read.schema:
-            known = {"INTEGER": pa.types.is_integer, "FLOAT": pa.types.is_floating, "BOOL": pa.types.is_boolean}
-            kind = next((name for name, is_so in known.items() if is_so(column.type)), "TEXT")
-            source = mlc.Source(ctx=ctx, file_object=path, extract=mlc.Extract(ctx=ctx, column=column.name))
-            said = {"id": f"{config.name}/{column.name}", "description": config.described.get(column.name)}
-            data_types = [getattr(mlc.DataType, kind)]
-            fields.append(mlc.Field(ctx=ctx, name=column.name, data_types=data_types, source=source, **said))
-        table = {"id": config.name, "name": config.name, "description": config.what, "fields": fields}
-        record_sets.append(mlc.RecordSet(ctx=ctx, **table))
-    released = benchmark.release
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # from rdflib
-        authors = mlc.Organization(ctx=ctx, name=AUTHORS, url=URL)
-        metadata = mlc.Metadata(
-            ctx=ctx,
-            conforms_to=CONFORMS_TO,
-            name=benchmark.name,
-            description=f"{with_capital(benchmark.construct)}, measured in language models. {benchmark.reading}",
-            license=benchmark.distinct("licence"),
-            url=HERE,
-            version=benchmark.version,
-            date_published=str(released.date) if released else None,
-            cite_as="\n".join(benchmark.bibtex),
-            creators=[authors],
-            publisher=[authors],
-            in_language=[benchmark.language],
-            keywords=list(benchmark.tags),
-            distribution=files,
-            record_sets=record_sets,
-            data_limitations=list(benchmark.limits),
-            **_of_use(benchmark),
-        )
-        content: Any = metadata.to_json()
-    content["@context"] = dict(sorted((content["@context"] | ONE_ONE).items()))
-    return json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
-
-
-def _of_use(benchmark: Benchmark) -> dict[str, Any]:
-    """Responsible-use metadata (RAI), provenance, and whether any part is synthetic."""
-    said = benchmark.responsible
-    if said is None:
-        return {}
-    derived = [{"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")]
-    return {
-        "data_biases": [said.biases],
-        "data_collection": said.made,
-        "data_social_impact": said.social_impact,
-        "data_use_cases": [said.uses],
-        "personal_sensitive_information": [said.personal],
-        "extra_properties": {
-            "rai:hasSyntheticData": said.synthetic,
-            "prov:wasDerivedFrom": derived,
-            "prov:wasGeneratedBy": {
-                "@type": "prov:Activity",
-                "prov:label": f"{PROJECT}: {benchmark.command}",
-                "sc:description": said.made,
-            },
-        },
+    """The text of `croissant.json` for the rows in a folder."""
+    environment = templates("evenruler.publish")
+    environment.filters |= {
+        "with_capital": with_capital,
+        "one": lambda found: found[0] if len(found) == 1 else found,
+        "data_file": data_file,
+        "sha256": lambda config: file_sha256(folder / data_file(config)),
+        "data_type": _data_type,
     }
+    content = environment.get_template("croissant.json.j2").render(
+        benchmark=benchmark,
+        project=PROJECT,
+        authors={"@type": "sc:Organization", "name": AUTHORS, **({"url": URL} if URL else {})},
+        here=HERE,
+    )
+    return json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n"
+
+
+def _data_type(of: pa.DataType) -> str:
+    """The schema.org type of a column."""
+    known = {"Integer": pa.types.is_integer, "Float": pa.types.is_floating, "Boolean": pa.types.is_boolean}
+    return next((name for name, is_so in known.items() if is_so(of)), "Text")
 
 
 SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}

@@ -91,11 +91,6 @@ class TestValid:
         path.write_text(json.dumps(content_of(folder) | {other: "2025-04-05"}), encoding="utf-8")
         assert len(dataset_of(folder).metadata.issues.warnings) == 1
 
-    def test_what_is_not_valid_is_refused(self, benchmark, tmp_path):
-        write_benchmark(benchmark, tmp_path / "b")
-        with pytest.raises(mlc.ValidationError, match="Duplicate nodes"):
-            render_croissant(replace(benchmark, configs=benchmark.configs[:1] * 2), tmp_path / "b")
-
 
 class TestRecords:
     @pytest.mark.parametrize("config", ["probes", "templates", "attributes"])
