@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evenruler.errors import UserError
-from evenruler.files import replace
+from evenruler.files import replace, templates
 from evenruler.models.declared import SERVED
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result, figures_of
@@ -82,28 +82,51 @@ def _record(
     chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
     lacking = [each for each in chosen if each[3]["value"] is None]
     left_out = [f"{', '.join(each[:3])}: {each[3].get('reason', 'no value')}" for each in lacking]
-    figures = [_figure(one, evaluation, *each) for each in chosen if each[3]["value"] is not None]
+    figures = [each for each in chosen if each[3]["value"] is not None]
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
         raise UserError(what, where=str(one.folder), remedy="leave it out")
-    details = {"benchmark_family": result.benchmark.family, "benchmark_title": result.benchmark.title}
-    more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
-    content = {
-        "schema_version": SCHEMA,
-        "evaluation_id": evaluation,
-        "retrieved_timestamp": written,
-        "source_metadata": {
-            "source_name": f"Even Ruler: {result.benchmark.title}",
-            "source_type": "evaluation_run",
-            "source_organization_name": "Even Ruler",
-            "evaluator_relationship": relationship,
-            "additional_details": details | {name: " | ".join(lines) for name, lines in more.items() if lines},
-        },
-        "eval_library": {"name": "evenruler", "version": result.evenruler},
-        "model_info": _model(result, identity),
-        "evaluation_results": figures,
-    }
-    return content, left_out
+    return _content(result, identity, evaluation, figures, written, relationship, left_out), left_out
+
+
+def _content(
+    result: Result,
+    identity: str,
+    evaluation: str,
+    figures: Sequence[tuple[str, str, str, Mapping[str, Any]]],
+    written: str,
+    relationship: Relationship,
+    left_out: Sequence[str],
+) -> dict[str, Any]:
+    """The content of a record, with the engine and, as far as known, where the model ran."""
+    model = result.model
+    sources = [model.source] if isinstance(model.source, str) else model.source
+    scheme = sources[0].partition(":")[0]
+    engine, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
+    version = libraries.get(engine) if isinstance(libraries, Mapping) else None
+    environment = templates("evenruler.results")
+    environment.filters |= {"text": _text, "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name)}
+    found: dict[str, Any] = json.loads(
+        environment.get_template("every_eval_ever.json.j2").render(
+            schema=SCHEMA,
+            result=result,
+            benchmark=result.benchmark,
+            model=model,
+            identity=identity,
+            evaluation=evaluation,
+            figures=figures,
+            headings={own.figure: own for own in reversed(result.headings)},
+            written=written,
+            relationship=relationship,
+            more={"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings},
+            sources=sources,
+            scheme=scheme,
+            served=scheme in SERVED,
+            engine=engine,
+            engine_version=str(version) if version else None,
+        )
+    )
+    return found
 
 
 def _id(one: Stored, ids: Mapping[str, str]) -> str:
@@ -115,68 +138,6 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
         what = f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known"
         raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
     return found
-
-
-def _model(result: Result, identity: str) -> dict[str, Any]:
-    """The model entry, with the engine and, as far as known, where the model ran."""
-    model = result.model
-    sources = [model.source] if isinstance(model.source, str) else model.source
-    scheme = sources[0].partition(":")[0]
-    served = scheme in SERVED
-    details = {
-        "deployment_type": "unknown" if served else "self_deployed",
-        "model_availability": "open_weights" if scheme in ("hub", "package") else "unknown",
-        "source": " | ".join(sources),
-        "kind": model.kind,
-        "chat": _text(model.chat),
-        "licence": model.licence,
-        **({"revision": model.revision} if model.revision else {}),
-        **{f"engine.{key}": _text(value) for key, value in sorted(model.engine.items())},
-    }
-    engine = {}
-    if not served:
-        name, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
-        version = libraries.get(name) if isinstance(libraries, Mapping) else None
-        engine = {"inference_engine": {"name": name, **({"version": str(version)} if version else {})}}
-    who = {"name": model.name, "id": identity, "developer": identity.partition("/")[0]}
-    return {**who, **engine, "additional_details": details}
-
-
-def _figure(
-    one: Stored, evaluation: str, part: str, label: str, figure: str, record: Mapping[str, Any]
-) -> dict[str, Any]:
-    result, benchmark = one.result, one.result.benchmark
-    settings = {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
-    heading = next((own for own in result.headings if own.figure == figure), None)
-    details = {key: getattr(benchmark, key) for key in ("version", "content_sha256", "plan_sha256", "origin")}
-    source = {"dataset_name": benchmark.name, "source_type": "other", "additional_details": details}
-    if benchmark.origin.startswith("hub:"):
-        repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")
-        source |= {"source_type": "hf_dataset", "hf_repo": repo, "additional_details": details | {"tag": tag}}
-    # The interval goes into `uncertainty`; control, verdict and the rest are stored as text.
-    uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
-    if record.get("low") is not None and record.get("high") is not None:
-        ends = {"lower": record["low"], "upper": record["high"], "confidence_level": result.settings.level}
-        uncertainty = {"confidence_interval": ends, **uncertainty}
-    told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
-    return {
-        "evaluation_result_id": f"{evaluation}#{re.sub('[^A-Za-z0-9._-]+', '-', f'{part}.{label}.{figure}')}",
-        "evaluation_name": f"{benchmark.name}/{part}",
-        "source_data": source,
-        "metric_config": {
-            "evaluation_description": heading.meaning if heading else figure,
-            "metric_id": f"evenruler.{benchmark.family}.{figure}",
-            "metric_name": heading.heading if heading else figure,
-            # The field needs a boolean, but an amount of bias has no better direction.
-            "lower_is_better": False,
-            "score_type": "continuous",
-            "min_score": "-Infinity",  # the schema writes missing bounds as text
-            "max_score": "Infinity",
-            "additional_details": {"direction": "neither: it says how much, not how good"},
-        },
-        "score_details": {"score": float(record["value"]), "uncertainty": uncertainty, "details": told},
-        "generation_config": {"additional_details": settings},
-    }
 
 
 def _text(value: Any) -> str:
