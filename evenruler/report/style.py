@@ -1,26 +1,75 @@
 """How charts look: one hue, the same greys, legends and drop-downs on the whole page."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
-from evenruler.report.page import GROUND, INK, ONE_HUE, PALE, PALE_HUE, QUIET, SEQUENTIAL, TILE_INK
+from evenruler.report.page import GROUND, INK, ONE_HUE, PALE, QUIET, SEQUENTIAL, TILE_INK
+from evenruler.strict import read_yaml
 
-# Colours that charts import from here.
-__all__ = ["GROUND", "INK", "ONE_HUE", "PALE", "PALE_HUE", "QUIET", "SEQUENTIAL", "TILE_INK"]
+STYLE: Final[Mapping[str, Any]] = {
+    "hue": ONE_HUE,
+    "quiet": QUIET,
+    "ink": INK,
+    "pale": PALE,
+    "ground": GROUND,
+    "tile_ink": TILE_INK,
+    "sequential": SEQUENTIAL,
+    "categories": "tableau10",
+    "diverging": "blueorange",
+    "legend": {"title": None, "orient": "top", "symbolSize": 90},
+    "panel_header": {"labelFontSize": 12, "labelFontWeight": "bold", "labelLimit": 300},
+}
+"""What every `charts.yaml` may name."""
 
-CATEGORIES: Final = "tableau10"
-DIVERGING: Final = "blueorange"
-LEGEND: Final = alt.Legend(title=None, orient="top", symbolSize=90)
-PANEL_HEADER: Final = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=300)
-"""Header of each of many panels."""
-COLUMNS: Final = 2
-"""Panels per row, before the page's script knows how many fit."""
-Panels = alt.LayerChart | alt.FacetChart
-"""Type of layered charts in Altair."""
+Data = pd.DataFrame | alt.InlineData | Mapping[str, pd.DataFrame]
+
+_PLACE = re.compile(r"\$\{(\w+)\}")
+
+
+def filled(part: Any, values: Mapping[str, Any]) -> Any:
+    """Replace every `${name}`: a text that is nothing else by the value itself, within a text by its words."""
+    if isinstance(part, dict):
+        return {key: filled(own, values) for key, own in part.items()}
+    if isinstance(part, list):
+        return [filled(own, values) for own in part]
+    if not isinstance(part, str):
+        return part
+    alone = _PLACE.fullmatch(part)
+    return values[alone[1]] if alone else _PLACE.sub(lambda match: str(values[match[1]]), part)
+
+
+class Charts:
+    """The charts of a family, in Vega-Lite's own keys in the file `charts.yaml` beside its module."""
+
+    def __init__(self, module: str) -> None:
+        self._written: Mapping[str, Any] = read_yaml(Path(module).with_name("charts.yaml"))
+
+    def part(self, name: str, /, **values: Any) -> Any:
+        """What is written under a name, with the values and those of `STYLE` filled in."""
+        return filled(self._written[name], {**STYLE, **values})
+
+    def chart(self, name: str, data: Data, /, **values: Any) -> Any:
+        """The chart of a name, with values filled in."""
+        return self.drawn(self.part(name, **values), data)
+
+    @staticmethod
+    def drawn(specification: Mapping[str, Any], data: Data) -> Any:
+        """A chart in Altair, validated; `data`: of the whole chart, or by the names that its parts use."""
+        # The schema wants data above panels. They come afterwards, since to validate rows takes long.
+        above = {} if isinstance(data, Mapping) else {"data": {"name": "data"}}
+        chart: Any = alt.Chart.from_dict({**above, **specification})
+        if isinstance(data, Mapping):
+            chart.datasets = {name: alt.to_values(frame)["values"] for name, frame in data.items()}
+        else:
+            chart.data = data
+        return chart
+
 
 EVERY = -1
 """The choice of all options."""
@@ -45,34 +94,36 @@ class Choices:
         numbers = dict.fromkeys(map(str, table), "number")
         return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=numbers))
 
-    def parameters(self, columns: Sequence[str], filters: Sequence[str], whole: Sequence[str] = ()) -> list[Any]:
-        """Parameters of a picture: `names_of_` a column, its names by number, and drop-downs, `chosen_` and the column.
+    def chosen(
+        self,
+        specification: Mapping[str, Any],
+        columns: Sequence[str],
+        filters: Sequence[str],
+        whole: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """A specification of the chosen rows only, before its own transformations, with drop-downs to choose.
 
-        `columns`: whose names it shows; `filters`: of which a reader chooses one option, without a drop-down where
-        there is only one; `whole`: filters that may be set to all.
+        `columns`: whose numbers are replaced by names, parameters `names_of_` a column; null stays null. `filters`: of
+        which a reader chooses one option, parameters `chosen_` a column, without a drop-down where there is only one;
+        `whole`: filters that may be set to all.
         """
-        said = [alt.param(name=f"names_of_{column}", value=list(self.names[column])) for column in columns]
-        return [parameter.param for parameter in [*said, *(self._drop_down(name, name in whole) for name in filters)]]
-
-    def _drop_down(self, column: str, whole: bool) -> alt.Parameter:
-        labels, first = list(self.names[column]), self.at_first.get(column, 0)
-        numbers = list(range(len(labels)))
-        if len(labels) < 2:
-            return alt.param(name=f"chosen_{column}", value=first)
-        if whole:
-            numbers, labels = [EVERY, *numbers], ["all", *labels]
-        bind = alt.binding_select(options=numbers, labels=labels, name=f"{column} ")
-        return alt.param(name=f"chosen_{column}", value=first, bind=bind)
-
-    @staticmethod
-    def filtered(filters: Sequence[str], whole: Sequence[str] = ()) -> str:
-        """Vega expression for the rows that are chosen."""
+        params = [{"name": f"names_of_{column}", "value": list(self.names[column])} for column in columns]
+        params += [self._drop_down(name, name in whole) for name in filters]
         chosen = {name: f"datum.{name} == chosen_{name}" for name in filters}
         for name in chosen.keys() & {*whole}:
             chosen[name] = f"(chosen_{name} == {EVERY} || {chosen[name]})"
-        return " && ".join(chosen.values())
+        transform: list[dict[str, Any]] = [{"filter": " && ".join(chosen.values())}]
+        for name in columns:
+            told = f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null"
+            transform.append({"calculate": told, "as": name})
+        return {**specification, "params": params, "transform": [*transform, *specification.get("transform", [])]}
 
-    @staticmethod
-    def named(*columns: str) -> dict[str, str]:
-        """Vega calculations that replace numbers by names; null stays null."""
-        return {name: f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null" for name in columns}
+    def _drop_down(self, column: str, whole: bool) -> dict[str, Any]:
+        labels, first = list(self.names[column]), self.at_first.get(column, 0)
+        options = list(range(len(labels)))
+        drop_down: dict[str, Any] = {"name": f"chosen_{column}", "value": first}
+        if len(labels) > 1:
+            if whole:
+                options, labels = [EVERY, *options], ["all", *labels]
+            drop_down["bind"] = {"input": "select", "options": options, "labels": labels, "name": f"{column} "}
+        return drop_down

@@ -4,15 +4,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
-import altair as alt
 import pandas as pd
 
 from evenruler.grouping import grouped
-from evenruler.report.style import GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, SEQUENTIAL, Panels
+from evenruler.report.style import ONE_HUE, QUIET, Charts
 
-GREY = "#c9d1d5"
+CHARTS: Final = Charts(__file__)
 ORANGE, PURPLE = "#f58518", "#b279a2"
 """From tableau10."""
 START = "from the start"
@@ -24,12 +23,9 @@ OPERATIONS: Final = {
 }
 """Colour by operation, and a shape for readers who cannot tell colours apart."""
 NONE = "\u2013"
-TREE, LANE, TEXT = 360, 25, 560
-"""Pixels: width of all generations, height of a lane, longest text beside it."""
 DIGITS = 4
-STAR = "\u2605"
-CHARACTER, LINE = 8, 40
-"""Pixels: width of a 13-pixel monospaced character, height of a line with the numbers below it."""
+LANE, CHARACTER, LINE = 25, 8, 40
+"""Pixels: height of a lane, width of a 13-pixel monospaced character, height of a line with the numbers below it."""
 GAP = 0.3
 """Between templates, in lines."""
 COLUMNS = 104
@@ -38,63 +34,40 @@ NUMBER = 0.72
 """Width of a character of the number below a word, in characters of the word."""
 
 
-def family_tree(history: pd.DataFrame) -> Panels:
+def family_tree(history: pd.DataFrame) -> Any:
     """The last population and its ancestors, from left to right; templates without a descendant in it are left out."""
     tree = ancestry(history)
     last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
     nodes = _nodes(tree)
     here = [name for name in OPERATIONS if name in set(nodes["operation"])]
-    colours = alt.Scale(domain=here, range=[OPERATIONS[name][0] for name in here])
-    shapes = alt.Scale(domain=here, range=[OPERATIONS[name][1] for name in here])
-    colour = alt.Color("operation:N", scale=colours, legend=LEGEND)
-    shape = alt.Shape("operation:N", scale=shapes, legend=LEGEND)
-    ticks = alt.Axis(values=list(range(last + 1)), format="d", domain=False, gridColor=PALE, offset=8, labelFlush=False)
-    x = alt.X("generation:Q", title="generation", axis=ticks, scale=alt.Scale(domain=[0, last], nice=False))
-    y = alt.Y("lane:Q", scale=alt.Scale(domain=[lanes - 0.5, -0.5], nice=False), axis=None)
     # Rules between the generations that a template lived in; paler where it was out of the population, before it came
     # back because a rewording was lacking.
     lived = history[["template", "generation"]].sort_values(["template", "generation"])
     until = lived.groupby("template")["generation"].shift(-1)
     lives = lived.assign(until=until, lane=lived["template"].map(tree["lane"])).dropna(subset=["until", "lane"])
-    of_life = alt.condition("datum.until - datum.generation == 1", alt.value(GREY), alt.value(PALE))
     # Edges from the parent, in the generation before the birth, to the child.
     children = tree.dropna(subset=["parent"])
     lane, operation = tree["lane"].loc[children["parent"]].to_numpy(), children["operation"]
     edges = {"generation": children["born"] - 1, "born": children["born"], "lane": lane, "to": children["lane"]}
-    points = alt.Chart(nodes.fillna({"parent": NONE}))
-    points = points.mark_point(filled=True, size=110, opacity=1, stroke=GROUND, strokeWidth=1)
     named = nodes[nodes["place"].notna()].assign(last=last, generation=last).fillna({"parent": NONE})
-    base = alt.Chart(named.assign(said=named["shown"] + ". " + named["text"])).encode(x=x, y=y, tooltip=TOOLTIP)
-    weight = alt.expr("datum.elite ? 'bold' : 'normal'")
-    layers = [
-        alt.Chart(lives).mark_rule(strokeWidth=6).encode(x=x, x2="until:Q", y=y, color=of_life),
-        alt.Chart(pd.DataFrame({**edges, "operation": operation}))
-        .mark_rule(strokeWidth=2)
-        .encode(x=x, x2="born:Q", y=y, y2="to:Q", color=colour),
-        points.encode(x=x, y=y, color=colour, shape=shape, tooltip=TOOLTIP),
-        alt.Chart(nodes[nodes["parent"].isna()])
-        .mark_text(align="right", dx=-11, color=INK)
-        .encode(x=x, y=y, text="template:N"),
-        base.mark_text(align="left", dx=34, limit=TEXT, color=INK, fontWeight=weight).encode(text="said:N"),
-        base.transform_filter("datum.elite").mark_text(text=STAR, dx=21, fontSize=15, color=INK),
-    ]
-    chart: Panels = alt.layer(*layers).properties(width=TREE, height=LANE * lanes).configure_view(stroke=None)
-    return chart
-
-
-def tips(*shown: str) -> list[alt.Tooltip]:
-    """Tooltips from "field, title, format" strings, separated by semicolons; title and format are optional."""
-    found = []
-    for one in "; ".join(shown).split("; "):
-        field, title, number = [*one.split(", "), "", ""][:3]
-        found.append(alt.Tooltip(field, title=title or alt.Undefined, format=number or alt.Undefined))
-    return found
-
-
-TOOLTIP: Final = tips(
-    "text:N, template; template:N, slug; parent:N, reworded from; operation:N, came about by; word:N, word replaced",
-    "voice:N; lived:N, generations; fitness:Q, fitness in the last of them, .3f; shown:N, place in the last population",
-)
+    data = {
+        "lives": lives,
+        "edges": pd.DataFrame({**edges, "operation": operation}),
+        "nodes": nodes.fillna({"parent": NONE}),
+        "founders": nodes[nodes["parent"].isna()],
+        "named": named.assign(said=named["shown"] + ". " + named["text"]),
+    }
+    return CHARTS.chart(
+        "tree",
+        data,
+        height=LANE * lanes,
+        lowest=lanes - 0.5,
+        last=last,
+        ticks=list(range(last + 1)),
+        here=here,
+        colours=[OPERATIONS[name][0] for name in here],
+        shapes=[OPERATIONS[name][1] for name in here],
+    )
 
 
 def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
@@ -213,38 +186,12 @@ def said(gradient: float) -> str:
     return f"{gradient:.2f}"
 
 
-def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
+def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Any:
     """Templates of a run, in their order, as lines of words; the larger a word's gradient, the bluer it is."""
     words, starts = _placed(templates, gradients)
-    deep = float(words["line"].max()) + 1
-    known = tips("text:N, word; gradient:Q, gradient (nats), .3f; template:N")
-    across = alt.Scale(domain=[0, COLUMNS], nice=False)
-    down = alt.Scale(domain=[0, deep], reverse=True, nice=False)
-    line = alt.Y("line:Q", scale=down, axis=None)
-    base = alt.Chart(words)
-    measured = base.transform_filter("isValid(datum.gradient)")
-    middle = base.transform_calculate(middle="datum.column + datum.width / 2")
-    boxes = measured.transform_calculate(end="datum.column + datum.width", bottom="datum.line + 0.5").mark_rect(
-        cornerRadius=3, stroke=INK, strokeWidth=alt.expr("datum.hotspot ? 1.5 : 0")
-    )
-    legend = alt.Legend(title="gradient (nats)", orient="top", gradientLength=160, format=".1f", tickCount=4)
-    colour = alt.Color("gradient:Q", scale=alt.Scale(range=list(SEQUENTIAL), domainMin=0), legend=legend)
-    column = alt.X("column:Q", scale=across, axis=None)
-    shown = middle.mark_text(
-        font="monospace", fontSize=13, dy=10, color=alt.expr(f"isValid(datum.gradient) ? '{INK}' : '{QUIET}'")
-    )
-    numbers = middle.transform_filter("isValid(datum.gradient)").mark_text(fontSize=9.5, dy=27, color=INK)
-    weight = alt.expr("datum.elite ? 'bold' : 'normal'")
-    places = alt.Chart(starts).mark_text(align="right", dx=-10, dy=10, color=INK, fontWeight=weight)
-    at = alt.X("middle:Q", scale=across, axis=None)
-    layers = alt.layer(
-        boxes.encode(x=column, x2="end:Q", y=line, y2="bottom:Q", color=colour, tooltip=known),
-        shown.encode(x=at, y=line, text="text:N", tooltip=known),
-        numbers.encode(x=at, y=line, text="said:N", tooltip=known),
-        places.encode(x=column, y=line, text="said:N"),
-    )
-    chart: Panels = layers.properties(width=COLUMNS * CHARACTER, height=deep * LINE).configure_view(stroke=None)
-    return chart
+    lines = float(words["line"].max()) + 1
+    size = {"width": COLUMNS * CHARACTER, "height": lines * LINE}
+    return CHARTS.chart("gradients", {"words": words, "starts": starts}, columns=COLUMNS, lines=lines, **size)
 
 
 def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

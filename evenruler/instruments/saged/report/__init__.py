@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
@@ -222,7 +221,7 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     contexts = tables["context_bias"].dropna(subset=["mean"])
     contexts = contexts[["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]]
     texts, far, of_topics, more = _by_role(summaries, settings, tables["topics"])
-    drawn: list[tuple[str, pd.DataFrame, Callable[..., alt.TopLevelMixin], list[str]]] = [
+    drawn: list[tuple[str, pd.DataFrame, Callable[..., Any], list[str]]] = [
         ("calibration", _deviations(summaries[summaries["is_headline"]]), charts.calibration, []),
         ("features", texts, charts.composition, []),
         ("distance", far, charts.by_role, [f"{called} distance from the baseline"]),
@@ -236,7 +235,7 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
-def _picture(name: str, chart: alt.TopLevelMixin, more: str) -> Picture:
+def _picture(name: str, chart: Any, more: str) -> Picture:
     title, caption = _SAID[name]
     return Picture(title, f"{caption}{more}", chart)
 

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.report.drawings import COLUMNS, ancestry, lineage, pieces, tips
+from evenruler.instruments.probes.report.drawings import COLUMNS, ancestry, lineage, pieces
 from tests.instruments.probes.report.evolutions import history
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
@@ -163,12 +163,4 @@ def test_two_words_in_one_run_of_letters_are_both_shown() -> None:
         ("/", None),
         ("her", 0.25),
         ("{TARGET}", None),
-    ]
-
-
-def test_what_shows_on_hover_has_a_title_and_a_format_where_they_are_given() -> None:
-    assert [tip.to_dict() for tip in tips("word:N, the word; n:Q", "r:Q, , .2f")] == [
-        {"field": "word", "type": "nominal", "title": "the word"},
-        {"field": "n", "type": "quantitative"},
-        {"field": "r", "type": "quantitative", "format": ".2f"},
     ]
