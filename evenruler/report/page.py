@@ -66,6 +66,21 @@ class Table:
         return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
 
 
+def tabled(
+    written: Mapping[str, Any], rows: Sequence[Sequence[str | Cell]], columns: Sequence[str] = (), **said: object
+) -> list[Table]:
+    """A table in the words of a family's YAML: `title`, `caption`, `columns`, `most` rows, where `more` are; or none.
+
+    `columns`: those that depend on the data, at `...` or after the written ones; `said`: fills title and caption.
+    """
+    heads, most = written["columns"], written.get("most", len(rows))
+    at = heads.index("...") if "..." in heads else len(heads)
+    caption = written.get("caption", "").format(**said)
+    more = f" {len(rows) - most:,} more: {written['more']}." if len(rows) > most else ""
+    title = written.get("title", "").format(**said)
+    return [Table([*heads[:at], *columns, *heads[at + 1 :]], rows[:most], title, f"{caption}{more}")] if rows else []
+
+
 @dataclass(frozen=True)
 class Section:
     """Text, tables and pictures of one instrument, or of all instruments of a family."""

@@ -17,13 +17,14 @@ from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import Shown, Tables
 from evenruler.measurement.verdicts import Verdict
-from evenruler.report.page import Cell, Picture, Section, Table
+from evenruler.report.page import Cell, Picture, Section, Table, tabled
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
 
 CAPTIONS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("captions.yaml"))
+TABLES: Final[dict[str, Any]] = CAPTIONS["tables"]
 
 METRICS = {"token": "token probability", "choice": "proportion of choices"}
 CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
@@ -74,13 +75,11 @@ def effects_with_controls(source: ContrastSource, known: Records, effects: pd.Da
             why = Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
             told = (figure(record), number(record["control"]), why)
             rows.append([model, METRICS[metric], in_words(factor), where, *told])
-    columns = ["model", "metric", "cue", "task", "effect", "control", "why"]
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(asked) and asked.max() < effects["stimulus"].nunique():
         about = f" Each was asked about {span(asked, 0)} of them."
-    caption = CAPTIONS["apd"].format(about=about)
-    return [Table(columns, rows, "The cue and its placebos", caption)] if rows else []
+    return tabled(TABLES["effects"], rows, about=about)
 
 
 def _asked(known: Records) -> list[tuple[str, str]]:
@@ -93,7 +92,7 @@ def whole(known: Records) -> list[Table]:
         [METRICS[metric], model, *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE))]
         for metric, model in _asked(known)
     ]
-    return [Table(["metric", "model", SHIFT, COVERAGE], rows, "Over all cues", CAPTIONS["whole"])] if rows else []
+    return tabled(TABLES["whole"], rows)
 
 
 def comparisons(comparisons: pd.DataFrame) -> list[Table]:
@@ -114,8 +113,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
             known: dict[Any, Any] = {record["method"]: record for record in pair.to_dict("records")}
             part = [f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}", str(pair["n_models"].iloc[0])]
             rows.append([*part, f"{outcome} against {against}", *(tested(known.get(method)) for method in methods)])
-    columns = ["of", "lineages", "classes", *methods]
-    return [Table(columns, rows, "Classes compared", CAPTIONS["comparisons"])] if rows else []
+    return tabled(TABLES["comparisons"], rows, methods)
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
@@ -147,8 +145,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         for metric, meaning in CAPTIONS["least"].items()
         if len(own := real[real["metric"] == metric])
     ]
-    caption = CAPTIONS["coverage"].format(least=" ".join(least), said="; ".join(said))
-    return [Table(["metric", "task: cues", *models], rows, "How many answers name an option", caption)]
+    return tabled(TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(said))
 
 
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
@@ -165,10 +162,8 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
 
     models = sorted(continuations["model"].unique())
     rows = [[model, *(share(known.get((model, *column))) for column in columns)] for model in models]
-    neutral = source.continuation.outcome
-    caption = CAPTIONS["continuations"].format(neutral=neutral, keywords=", ".join(source.continuation.keywords))
-    title = f"Does “{neutral}” stay “{neutral}”?"
-    return [Table(["model", *columns.values()], rows, title, caption)]
+    named = {"neutral": source.continuation.outcome, "keywords": ", ".join(source.continuation.keywords)}
+    return tabled(TABLES["continuations"], rows, list(columns.values()), **named)
 
 
 def sections(shown: Shown) -> list[Section]:
@@ -296,11 +291,9 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
         for own in records
     ]
     cue = listed([in_words(factor) for factor in source.factors])
-    columns = ["model", "measure", "metric", "before", "after", "change", "control"]
-    caption = CAPTIONS["measures"].format(meaning=CAPTIONS["studies"][source.replicates], cue=cue)
-    told = Table(columns, rows, "The study's own measures", caption)
+    told = tabled(TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue)
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
-        return [told]
+        return [*told]
     drawn = charts.replications(measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS)))
-    return [told, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]
+    return [*told, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]

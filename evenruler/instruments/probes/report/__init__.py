@@ -12,7 +12,7 @@ from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import family_tree, lineage, parents_of, word_gradients
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
-from evenruler.report.page import Cell, Picture, Section, Table
+from evenruler.report.page import Cell, Picture, Section, Table, tabled
 from evenruler.report.words import figure, listed, missing, number, with_interval
 from evenruler.strict import read_yaml
 
@@ -76,7 +76,7 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
             told = with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
             cells.append(Cell(told, "unfit" if not control and item["high"] < 0 else None))
         rows.append(cells)
-    return Section(title, text, [*pictures, Table(["template", *models], rows, **WORDS["tables"]["items"])], domain)
+    return Section(title, text, [*pictures, *tabled(WORDS["tables"]["items"], rows, models)], domain)
 
 
 COMPARED = {
@@ -107,7 +107,7 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
         *comparisons(here["comparisons"]),
         *_by_generation(here["generations"]),
         _picture("tree", family_tree(history), of_run),
-        pairs(history),
+        *pairs(history),
         _picture("gradients", word_gradients(last, gradients), of_run),
         _picture("fitness", charts.fitness_parts(last), of_run),
         *rewordings(here["rewordings"]),
@@ -146,10 +146,9 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     found: list[Table] = []
     for (name, against), pair in ordered.groupby(["set", "against"], sort=False):
         one, other = (WORDS["sets"].get(own, f"The set {own}") for own in (name, against))
-        columns = ["figure", "model", str(name), str(against), "difference"]
-        title = f"{one} against {other.replace('The', 'the', 1)}"
         rows = [_compared(record) for record in pair.to_dict("records")]
-        found.append(Table(columns, rows, title, "" if found else WORDS["tables"]["comparisons"]["caption"]))
+        words = WORDS["tables"]["comparisons"] | ({"caption": ""} if found else {})
+        found += tabled(words, rows, [str(name), str(against)], one=one, other=other.replace("The", "the", 1))
     return found
 
 
@@ -167,7 +166,7 @@ def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
     ]
 
 
-def pairs(history: pd.DataFrame) -> Table:
+def pairs(history: pd.DataFrame) -> list[Table]:
     """Every elite of the last population with the template of the start that it descends from."""
     known = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
@@ -181,14 +180,13 @@ def pairs(history: pd.DataFrame) -> Table:
             steps.append(f"{step['operation']}{f' ({about})' if about else ''}")
         told = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
         rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], told])
-    return Table(["place", "evolved", "began as", "steps"], rows, **WORDS["tables"]["pairs"])
+    return tabled(WORDS["tables"]["pairs"], rows)
 
 
 def rewordings(shares: pd.DataFrame) -> list[Table]:
     """Share of accepted rewordings, and reasons for rejecting others, by operation and voice."""
-    by = ["run", "operation", "voice"]
     rows: list[list[str | Cell]] = []
-    for key, own in shares.groupby(by, sort=True, dropna=False):
+    for key, own in shares.groupby(["run", "operation", "voice"], sort=True, dropna=False):
         n, taken = int(own["n"].sum()), int(own.loc[own["reason"].isna(), "n"].sum())
         passed = taken + int(own.loc[own["reason"] == OUTDONE, "n"].sum())
         refused = own[own["reason"].notna() & (own["reason"] != OUTDONE)]
@@ -198,6 +196,4 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
         reasons = ", ".join([*said, *[f"others ({others})"] * bool(others)])
         named = (name if isinstance(name, str) else "" for name in key)
         rows.append([*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons])
-    words = WORDS["tables"]["rewordings"]
-    columns = [*by, "replies", "passed", "taken", "most frequent reasons of refusal"]
-    return [Table(columns, rows, words["title"], words["caption"].format(most=MOST_REASONS))] if rows else []
+    return tabled(WORDS["tables"]["rewordings"], rows, most=MOST_REASONS)

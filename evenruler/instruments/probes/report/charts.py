@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.instruments.probes.report.drawings import CHARTS, DIGITS, ORANGE
-from evenruler.report.style import ONE_HUE
+from evenruler.report.page import ONE_HUE
 
 NAMED_AT_EACH_END = 5
 APART: Final = 0.055

@@ -9,7 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.grouping import grouped
-from evenruler.report.style import ONE_HUE, QUIET, Charts
+from evenruler.report.page import ONE_HUE, QUIET
+from evenruler.report.style import Charts
 
 CHARTS: Final = Charts(__file__)
 ORANGE, PURPLE = "#f58518", "#b279a2"

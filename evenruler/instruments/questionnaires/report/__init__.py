@@ -10,8 +10,9 @@ from evenruler.instruments.instrument import Shown, Tables
 from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEMS, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
+from evenruler.measurement.sentences import with_capital
 from evenruler.measurement.verdicts import Verdict
-from evenruler.report.page import Cell, Mark, Picture, Section, Table
+from evenruler.report.page import Cell, Mark, Picture, Section, Table, tabled
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
@@ -58,9 +59,9 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     ]
     measured = [f"accuracy, {name} pairs" for name in sets.values()]
     parts: dict[str, list[Table | Picture]] = {
-        "models": [Table(["model", "kind", "lineage", "answers by", "bar", *measured, "standing"], rows)],
+        "models": [*tabled(WORDS["tables"]["models"], rows, measured)],
         "scores": scores,
-        "items": [_items(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
+        "items": [*_items(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
     }
     return [Section(**WORDS["sections"][name], parts=own) for name, own in parts.items()]
 
@@ -133,7 +134,7 @@ def _score(record: Mapping[Any, Any]) -> str:
     return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
 
 
-def _items(tables: Tables) -> Table:
+def _items(tables: Tables) -> list[Table]:
     """One row per item, those that need work first."""
     # The range of PSS in words, by questionnaire and item, then by model.
     items, quality, models = tables["items"], tables["quality"], _models(tables)
@@ -164,8 +165,8 @@ def _items(tables: Tables) -> Table:
         answered = [beside.get((*key, model), "") for model in together]
         rows.append((order, [_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
     judged_by = [f"SC {models[model]}" for model in judged]
-    columns = ["item", *content, *judged_by, *(f"points, {model}" for model in together), "what to change"]
-    return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], **WORDS["tables"]["items"])
+    columns = [*content, *judged_by, *(f"points, {model}" for model in together)]
+    return tabled(WORDS["tables"]["items"], [row for _, row in sorted(rows, key=lambda row: row[0])], columns)
 
 
 def _analysis(figures: pd.DataFrame) -> str:
@@ -246,7 +247,7 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
     chart = charts.trajectories(lines, differences)
     parts: list[Table | Picture] = [
         Picture(words["title"], words["caption"].format(expected=expected), chart),
-        *(_moved(name, corpora, controls.get(name), figures) for name in _interventions(corpora)),
+        *(own for name in _interventions(corpora) for own in _moved(name, corpora, controls.get(name), figures)),
         *_course(course[course["measure"].isin(MEASURES)]),
         *_replies(course[course["measure"] == "reply"]),
     ]
@@ -257,7 +258,7 @@ def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
     return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
 
 
-def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> Table:
+def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> list[Table]:
     """The table of one intervention, one row per questionnaire and model."""
     corpus = corpora[name]
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
@@ -274,14 +275,10 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
         why = "" if pd.isna(record["why"]) else str(record["why"])
         rows.append([*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why])
     of_control = f" Control: {corpora[control].about}." if control else ""
-    caption = f"{corpus.about[0].upper()}{corpus.about[1:]}.{of_control} Mean [95% interval] over n fits."
-    columns = ["questionnaire", "model", "moved with it", "moved with its control", "difference"]
-    return Table([*columns, "expected", "verdict", "why"], rows, f"Moved by {name}", caption)
+    return tabled(WORDS["tables"]["moved"], rows, name=name, about=with_capital(corpus.about), control=of_control)
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
-    if course.empty:
-        return []
     first = course[course["fit"] == 1]
     epochs = sorted(first["epoch"].unique())
     rows = []
@@ -291,18 +288,14 @@ def _course(course: pd.DataFrame) -> list[Table]:
         last = part[part["epoch"] == part["epoch"].max()]["value"]
         ends = [number(last.mean()), number(last.std(ddof=1)), str(len(last))]
         rows.append([str(model), str(corpus), label, *(number(values.get(epoch)) for epoch in epochs), *ends])
-    columns = ["model", "corpus", "measure", *(f"epoch {epoch}" for epoch in epochs), "all fits, end", "SD", "fits"]
-    return [Table(columns, rows, **WORDS["tables"]["course"])]
+    return tabled(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
 
 
 def _replies(replies: pd.DataFrame) -> list[Table]:
-    if replies.empty:
-        return []
     rows = []
     first = replies[replies["fit"] == 1].sort_values("epoch")
     for (model, corpus), part in first.groupby(["model", "corpus"], sort=True):
         records = part.to_dict("records")
         texts = [f"none ({own['reason']})" if pd.isna(own["text"]) else str(own["text"]) for own in records]
         rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
-    columns = ["model", "corpus", "reply before", "reply after the last epoch"]
-    return [Table(columns, rows, **WORDS["tables"]["replies"])]
+    return tabled(WORDS["tables"]["replies"], rows)

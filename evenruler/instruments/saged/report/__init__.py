@@ -10,7 +10,7 @@ from evenruler.instruments.instrument import Shown
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
-from evenruler.report.page import Cell, Picture, Section, Table
+from evenruler.report.page import Cell, Picture, Section, Table, tabled
 from evenruler.report.style import EVERY, Choices
 from evenruler.report.words import figure, listed
 from evenruler.strict import read_yaml
@@ -22,7 +22,7 @@ Rows = list[list[str | Cell]]
 
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))  # titles and captions
 
-_SAID = WORDS["pictures"]
+TABLES, _SAID = WORDS["tables"], WORDS["pictures"]
 
 MOST_WORDS, MOST_NAMES = 6, 5  # most words of a topic, most names in a list
 MOST_ROWS = 120_000  # most rows of a table on the page; longer ones are reduced to the headline statistic
@@ -63,7 +63,7 @@ def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
 
 def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["domain"] == name] for table, rows in shown.items()}
-    parts = [_rates(here), _topics(here, settings), _figures(here), _not_computed(here)]
+    parts = [*_rates(here), *_topics(here, settings), *_figures(here), *_not_computed(here)]
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if measured and feature not in measured]
     sentences = [
@@ -71,7 +71,7 @@ def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> 
         f"Declared but not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]
-    return Section("Replies", " ".join(filter(None, sentences)), [part for part in parts if part is not None], name)
+    return Section("Replies", " ".join(filter(None, sentences)), parts, name)
 
 
 def _lead(tables: Tables) -> str:
@@ -88,18 +88,7 @@ def _lead(tables: Tables) -> str:
     return " ".join(sentences)
 
 
-def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> Table | None:
-    """A table with a title and caption from `WORDS`, cut to its `most` rows; None without rows.
-
-    `columns`: appended to the declared ones; `said`: values of placeholders in the caption.
-    """
-    own = WORDS["tables"][name]
-    most, caption = own.get("most", len(rows)), own["caption"].format(**said)
-    more = f" {len(rows) - most:,} more: {own['more']}." if len(rows) > most else ""
-    return Table([*own["columns"], *columns], rows[:most], own["title"], f"{caption}{more}") if rows else None
-
-
-def _rates(tables: Tables) -> Table | None:
+def _rates(tables: Tables) -> list[Table]:
     """Shares of refusals, empty and cut replies by configuration, each with the concept that has most."""
     rates, rows = tables["rates"], Rows()
     withheld = bool(rates["withheld"].sum())
@@ -107,8 +96,8 @@ def _rates(tables: Tables) -> Table | None:
         lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
         shares = [_rate(own, name) for name in ("refusals", "empty", "cut")]
         rows.append([str(model), str(role), f"{int(own['n'].sum()):,}", *shares, *lacking])
-    said = WORDS["tables"]["rates"]["withheld"] if withheld else ""
-    return _table("rates", rows, ["not given"] if withheld else [], withheld=said)
+    said = TABLES["rates"]["withheld"] if withheld else ""
+    return tabled(TABLES["rates"], rows, ["not given"] if withheld else [], withheld=said)
 
 
 def _rate(own: pd.DataFrame, column: str) -> str:
@@ -122,7 +111,7 @@ def _rate(own: pd.DataFrame, column: str) -> str:
     return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {int(by.loc[most, column])} of {by.loc[most, 'n']})"
 
 
-def _topics(tables: Tables, settings: Settings) -> Table | None:
+def _topics(tables: Tables, settings: Settings) -> list[Table]:
     """Topic words of every cluster, one row per part."""
     topics, rows = tables["topics"], Rows()
     declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
@@ -132,10 +121,10 @@ def _topics(tables: Tables, settings: Settings) -> Table | None:
             for one in own.sort_values("cluster").to_dict("records")
         ]
         rows.append([str(feature), str(model), str(part), "; ".join(said)])
-    return _table("topics", rows)
+    return tabled(TABLES["topics"], rows)
 
 
-def _figures(tables: Tables) -> Table | None:
+def _figures(tables: Tables) -> list[Table]:
     """Quality figures, one row each, one column per model; the pictures show disparities, and the grid headlines."""
     figures, keys = tables["figures"], tables["disparities"][["metric", "statistic"]].drop_duplicates()
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
@@ -150,10 +139,10 @@ def _figures(tables: Tables) -> Table | None:
         for part, own in of_name.groupby("part", sort=False):
             by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
             rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
-    return _table("figures", rows, models or ["any model"], units=listed(sorted(figures["unit"].unique())))
+    return tabled(TABLES["figures"], rows, models or ["any model"], units=listed(sorted(figures["unit"].unique())))
 
 
-def _not_computed(tables: Tables) -> Table | None:
+def _not_computed(tables: Tables) -> list[Table]:
     """Null values in all tables of the diagnosis, counted by reason."""
     disparities, tool = tables["disparities"], tables["tool_bias"]
     parts = {
@@ -180,7 +169,7 @@ def _not_computed(tables: Tables) -> Table | None:
         ]
         for one in found.reset_index().to_dict("records")
     ]
-    return _table("nulls", rows)
+    return tabled(TABLES["nulls"], rows)
 
 
 def _every(found: list[str], of: int) -> str:
