@@ -244,7 +244,7 @@ def test_choices_of_one_name_offer_the_same_in_every_picture(found: Section) -> 
 
 def test_one_of_a_kind_needs_no_choice() -> None:
     choices = Choices({"model": ["m"], "role": ["a", "b"]}, {"model": -1, "role": 1})
-    model, role = (param.to_dict() for param in choices.parameters([], ["model", "role"], ["role"]))
+    model, role = choices.chosen({}, [], ["model", "role"], ["role"])["params"]
     assert (model["value"], "bind" in model) == (-1, False)
     assert (role["value"], role["bind"]["labels"], role["bind"]["options"]) == (1, ["all", "a", "b"], [-1, 0, 1])
 
