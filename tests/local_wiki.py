@@ -208,7 +208,7 @@ def dripping(released: threading.Event) -> Fault:
 
     def fault(request: _Passing) -> bool:
         request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
-        while not released.wait(0.05):
+        while not released.wait(0.01):
             try:
                 request.wfile.write(b" ")
             except OSError:

@@ -9,11 +9,14 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 HTML = "<html><body>Sign in to the hotel's network</body></html>"
 
@@ -305,3 +308,29 @@ def talking(handle: Callable[[socket.socket], None]) -> Iterator[str]:
         threading.Thread(target=listen, daemon=True).start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
         listening.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def dripping(parts: Iterable[bytes], seconds: float) -> Iterator[str]:
+    """A server whose answer comes in parts, so many seconds apart by the client's clock; yields its address.
+
+    Nobody waits: the clock is put forward, and the next part goes out when the client has looked at it. One question.
+    """
+    now, looked = [0.0], threading.Event()
+
+    def look() -> float:
+        looked.set()
+        return now[0]
+
+    def drip(line: socket.socket) -> None:
+        parted = [*parts]
+        head = f"Content-Type: application/json\r\nContent-Length: {sum(map(len, parted))}\r\n\r\n".encode()
+        for part in (b"HTTP/1.1 200 OK\r\n" + head, *parted):
+            looked.clear()
+            line.sendall(part)
+            looked.wait(120)
+            now[0] += seconds
+
+    clock = SimpleNamespace(monotonic=look, time=time.time)
+    with patch("evenruler.models.backends.server.time", clock), talking(drip) as url:
+        yield url

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from evenruler.project import pipeline
@@ -51,6 +53,14 @@ def _run(*commands: tuple[str, ...], folder: Path, started: str = "") -> list[Se
     return ended
 
 
+def _until(there: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 120
+    while not there():
+        assert process.poll() is None, "it ended first"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def _worst(seen: list[Seen]) -> Seen:
     return max(seen, key=lambda one: (one.status != 0, "Traceback" in one.errors))
 
@@ -66,14 +76,30 @@ def _checks(root: Path) -> Seen:
     return _worst(seen)
 
 
+WRITE = """\
+import sys, time
+from pathlib import Path
+Path("begun").touch()
+while not Path("go").exists():
+    time.sleep(0.01)
+Path(sys.argv[1]).write_text(sys.argv[1])
+"""
+
+
 def _builds(root: Path) -> Seen:
     """DVC turns one away that comes to a stage which the other runs; what both leave is whole, and the next goes on."""
     (root / ".dvc").mkdir()
     (root / ".dvc/config").write_text(CONFIG)
-    write = f"{sys.executable} -c \"import time; time.sleep(0.3); open('${{item}}', 'w').write('${{item}}')\""
-    stages = {"foreach": ["a", "b", "c"], "do": {"cmd": write, "outs": ["${item}"]}}
+    (root / "write.py").write_text(WRITE)
+    stages = {"foreach": ["a", "b", "c"], "do": {"cmd": f"{sys.executable} write.py ${{item}}", "outs": ["${item}"]}}
     (root / "dvc.yaml").write_text(json.dumps({"stages": {"make": stages}}))
-    assert min(seen.status for seen in _run(DVC, DVC, folder=root)) == 0
+    with subprocess.Popen(DVC, cwd=root, env=os.environ | ENV, stdout=subprocess.DEVNULL) as first:
+        _until((root / "begun").exists, first)
+        other = program(*DVC, folder=root, env=ENV)
+        (root / "go").touch()
+        assert first.wait(300) == 0
+    assert other.status != 0, "both ran the same stage"
+    assert "is busy" in other.errors
     again = program(*DVC, folder=root, env=ENV)
     assert {name: (root / name).read_text() for name in "abc"} == {"a": "a", "b": "b", "c": "c"}
     assert pipeline.Lock((root / pipeline.LOCK).read_text()).stages == ["make@a", "make@b", "make@c"]

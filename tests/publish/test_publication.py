@@ -333,7 +333,7 @@ def test_a_server_that_nobody_here_wrote_hands_out_the_same(client, hub, benchma
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(port)
+        wait_for(port, server)
         client.forget()
         there = {"HF_ENDPOINT": f"http://127.0.0.1:{port}"}
         code = f"""
@@ -348,11 +348,13 @@ print(json.dumps(load_dataset({REPO!r}, "probes", split="test", revision="v1.2.3
         server.wait()
 
 
-def wait_for(port: int) -> None:
-    """Until something answers there."""
-    for _ in range(100):
+def wait_for(port: int, server: "subprocess.Popen[bytes]") -> None:
+    """Until it answers there."""
+    deadline = time.monotonic() + 120
+    while server.poll() is None:
+        assert time.monotonic() < deadline, "olah does not answer"
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
-        time.sleep(0.2)
-    raise AssertionError("olah does not answer")
+        time.sleep(0.05)
+    raise AssertionError("olah ended")

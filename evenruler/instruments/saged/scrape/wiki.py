@@ -146,14 +146,14 @@ class PoliteTransport(httpx.BaseTransport):
         return answer
 
     def _fetch(self, params: Mapping[str, str | int]) -> tuple[httpx.Response, bytearray]:
-        body, until = bytearray(), time.monotonic() + self._patience.timeout
+        body, until = bytearray(), self._patience.now() + self._patience.timeout
         with self._client.stream("GET", self._address, params=params) as response:
             for piece in response.iter_bytes():
                 body += piece
                 if len(body) > _MOST_BYTES:
                     what = f"an answer of more than {_MOST_BYTES:,} bytes"
                     raise UserError(what, where=str(self._address), remedy=_MEND)
-                if time.monotonic() > until:  # though each piece was in time
+                if self._patience.now() > until:  # though each piece was in time
                     raise TimeoutError
         return response, body
 

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -36,15 +37,14 @@ def waits() -> list[float]:
     return []
 
 
-def wiki_of(faulty: FaultyProxy, waits: list[float], timeout: float) -> Wiki:
-    time: dict[str, Any] = {"now": lambda: sum(waits), "sleep": waits.append}
-    patience = Patience(requests_per_second=1e9, attempts=2, timeout=timeout, **time)
+def wiki_of(faulty: FaultyProxy, waits: list[float], now: Callable[[], float]) -> Wiki:
+    patience = Patience(requests_per_second=1e9, attempts=2, timeout=60, now=now, sleep=waits.append)
     return Wiki(places(faulty.api), "tests@example.org", patience)
 
 
 @pytest.fixture
 def wiki(faulty: FaultyProxy, waits: list[float]) -> Iterator[Wiki]:
-    with wiki_of(faulty, waits, 60) as w:
+    with wiki_of(faulty, waits, lambda: sum(waits)) as w:
         yield w
 
 
@@ -192,7 +192,7 @@ def test_an_answer_that_drips_ends(faulty: FaultyProxy, waits: list[float]) -> N
     released = threading.Event()
     faulty.plan("Tol", *[dripping(released)] * 2)
     reason = "the wiki does not answer (the connection failed (TimeoutError))"
-    with wiki_of(faulty, waits, 0.5) as wiki:
+    with wiki_of(faulty, waits, count(0, 10).__next__) as wiki:  # ten seconds later at each look
         assert wiki.read_page("Tol") == Missing("Tol", reason, unanswered=True)
     released.set()
 
