@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -241,11 +242,14 @@ def weigh(
 ) -> None:
     """Test benchmarks on reference weights: do they detect a planted association? Without names, show the record."""
     from evenruler.evaluate import weigh as weighing
+    from evenruler.models.store import cache_root
 
     here = repository.enter()
     places = [str(here / own) if (here / own).exists() else own for own in benchmarks or []]
     how = {"size": size, "limit": limit, "form": form}
-    say_each(weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how))
+    lock = cache_root() / "weigh.lock"
+    with repository.alone("weigh --record", lock, weighing.FOLDER) if record else nullcontext():
+        say_each(weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how))
 
 
 @app.command()

@@ -75,6 +75,7 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
         401: ("the Hub does not accept the token (401)", LOG_IN),
         403: ("no right to do this (403)", "use a token with the right to write there"),
         404: ("the Hub has no such thing (404)", "check the name"),
+        409: ("somebody else made the same meanwhile (409)", "run it again"),
         412: ("somebody else committed meanwhile (412); nothing of this run was published", "run it again"),
     }
     if status in known:

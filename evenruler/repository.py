@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from evenruler.errors import UserError
@@ -38,3 +40,17 @@ def git(folder: Path, *words: str) -> bytes | None:
 def meant(path: Path, here: Path) -> Path:
     """Resolve a path that a user gave relative to the folder `here`."""
     return path if Path.cwd() == here else here / path
+
+
+@contextmanager
+def alone(what: str, lock: Path, where: object) -> Iterator[None]:
+    """Hold a lock file meanwhile; UserError if another process does the same at `where`."""
+    from filelock import FileLock, Timeout
+
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        held = FileLock(lock, timeout=0).acquire()
+    except Timeout:
+        raise UserError(f"another {what} is running", where=str(where), remedy="run again when it is done") from None
+    with held:
+        yield

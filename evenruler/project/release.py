@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project.check import check
@@ -21,6 +19,7 @@ from evenruler.project.processes import environment
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
+from evenruler.repository import alone
 from evenruler.terminal import die_with_parent
 from evenruler.versions import bumped, load_changelog, version_key
 
@@ -71,12 +70,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
     UserError if the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on the
     default DVC remote, or another release runs.
     """
-    (root / BEGUN.parent).mkdir(exist_ok=True)
-    try:  # a running release must not be taken for a killed one
-        alone = FileLock(root / BEGUN.with_suffix(".lock"), timeout=0).acquire()
-    except Timeout:
-        raise UserError("another release is running", where=str(root), remedy="run again when it is done") from None
-    with alone:
+    with alone("release", root / BEGUN.with_suffix(".lock"), root):  # or a running one would be taken for a killed one
         yield from _undo_broken(root)
         made = plan(root, name, messages)
 

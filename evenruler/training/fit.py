@@ -42,6 +42,7 @@ from evenruler.models.engines import described
 from evenruler.models.loading import ADAPTERS, RECORD, AdapterRecord, loading, quiet, read_adapter, require_all
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
+from evenruler.repository import alone
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note, progress
 
@@ -73,7 +74,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
 
     An interrupted run resumes from its last checkpoint; one is saved every five minutes and after every epoch, under
     the folder of `store` (by default the one under `cache_root()`). `again`: fit even if an adapter of the same recipe
-    exists. UserError: no such encoder, or data or weights are not as declared.
+    exists. UserError: no such encoder, data or weights are not as declared, or another process fits it.
     """
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
@@ -88,36 +89,37 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
         there = read_adapter(name)
         if (there.recipe, there.base, there.labels) == (entry.finetune.model_dump(), base_sum, labels):
             return there
-    named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
-    read = {d: read_data(d, params.training[d]) for d in named}
-    about = {d: words for d, (_, words) in read.items()}
-    rows = split_data({d: own for d, (own, _) in read.items()}, entry.finetune)
-    fitting = _Fitting(name, entry, entry.finetune, labels, base, *rows)
-    sums = {d: words["sha256"] for d, words in about.items()}
-    identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
-    run = store.root / "finetune" / f"{name}-{identity[:16]}"
-    with quiet():
-        history = _fit(fitting, run)
-    with quiet(), swapped(ADAPTERS / name) as folder:
-        _keep(fitting, run / "done", folder)
-        record = {
-            "labels": fitting.labels,
-            "source": "+".join(f"{scheme}:{rest}" for scheme, rest in _places(entry)),
-            "base": base_sum,
-            "recipe": entry.finetune.model_dump(),
-            "data": about,
-            "rows_fitted_on": len(fitting.fitted_on),
-            "precision": precision(),
-            "history": history,
-            **_measured(fitting, folder),
-        }
-        (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        (folder / "README.md").write_text(card_of(name, entry, record), encoding="utf-8")
-    # Removed first, so that a kill in between leaves no checkpoint that looks complete.
-    for path in run.glob(f"checkpoints/*/{STATE}"):
-        path.unlink()
-    shutil.rmtree(run, ignore_errors=True)
-    return read_adapter(name)
+    with alone("finetune", store.root / f"finetune-{name}.lock", ADAPTERS / name):
+        named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
+        read = {d: read_data(d, params.training[d]) for d in named}
+        about = {d: words for d, (_, words) in read.items()}
+        rows = split_data({d: own for d, (own, _) in read.items()}, entry.finetune)
+        fitting = _Fitting(name, entry, entry.finetune, labels, base, *rows)
+        sums = {d: words["sha256"] for d, words in about.items()}
+        identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
+        run = store.root / "finetune" / f"{name}-{identity[:16]}"
+        with quiet():
+            history = _fit(fitting, run)
+        with quiet(), swapped(ADAPTERS / name) as folder:
+            _keep(fitting, run / "done", folder)
+            record = {
+                "labels": fitting.labels,
+                "source": "+".join(f"{scheme}:{rest}" for scheme, rest in _places(entry)),
+                "base": base_sum,
+                "recipe": entry.finetune.model_dump(),
+                "data": about,
+                "rows_fitted_on": len(fitting.fitted_on),
+                "precision": precision(),
+                "history": history,
+                **_measured(fitting, folder),
+            }
+            (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            (folder / "README.md").write_text(card_of(name, entry, record), encoding="utf-8")
+        # Removed first, so that a kill in between leaves no checkpoint that looks complete.
+        for path in run.glob(f"checkpoints/*/{STATE}"):
+            path.unlink()
+        shutil.rmtree(run, ignore_errors=True)
+        return read_adapter(name)
 
 
 def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:

@@ -18,7 +18,7 @@ Sets = (ctypes.c_uint32 * 3) * 2
 
 
 @contextmanager
-def _as_permissions_say() -> Iterator[None]:
+def as_permissions_say() -> Iterator[None]:
     """Without the right to pass over permissions, for this thread."""
     libc = ctypes.CDLL(None, use_errno=True)
     head, rights = (ctypes.c_uint32 * 2)(VERSION_3, 0), Sets()
@@ -33,17 +33,25 @@ def _as_permissions_say() -> Iterator[None]:
         assert libc.capset(head, rights) == 0
 
 
-def _read_only(root: Path) -> Seen:
-    project(root)
-    before, folders = contents(root), [root, *(path for path in root.rglob("*") if path.is_dir())]
+@contextmanager
+def read_only(root: Path) -> Iterator[None]:
+    """Nothing can be made in a folder, nor below."""
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o555)
     try:
-        with _as_permissions_say():
-            seen = evenruler("check", folder=root)
+        with as_permissions_say():
+            yield
     finally:
         for folder in folders:
             folder.chmod(0o755)
+
+
+def _read_only(root: Path) -> Seen:
+    project(root)
+    before = contents(root)
+    with read_only(root):
+        seen = evenruler("check", folder=root)
     assert contents(root) == before
     return seen
 

@@ -147,6 +147,19 @@ def _killed(request: str, folder: Path) -> Seen:
         return seen
 
 
+def _twice(request: str, folder: Path) -> Seen:
+    """Somebody else publishes the same meanwhile: it is there once, and whoever comes again finds it."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        hub.once(request, partial(_published, ORIGINAL))
+        seen = doing(partial(_published, ORIGINAL))
+        repo = hub.repos[REPO]
+        assert [commit.message for commit in repo.commits.values()] == ["initial", f"Publish {TAG}"]
+        assert repo.tags == {TAG: repo.head}
+        assert doing(partial(_published, ORIGINAL)).status == 0
+        _verified(f"{REPO}@{TAG}")
+        return seen
+
+
 def _edited(name: str, folder: Path) -> Seen:
     """Somebody edits a file between the commit and the tag of a run that broke off; the tag is on our files."""
     with running() as hub, talking_to(hub.endpoint, folder):
@@ -336,6 +349,20 @@ CASES = [
             ("the commit", "POST .*/commit/"),
             ("the tag", "POST .*/tag/"),
         )
+    ),
+    Case(
+        "another publishes the same before the commit",
+        "publish",
+        Outcome.REFUSED,
+        partial(_twice, "POST .*/commit/"),
+        ("somebody else committed meanwhile", "run it again"),
+    ),
+    Case(
+        "another publishes the same before the tag",
+        "publish",
+        Outcome.REFUSED,
+        partial(_twice, "POST .*/tag/"),
+        ("somebody else made the same meanwhile (409)", "run it again"),
     ),
     Case("somebody edits the card between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "README.md")),
     Case("somebody adds a file between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "notes.txt")),

@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from filelock import FileLock
+
 from evenruler.project import pipeline
-from tests.faults.cases import Case, Outcome, Seen, program
+from tests.faults.cases import Case, Outcome, Seen, evenruler, program
 from tests.faults.declarations import UNDECLARED, contents, project
 from tests.faults.killed import CONFIG, DVC, ENV
 
@@ -106,7 +108,20 @@ def _builds(root: Path) -> Seen:
     return again
 
 
+def _recorded(root: Path) -> Seen:
+    """Both write one table, and each would leave out what the other read; who only looks is not in the way."""
+    (root / "params.yaml").touch()
+    env = {"EVENRULER_CACHE": str(root / "cache")}
+    (root / "cache").mkdir()
+    with FileLock(root / "cache/weigh.lock"):
+        assert evenruler("weigh", folder=root, env=env).status == 0
+        seen = evenruler("weigh", "--record", folder=root, env=env)
+        assert not (root / "data/weights").exists()
+    return seen
+
+
 CASES = [
+    Case("another one records", "weigh --record", Outcome.REFUSED, _recorded, ("another weigh --record is running",)),
     Case("two others do the same", "check", Outcome.UNHARMED, _checks, slow=True),
     Case("another one builds the same", "dvc repro", Outcome.RESUMED, _builds, slow=True),
 ]

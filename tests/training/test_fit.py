@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
@@ -535,6 +536,13 @@ class TestWhatIsRefused:
     def test_nothing_to_fit_on(self, here, store, error_of) -> None:
         line = error_of(finetune, "tiny", params(MOODS, held_out=160), store=store)
         assert line.startswith("params.yaml: finetune.held_out: 160 rows held out of 'moods' leave none to fit on; ")
+
+
+def test_another_that_fits_the_same_is_left_alone(here, store, error_of) -> None:
+    with FileLock(store.root / "finetune-tiny.lock"):
+        said = error_of(finetune, "tiny", params(MOODS, epochs=1), store=store)
+    assert said == "data/adapters/tiny: another finetune is running; run again when it is done"
+    assert not (here / ADAPTER).exists()
 
 
 def write_params(folder: Path, training: dict[str, dict[str, Any]], **recipe: Any) -> None:
