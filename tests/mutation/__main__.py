@@ -3,10 +3,11 @@
 PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
 changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
 mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, and every mean as a
-median, `--alive` leaves what was killed the last time and tries again what was alive, `--tests` takes other files of
-tests than `TARGETS` has (one argument, also options of pytest), `--table` runs nothing. Prints the mutants that are
-alive and not in `equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed into an
-environment of its own, `.cache/mutation`; results are kept there, too.
+median, `--draw N` tries N mutants of all modules together, drawn by `--seed`, `--alive` leaves what was killed the last
+time and tries again what was alive, `--tests` takes other files of tests than `TARGETS` has (one argument, also options
+of pytest), `--table` runs nothing. Prints the mutants that are alive and not in `equivalent.md`, and a Markdown table.
+mutmut, whose operators are used, is installed into an environment of its own, `.cache/mutation`; results are kept
+there, too.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import venv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,9 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/instruments/probes/ratings": ("tests/instruments/probes/ratings",),
     "evenruler/instruments/probes": ("tests/instruments/probes",),
     "evenruler/instruments/saged": ("tests/instruments/saged",),
+    "evenruler/instruments/fixed": ("tests/instruments/fixed",),
+    "evenruler/models": ("tests/models",),
+    "evenruler/publish": ("tests/publish",),
 }
 """By module or folder, the tests that its mutants are tried on; the first that fits counts."""
 
@@ -93,17 +97,23 @@ def made(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]
     return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
 
 
+def drawn(files: list[Path], python: Path, number: int, seed: int) -> dict[Path, list[dict[str, Any]]]:
+    """So many mutants of all modules together, by module; the same for a seed as long as the code is the same."""
+    order = [python, ROOT / "tests/mutation/mutants.py", "draw", str(number), str(seed), *map(str, files)]
+    found = json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
+    return {Path(module): mutants for module, mutants in found.items()}
+
+
 def attempt(
-    files: list[Path], tests: tuple[str, ...], python: Path, budget: float, alive: bool, sample: int | None
+    made: Mapping[Path, list[dict[str, Any]]], tests: tuple[str, ...], budget: float, alive: bool, part: bool
 ) -> None:
-    """Tries the mutants of modules that have the same tests, and keeps what became of them."""
+    """Tries the mutants of modules that have the same tests, and keeps what became of them; `part`: not all of them."""
     asked: dict[str, list[dict[str, Any]]] = {}
-    for module in files:
-        mutants = made(module, python, sample)
+    for module, mutants in made.items():
         there = set(map(key, mutants))
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
         # What a sample leaves out stays as it was found.
-        stay = [one for one in before if (one["outcome"] == "killed" if key(one) in there else sample is not None)]
+        stay = [one for one in before if (one["outcome"] == "killed" if key(one) in there else part)]
         dead = set(map(key, stay))
         asked[str(ROOT / module)] = [one for one in mutants if key(one) not in dead]
         kept(module).parent.mkdir(exist_ok=True)
@@ -112,7 +122,7 @@ def attempt(
         "modules": {file: of for file, of in asked.items() if of},
         "tests": tests,
         "budget": budget,
-        "to": {str(ROOT / module): str(kept(module)) for module in files},
+        "to": {str(ROOT / module): str(kept(module)) for module in made},
     }
     subprocess.run(
         [sys.executable, "-m", "tests.mutation.trying"],
@@ -166,6 +176,8 @@ def main() -> None:
     reads.add_argument("paths", nargs="*", default=list(TARGETS))
     reads.add_argument("--alive", action="store_true")
     reads.add_argument("--sample", type=int)
+    reads.add_argument("--draw", type=int)
+    reads.add_argument("--seed", type=int, default=0)
     reads.add_argument("--tests", type=str.split)
     reads.add_argument("--table", action="store_true")
     reads.add_argument("--budget", type=float, default=20)
@@ -173,11 +185,14 @@ def main() -> None:
     files = list(dict.fromkeys(modules(asked.paths)))
     if not asked.table:
         python = environment()
+        found = drawn(files, python, asked.draw, asked.seed) if asked.draw else {}
+        files = list(found) or files
         by_tests: dict[tuple[str, ...], list[Path]] = {}
         for file in files:
             by_tests.setdefault(tuple(asked.tests or tests_of(file)), []).append(file)
         for tests, those in by_tests.items():
-            attempt(those, tests, python, asked.budget, asked.alive, asked.sample)
+            mutants = {file: found[file] if asked.draw else made(file, python, asked.sample) for file in those}
+            attempt(mutants, tests, asked.budget, asked.alive, bool(asked.draw) or asked.sample is not None)
     print(table(files))
 
 

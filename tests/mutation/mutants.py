@@ -8,8 +8,9 @@ The operators are those of mutmut, and a mean is taken as a median. Not made, si
 """
 
 import json
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,17 +115,25 @@ def changed(before: str, after: str) -> tuple[str, str]:
     return " ".join(" ".join(old).split()), " ".join(" ".join(new).split())
 
 
-def candidates(places: Places, sample: int | None) -> Iterator[tuple[Any, ...]]:
-    """What may be changed: node, function and statement, and the node in its place.
-
-    Of a sample, so many of those inside functions, evenly spaced, and every mean as a median.
-    """
-    every = [
+def changes(places: Places, inside: bool) -> list[tuple[Any, ...]]:
+    """What may be changed, of functions alone if `inside`: node, function and statement, and the node in its place."""
+    return [
         (node, function, statement, mutated)
         for node, function, statement in places.found
-        if sample is None or function is not None
+        if function is not None or not inside
         for mutated in mutations(node)
     ]
+
+
+def candidates(places: Places, sample: int | Collection[int] | None) -> Iterator[tuple[Any, ...]]:
+    """Those of `changes` that are made.
+
+    Of a sample, so many of those inside functions, evenly spaced, and every mean as a median; or those of some numbers.
+    """
+    every = changes(places, sample is not None)
+    if isinstance(sample, Collection):
+        yield from (every[number] for number in sorted(sample))
+        return
     size = len(every) if sample is None else min(sample, len(every))
     chosen = {place * len(every) // size for place in range(size)}
     for place, (node, function, statement, mutated) in enumerate(every):
@@ -132,7 +141,7 @@ def candidates(places: Places, sample: int | None) -> Iterator[tuple[Any, ...]]:
             yield node, function, statement, mutated
 
 
-def mutants(source: str, sample: int | None = None) -> Iterator[dict[str, Any]]:
+def mutants(source: str, sample: int | Collection[int] | None = None) -> Iterator[dict[str, Any]]:
     wrapper = MetadataWrapper(cst.parse_module(source))
     places = Places()
     wrapper.visit(places)
@@ -158,5 +167,21 @@ def mutants(source: str, sample: int | None = None) -> Iterator[dict[str, Any]]:
         }
 
 
+def drawn(paths: Sequence[str], number: int, seed: int) -> dict[str, list[dict[str, Any]]]:
+    """By module, mutants inside functions: so many of all modules together, each as likely as another."""
+    every = []
+    for path in paths:
+        places = Places()
+        MetadataWrapper(cst.parse_module(Path(path).read_text(encoding="utf-8"))).visit(places)
+        every += [(path, place) for place in range(len(changes(places, True)))]
+    chosen: dict[str, set[int]] = {}
+    for path, place in random.Random(seed).sample(every, min(number, len(every))):
+        chosen.setdefault(path, set()).add(place)
+    return {path: list(mutants(Path(path).read_text(encoding="utf-8"), chosen[path])) for path in sorted(chosen)}
+
+
 if __name__ == "__main__":
-    print(json.dumps(list(mutants(Path(sys.argv[1]).read_text(encoding="utf-8"), *map(int, sys.argv[2:])))))
+    if sys.argv[1] == "draw":
+        print(json.dumps(drawn(sys.argv[4:], *map(int, sys.argv[2:4]))))
+    else:
+        print(json.dumps(list(mutants(Path(sys.argv[1]).read_text(encoding="utf-8"), *map(int, sys.argv[2:])))))
