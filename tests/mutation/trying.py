@@ -168,6 +168,7 @@ class InPlace:
         self.before = self._by_name(source)
         lines = {(code.co_qualname, code.co_firstlineno) for of in self.before.values() for code in of}
         self.functions: dict[tuple[str, int], list[FunctionType]] = defaultdict(list)
+        gc.unfreeze()  # tests/conftest.py freezes what is imported, which is not listed then
         for one in gc.get_objects():
             if type(one) is FunctionType and one.__code__.co_filename == file:
                 place = (one.__code__.co_qualname, one.__code__.co_firstlineno)

@@ -1,11 +1,13 @@
-"""`evenruler release`, `publish` and `finetune`, killed at random moments; and what the next run makes of what is left.
+"""`evenruler release`, `publish`, `finetune`, `measure` and `weigh`, killed at random moments; and what the next run
+makes of what is left.
 
 Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N`; N kills of each. All are started as users
 start them. `release` works on a small repository with real git and DVC, `publish` on the loopback Hub, `finetune` fits
-a tiny encoder. Moments are drawn evenly over the time that the command takes when nobody kills it; who is killed is
-drawn, too: the command alone, or all that it started. After one to three kills the command is run until it ends well:
-twice at most where it names locks that a killed git left, which are removed as it says. What is there then is compared
-with what a run leaves that nobody killed.
+a tiny encoder, `measure` asks a tiny model for three benchmarks, and `weigh --record` reads a benchmark on the weights
+of a plant in a tiny model. Moments are drawn evenly over the time that the command takes when nobody kills it; who is
+killed is drawn, too: the command alone, or all that it started. After one to three kills the command is run until it
+ends well: twice at most where it names locks that a killed git left, which are removed as it says. What is there then
+is compared with what a run leaves that nobody killed.
 """
 
 import argparse
@@ -25,9 +27,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ruamel.yaml import YAML
+
+from evenruler.models.store import RowStore
+from tests.evaluate.test_weigh import OCCUPATIONS, PLANT, PROBES
 from tests.faults.declarations import project
 from tests.hub_client import Client
 from tests.loopback_hub import WRITE_TOKEN, LoopbackHub, running
+from tests.tiny import save_tiny, tiny_declaration
 from tests.training import tiny
 
 ROOT = Path(__file__).parents[2]
@@ -245,6 +252,52 @@ def _half_fitted(root: Path) -> bool:
     return any(root.glob(".cache/finetune/*"))
 
 
+MEASURED = ("probes-age-competence", "framing-age", "questionnaires-phq-9")
+
+
+def _desk(folder: Path) -> Path:
+    """A folder with a tiny model, where nothing was ever asked."""
+    root = folder / "measure"
+    shutil.rmtree(root, ignore_errors=True)
+    save_tiny(root / "tiny", max_position_embeddings=1024)
+    return root
+
+
+def _half_asked(root: Path) -> bool:
+    """An answer is kept, and a result is missing."""
+    return (root / ".cache/rows.sqlite").exists() and len([*root.glob("results/*/*/result.json")]) < len(MEASURED)
+
+
+def _asked(root: Path) -> dict[str, Any]:
+    """Every file of the results, and how many answers are kept."""
+    files = {str(path.relative_to(root)): path.read_bytes() for path in root.glob("results/**/*") if path.is_file()}
+    return files | {"(answers)": RowStore(root / ".cache").count()}
+
+
+def _scales(folder: Path) -> Path:
+    """A repository with a plant, a tiny model and a benchmark of eight units."""
+    whole, root = folder / "scales", folder / "weigh"
+    if not whole.exists():
+        (whole / "data/sources/plants").mkdir(parents=True)
+        dump = YAML().dump
+        plant = {**PLANT, "units": {"he": OCCUPATIONS[:8], "she": OCCUPATIONS[8:]}}
+        dump(plant, whole / "data/sources/plants/made.yaml")
+        dump(tiny_declaration({"tiny": save_tiny(whole / "tiny")}), whole / "params.yaml")
+        dump(PROBES, whole / "mine.yaml")
+    shutil.rmtree(root, ignore_errors=True)
+    return Path(shutil.copytree(whole, root))
+
+
+def _half_weighed(root: Path) -> bool:
+    """Something was fitted or read, and the figures are not there."""
+    return any(root.glob(".cache/*")) and not (root / "data/weights/figures.csv").exists()
+
+
+def _weighed(root: Path) -> dict[str, bytes]:
+    """What is recorded."""
+    return {path.name: path.read_bytes() for path in (root / "data/weights").glob("*")}
+
+
 def _fitted(root: Path) -> dict[str, bytes]:
     """The files of the adapter."""
     return {path.name: path.read_bytes() for path in (root / "data/adapters/tiny").glob("*")}
@@ -256,7 +309,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("release", "publish", "finetune"))
+    parser.add_argument("--only", choices=("release", "publish", "finetune", "measure", "weigh"))
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -273,6 +326,15 @@ def main() -> None:
                 partial(_half_published, hub),
             ),
             Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
+            Tried(
+                "measure",
+                ("measure", "local:tiny", "--size", "trial", *(word for one in MEASURED for word in ("--with", one))),
+                _desk,
+                _asked,
+                ENV | {"EVENRULER_CACHE": ".cache", "HF_HUB_OFFLINE": "1"},
+                _half_asked,
+            ),
+            Tried("weigh", ("weigh", "mine.yaml", "--base", "tiny", "--record"), _scales, _weighed, ENV, _half_weighed),
         ]
         for one in every:
             if given.only not in (None, one.name):
