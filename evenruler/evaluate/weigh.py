@@ -262,7 +262,7 @@ def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame
     """Sorted rows, where new ones replace old ones of the same weight and the same values of `more`."""
     by = [*WEIGHED.names, *more]
     kept = old[~old.set_index(by).index.isin(new.set_index(by).index)]
-    found = pd.concat([kept, new]) if len(kept) else new
+    found = pd.concat([own for own in (kept, new) if len(own)] or [new])  # columns of an empty one are objects
     return found.sort_values([*by, *found.columns.difference(by, sort=False)], ignore_index=True)
 
 

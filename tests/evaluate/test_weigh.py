@@ -80,6 +80,8 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
     old = pd.DataFrame([{**of, "plant": plant, "unit": unit, "value": 1.0} for plant in ("mood", "x") for unit in "ab"])
     found = weigh._with(old, old[old["plant"] == "mood"].assign(value=7.0), ["benchmark"])
     assert found[["plant", "value"]].to_numpy().tolist() == [["mood", 7], ["mood", 7], ["x", 1], ["x", 1]]
+    nothing_read, _ = weigh.nothing()  # of a weight that did not learn the dose
+    assert weigh._with(old, nothing_read[old.columns], ["benchmark"])["value"].dtype == float
 
 
 OCCUPATIONS = [

@@ -328,7 +328,15 @@ def main() -> None:
             Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
             Tried(
                 "measure",
-                ("measure", "local:tiny", "--size", "trial", *(word for one in MEASURED for word in ("--with", one))),
+                (
+                    "measure",
+                    "local:tiny",
+                    "--size",
+                    "trial",
+                    "--limit",
+                    "5",
+                    *(word for one in MEASURED for word in ("--with", one)),
+                ),
                 _desk,
                 _asked,
                 ENV | {"EVENRULER_CACHE": ".cache", "HF_HUB_OFFLINE": "1"},
