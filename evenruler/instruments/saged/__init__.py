@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
+    from evenruler.instruments.saged.diagnose.cells import summarise, summarise_each
     from evenruler.instruments.saged.diagnose.disparities import METRICS, Disparity, disparity, metric_values
     from evenruler.instruments.saged.diagnose.statistics import OPTIONS, STATISTICS, USES_BASELINE
-    from evenruler.instruments.saged.diagnose.summaries import summarise, summarise_each
 
 __all__ = [
     "METRICS",
@@ -25,5 +25,5 @@ __getattr__ = lazily(
     __name__,
     **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
     **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
-    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.summaries"),
+    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.cells"),
 )

@@ -5,7 +5,7 @@ computed of [series, draws, groups, most] numbers at once, in the one loop (`Cel
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,10 +16,17 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import is_branched
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
-from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of, metric_values, shapes
+from evenruler.instruments.saged.diagnose.disparities import (
+    OWN,
+    USES_SELECTION_RATE,
+    disparity_of,
+    metric_values,
+    shapes,
+)
 from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, cell_options, pairs, reason, resolve
 from evenruler.measurement.checks import Floats
 from evenruler.tables import stacked
@@ -355,3 +362,103 @@ def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=schemas.DISPARITIES.names)
     p = compared.dropna(subset="p").groupby(FAMILY)["p"].transform(stats.false_discovery_control)
     return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
+
+
+def summarise(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    statistic: str,
+    *,
+    cell: Sequence[str] | None = None,
+    calibrated: bool = False,
+    **options: Any,
+) -> pd.DataFrame:
+    """Summarise each group by a statistic.
+
+    Args:
+        frame: Long: columns `value` and those of `by`, and `baseline` (the same feature of the baseline) where the
+            statistic compares with it or values are calibrated. Nulls are left out and counted.
+        by: Columns whose values, crossed, define the groups; there are no rows for margins.
+        statistic: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours from
+            an array to a number.
+        cell: Those of `by` within which groups are compared: the standard of a selection rate and the bins of a
+            divergence are computed from all rows of a cell. All of `by` but the last by default.
+        calibrated: Take value minus baseline instead of value (section 3.3).
+        **options: Of the statistic, as `evenruler.instruments.saged.OPTIONS` lists them, or of a function of yours.
+
+    Returns:
+        Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` values used (pairs where the
+        statistic compares with baselines), `n_missing` rows left out, `reason` why it is undefined, else None, and
+        `kind`, the statistic.
+
+    Raises:
+        UserError: No such statistic, option or column, a grouping column with the name of one of the result, a row
+            without a group, an infinite number, or a statistic that compares with baselines for calibrated values.
+    """
+    found = summarise_each(frame, by, {statistic: (statistic, options)}, cell=cell, calibrated=calibrated)
+    return found.drop(columns="statistic")
+
+
+def summarise_each(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    statistics: Mapping[str, tuple[str, Mapping[str, Any]]],
+    *,
+    cell: Sequence[str] | None = None,
+    calibrated: bool = False,
+) -> pd.DataFrame:
+    """As `summarise`, for several statistics, one after the other; the table is grouped only once.
+
+    `statistics`: by their name in the column `statistic`, the kind of statistic and its options.
+    """
+    by, cell = list(by), list(by[:-1] if cell is None else cell)
+    numbers = _numbers(frame, by, cell, [kind for kind, _ in statistics.values()], calibrated)
+    grouped = frame.groupby(by, observed=True, sort=True)
+    table, group = grouped.size().reset_index()[by], grouped.ngroup().to_numpy(dtype=np.intp)
+    # Without columns, or without groups, there is one cell.
+    cells = table.groupby(cell, observed=True, sort=False).indices if cell and len(table) else {"": table.index.values}
+    series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[Layout, Groups]]()
+    for members in cells.values():
+        rows = np.flatnonzero(np.isin(group, members))
+        values, baselines = (own[None, rows] for own in numbers)
+        layout = Layout("", frame.iloc[rows], series, values, baselines, np.ones(values.shape, dtype=bool))
+        laid.append((layout, Groups("", list(map(str, members)), np.searchsorted(members, group[rows]))))
+    places, tables = np.concatenate(list(cells.values())), []
+    for name, (kind, options) in statistics.items():
+        asked = Statistic(kind=kind, options=dict(options))
+        found = [Cells(*own, name, asked, CALIBRATED if calibrated else RAW).table() for own in laid]
+        told = pd.concat(found).set_axis(places).rename(columns={"value": "summary"})[list(OWN[:4])]
+        told["reason"] = told["reason"].astype(object).where(told["reason"].notna(), None)
+        tables.append(table.join(told).assign(kind=kind, statistic=name))
+    return stacked(tables)
+
+
+def _numbers(
+    frame: pd.DataFrame, by: list[str], cell: list[str], kinds: Sequence[str], calibrated: bool
+) -> tuple[Floats, Floats]:
+    """Values, and baselines where they are needed, else NaN; UserError where the input is wrong."""
+    compares = [kind for kind in kinds if kind in USES_BASELINE]
+    if calibrated and compares:
+        what = f"{compares[0]} compares values with their baselines, and calibrated ones have none"
+        raise UserError(what, remedy="ask it of raw values")
+    if not by:
+        raise UserError("no column to group by", remedy="name one or more, as concept")
+    for column in {*by} & {*OWN}:
+        raise UserError(f"the result has a column {column!r} of its own", remedy="call yours something else")
+    columns = ["value", "baseline"] if calibrated or compares else ["value"]
+    for column in [*by, *columns]:
+        if column not in frame:
+            raise UserError(f"the table has no column {column!r}", remedy=nearest(column, map(str, frame.columns)))
+    for column in {*cell} - {*by}:
+        raise UserError(f"groups lie across cells of {column!r}", remedy="name it in `by` too")
+    for column in by:
+        missing = np.flatnonzero(frame[column].isna())
+        if missing.size:
+            raise UserError(f"row {missing[0]} has no {column}", remedy="fill it in, or leave the row out")
+    numbers = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in columns}
+    for name, own in numbers.items():
+        infinite = np.flatnonzero(np.isinf(own))
+        if infinite.size:
+            what = f"row {infinite[0]} holds {own[infinite[0]]}"
+            raise UserError(what, where=f"column {name!r}", remedy="leave null what could not be measured")
+    return numbers["value"], numbers.get("baseline", np.full(len(frame), np.nan))

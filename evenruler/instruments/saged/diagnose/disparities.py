@@ -13,9 +13,11 @@ from scipy import stats
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, at_places, count, extremes, mean, ratio, std
-from evenruler.instruments.saged.diagnose.summaries import OWN
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.verdicts import ALPHA
+
+OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")
+"""Columns of `summarise` other than those that define the groups."""
 
 End = Literal["high", "low"]
 

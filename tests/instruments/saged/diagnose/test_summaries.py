@@ -12,9 +12,8 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import summarise, summarise_each
 from evenruler.instruments.saged.declare.settings import Statistic
 from evenruler.instruments.saged.diagnose import cells as module
-from evenruler.instruments.saged.diagnose.cells import RAW, SERIES, Cells, Groups, Layout, placed
+from evenruler.instruments.saged.diagnose.cells import OWN, RAW, SERIES, Cells, Groups, Layout, placed
 from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options, pairs, resolve
-from evenruler.instruments.saged.diagnose.summaries import OWN
 
 ROWS = 24
 OPTIONS = {"selection_rate": {"standard": "median", "method": "within_range", "margin": 0.2}}
