@@ -8,13 +8,13 @@ sentences from others (`KNOWN`).
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
-from scipy.stats import binomtest
 
 from evenruler.instruments.instrument import Request
 from evenruler.measurement.answered import Replies, unanswered
+from evenruler.measurement.figures import wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.records import cut_of
 from evenruler.strict import read_yaml
@@ -80,10 +80,15 @@ def request_of(questions: pd.DataFrame) -> Request:
     sides = [
         (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST]) for own in rows.to_dict("records")
     ]
-    keys = zip(rows["id"], rows["framing"], rows["turn"], strict=True)
+    return in_chat(TABLE, rows[["id", "framing", "turn"]], [PROMPT.format(*pair) for pair in sides], NEW_TOKENS)
+
+
+def in_chat(table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: int) -> Request:
+    """Request one reply to each prompt, with a seed made of the columns of `rows` that identify it."""
+    keys = zip(*(rows[name] for name in rows.columns), strict=True)
     seeds = [int(content_sha256(*map(str, key))[:15], 16) for key in keys]
-    inputs: dict[str, list[Any]] = {"prompt": [PROMPT.format(*pair) for pair in sides], "seed": seeds}
-    return Request(TABLE, "generate", rows[["id", "framing", "turn"]], inputs, {"new_tokens": NEW_TOKENS, "chat": True})
+    inputs = {"prompt": list(prompts), "seed": seeds}
+    return Request(table, "generate", rows, inputs, {"new_tokens": new_tokens, "chat": True})
 
 
 def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
@@ -135,11 +140,14 @@ def fitness(said: pd.DataFrame) -> Fitness:
     right, n = known_right(said)
     if right == n == 0:
         return Fitness(doubt="no control pairs were asked")
-    low = float(binomtest(right, n).proportion_ci(method="wilson").low)
-    if low > LEAST:
+    return by_known(right, n, "control pairs are right in both orders")
+
+
+def by_known(right: int, n: int, what: str) -> Fitness:
+    """Whether enough known answers are right, which are `what`."""
+    if n and wilson(right / n, n)[0] > LEAST:
         return Fitness()
-    told = f"{right} of {n} control pairs are right in both orders"
-    return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
+    return Fitness(unfit=f"{right} of {n} {what}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:

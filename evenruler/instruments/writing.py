@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
-from scipy.stats import binomtest
 
-from evenruler.instruments.choosing import FIRST, KNOWN, LEAST, SECOND, SENTENCES, WITHHELD, WROTE, counted
+from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, by_known, counted, in_chat
 from evenruler.instruments.instrument import Request
 from evenruler.measurement.answered import unanswered
 from evenruler.measurement.verdicts import Fitness
 from evenruler.strict import read_yaml
-from evenruler.tables.ids import content_sha256
 from evenruler.text.replies import is_empty, is_refusal
 
 NEW_TOKENS: Final = 48
@@ -42,10 +40,7 @@ def prompt(what: str, word: str) -> str:
 
 def request_of(sentences: pd.DataFrame) -> Request:
     """Every sentence (`id, framing, prompt`) once, each with its own seed."""
-    seeds = [int(content_sha256(*key)[:15], 16) for key in zip(sentences["id"], sentences["framing"], strict=True)]
-    inputs = {"prompt": sentences["prompt"].tolist(), "seed": seeds}
-    settings = {"new_tokens": NEW_TOKENS, "chat": True}
-    return Request(SENTENCES, "generate", sentences[["id", "framing"]], inputs, settings)
+    return in_chat(SENTENCES, sentences[["id", "framing"]], sentences["prompt"].tolist(), NEW_TOKENS)
 
 
 def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -75,11 +70,7 @@ def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
     """Whether a model writes the sentences, with the right pronoun where it is known (`right` of `sentences`)."""
     if why := unanswered(counted(said[said["framing"] != KNOWN])):
         return Fitness(unfit=why)
-    right, n = known_right(said, sentences)
-    if n and float(binomtest(right, n).proportion_ci(method="wilson").low) > LEAST:
-        return Fitness()
-    told = f"{right} of {n} pronouns of control words are right"
-    return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
+    return by_known(*known_right(said, sentences), "pronouns of control words are right")
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:

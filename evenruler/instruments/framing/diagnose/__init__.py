@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
-from scipy.stats import binomtest
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
@@ -18,7 +17,7 @@ from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contra
 from evenruler.instruments.framing.diagnose.replications import AS, replications
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
-from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.figures import jackknifed, wilson
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
@@ -164,8 +163,7 @@ def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, F
         if not n:
             yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
             continue
-        interval = binomtest(int(row["named"]), n).proportion_ci(level, method="wilson")
-        ends = (float(interval.low), float(interval.high)) if n >= FEWEST_UNITS else (None, None)
+        ends = wilson(row["named"] / n, n, level) if n >= FEWEST_UNITS else (None, None)
         yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Tables
@@ -19,7 +18,7 @@ from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, U
 from evenruler.instruments.probes.diagnose.quality import mean_interval
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
-from evenruler.measurement.figures import finite
+from evenruler.measurement.figures import finite, wilson
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.ids import content_sha256
@@ -125,8 +124,7 @@ def _described(part: _Part, points: pd.DataFrame, fit: Fitness, level: float) ->
     right, n = part.known
     wrote = part.figure == WRITTEN_GAIN
     if n:
-        ends = binomtest(right, n).proportion_ci(method="wilson")
-        yield Figure(KNOWN, right / n, n, "sentences" if wrote else "pairs", float(ends.low), float(ends.high))
+        yield Figure(KNOWN, right / n, n, "sentences" if wrote else "pairs", *wilson(right / n, n))
     own = points[points["framing"] == BARE]
     named = own[own["share"].isin([0, 1])] if wrote else own
     told = {WRITTEN_SHARE if wrote else SHARE: named.groupby("unit")["share"].mean().dropna()}

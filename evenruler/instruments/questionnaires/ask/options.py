@@ -10,18 +10,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.choosing import WITHHELD, counted
+from evenruler.instruments.choosing import NEW_TOKENS, WITHHELD, counted, in_chat
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.questionnaires.ask.questions import placed
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.answered import unanswered
-from evenruler.tables.ids import content_sha256
 from evenruler.text.replies import LETTERS, normalised, read_reply
 
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
 
 GAP: Final = "____"
-NEW_TOKENS: Final = 16
 
 REPLIES, LETTER_MASS = "options", "letters"  # tables of answers: replies, or probabilities of letters
 
@@ -90,10 +88,7 @@ def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
         inputs = {name: rows[name].tolist() for name in ("prompt", "form")}
         yield Request(LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True})
     elif subject.can("generate"):
-        keys = zip(asked["id"], asked["turn"].astype(str), strict=True)
-        seeds = [int(content_sha256(*key)[:15], 16) for key in keys]
-        inputs = {"prompt": asked["prompt"].tolist(), "seed": seeds}
-        yield Request(REPLIES, "generate", asked[["id", "turn"]], inputs, {"new_tokens": NEW_TOKENS, "chat": True})
+        yield in_chat(REPLIES, asked[["id", "turn"]], asked["prompt"].tolist(), NEW_TOKENS)
 
 
 def read(tables: Tables, plan: Plan, answers: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -8,7 +8,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 from sklearn.metrics import roc_auc_score
-from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.questionnaires.ask import options
@@ -18,6 +17,7 @@ from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.figures import wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.declared import OPTIONS, named
 from evenruler.tables.schemas import WHOLE
@@ -35,7 +35,7 @@ def accuracies(labelled: pd.DataFrame, level: float, known: pd.DataFrame | None 
     A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the logit of entailment
     minus that of contradiction, on which item scores rest.
 
-    Source: Wilson (1927), by statsmodels; AUC by scikit-learn.
+    Source: Wilson (1927); AUC by scikit-learn.
     """
     rows = []
     for (model, configuration, name), pairs in labelled.groupby(["model", "configuration", "set"], sort=True):
@@ -60,8 +60,8 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
 
     `accuracy` may be a mean over fits, so the number of right pairs need not be whole.
     """
-    low, high = proportion_confint(accuracy * n, n, alpha=1 - level, method="wilson")
-    return {"accuracy": accuracy, "n": n, "low": float(low), "high": float(high)}
+    low, high = wilson(accuracy, n, level)
+    return {"accuracy": accuracy, "n": n, "low": low, "high": high}
 
 
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:

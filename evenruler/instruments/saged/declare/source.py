@@ -209,10 +209,10 @@ class Reading(Strict):
     @property
     def refused(self) -> str:
         """Why the review does not show that few enough rows are wrong; empty where it does, or is pending."""
-        from scipy.stats import binomtest
+        from evenruler.measurement.figures import wilson
 
         def most(rows: int) -> float:
-            return float(binomtest(self.wrong, rows).proportion_ci(method="wilson").high)
+            return wilson(self.wrong / rows, rows)[1]
 
         said = f"{self.wrong} of {self.rows} branched rows that were read are wrong"
         if self.rows in (0, self.of):

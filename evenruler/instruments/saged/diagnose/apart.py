@@ -210,6 +210,8 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their difference from that of all
     by Newcombe (1998), method 10.
     """
+    from statsmodels.stats.proportion import proportion_confint  # takes a second to import
+
     x = np.asarray(unanswered, dtype=np.float64)
     there = ~np.isnan(x)
     n, overall = there.sum(axis=0), float(x[there].mean())
@@ -219,19 +221,14 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     sums = [np.nansum(np.take_along_axis(x[None], own, axis=2), axis=1) for own in _shuffles(there, seed, shuffles)]
     dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
     p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
-    z = float(stats.norm.isf(0.025 / max((n > 0).sum(), 1)))
-    own, of_all = _wilson(shares, n, z), _wilson(np.array(overall), n.sum(), z)
+    asked_of, alpha = np.maximum(n, 1), ALPHA / max((n > 0).sum(), 1)
+    own = proportion_confint(shares * asked_of, asked_of, alpha, "wilson")
+    of_all = proportion_confint(overall * n.sum(), n.sum(), alpha, "wilson")
     low = values - np.hypot(shares - own[0], of_all[1] - overall)
     high = values + np.hypot(own[1] - shares, overall - of_all[0])
-    errors = np.subtract(*_wilson(shares, n, 1.0)[::-1]) / 2  # above 0 even where a share is 0
+    one_error = proportion_confint(shares * asked_of, asked_of, 2 * stats.norm.sf(1), "wilson")
+    errors = (one_error[1] - one_error[0]) / 2  # above 0 even where a share is 0
     return Silence(values[None], low[None], high[None], errors[None], n[None], p, overall)
-
-
-def _wilson(shares: Floats, n: NDArray[np.int_], z: float) -> tuple[Floats, Floats]:
-    n = np.maximum(n, 1)
-    middle = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
-    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
 
 
 def _centred(x: Floats, axis: int) -> Floats:
