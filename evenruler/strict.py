@@ -3,7 +3,7 @@
 import csv
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -78,25 +78,38 @@ def at_home(path: str) -> Path:
         raise UserError("no such user here", where=path, remedy="check the name after `~`") from None
 
 
-def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Read a CSV file: its columns, and its rows with the line numbers of their ends; `remedy` if there is no file.
+Rows = list[tuple[int, dict[str, str]]]
+"""Rows of a CSV, each with the number of the line at which it ends."""
 
-    UserError if it cannot be read or a row has not as many fields as the header.
+
+def read_csv(path: Path, remedy: str, columns: Sequence[str] = ()) -> tuple[list[str], Rows]:
+    """Read a CSV file, as `csv_of`; `remedy` if there is no file."""
+    return csv_of(read_text(path, remedy), str(path), columns)
+
+
+def csv_of(text: str, where: str, columns: Sequence[str] = (), delimiters: str = ",") -> tuple[list[str], Rows]:
+    """The columns and rows of a CSV; of several delimiters, that which the header holds most often counts.
+
+    UserError if it is no CSV, one of `columns` is not there once, or a row has not as many fields as the header.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""), strict=True)
-    rows = []
+    delimiter = max(delimiters, key=text.partition("\n")[0].count)
+    reader, rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), []
     try:
         header = list(reader.fieldnames or ())
-        if len(header) == 1 and {";", "\t"} & {*header[0]}:
-            raise UserError("no commas between fields", where=f"{path}: line 1", remedy="save it with commas")
+        if delimiters == "," and len(header) == 1 and {";", "\t"} & {*header[0]}:
+            raise UserError("no commas between fields", where=f"{where}: line 1", remedy="save it with commas")
+        for column in columns:
+            if header.count(column) != 1:
+                found = "more than one column" if column in header else "no column"
+                raise UserError(f"{found} {column!r}; {nearest(column, header)}", where=where, remedy="add it once")
         for row in reader:
             if None in row or None in row.values():
-                where = f"{path}: line {reader.line_num} ({next(iter(row.values()))})"
-                raise UserError("not as many fields as the header", where=where, remedy="quote fields that hold commas")
+                place = f"{where}: line {reader.line_num} ({next(iter(row.values()))})"
+                raise UserError("not as many fields as the header", where=place, remedy="quote fields that hold commas")
             rows.append((reader.line_num, row))
     except csv.Error as error:
-        raise UserError(f"not CSV ({error})", where=f"{path}: line {reader.line_num + 1}", remedy="fix it") from None
-    return list(reader.fieldnames or ()), rows
+        raise UserError(f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it") from None
+    return header, rows
 
 
 _READ: dict[str, Any] = {}

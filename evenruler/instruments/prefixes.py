@@ -1,10 +1,10 @@
 """Prefixes for a benchmark's prompts, to test whether its figures reflect bias or the test situation."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evenruler.strict import Strict, Text
 from evenruler.tables.frames import evenly_spread
@@ -16,6 +16,18 @@ FEWEST_PLACEBOS = 5
 """Below this number, the spread of placebo effects is unknown (`evenruler.measurement.shifts`)."""
 
 
+def _enough(placebos: list[str]) -> list[str]:
+    if 0 < len(placebos) < FEWEST_PLACEBOS:
+        raise ValueError(f"found {len(placebos)}, expected {FEWEST_PLACEBOS} at least, or none")
+    if len({text.lower() for text in placebos}) < len(placebos):
+        raise ValueError("a placebo stands in it twice")
+    return placebos
+
+
+Placebos = Annotated[list[Text], AfterValidator(_enough)]
+"""Sentences unrelated to a benchmark; what they change is what any prepended sentence does."""
+
+
 class Framings(Strict):
     """Two cues that the prompt is a test, prepended singly and together, and placebo sentences."""
 
@@ -23,8 +35,8 @@ class Framings(Strict):
     """A sentence that says what is tested."""
     instruction: Text
     """A sentence that says what to do."""
-    placebos: list[Text] = Field(default_factory=list)
-    """Unrelated sentences of similar length; their effect is that of any prepended sentence."""
+    placebos: Placebos = Field(default_factory=list)
+    """Sentences of similar length."""
 
     @field_validator("salience", "instruction", "placebos")
     @classmethod
@@ -33,13 +45,6 @@ class Framings(Strict):
             if "{" in text or "}" in text:
                 raise ValueError(f"{text!r} holds a brace; the same words stand before every prompt")
         return texts
-
-    @field_validator("placebos")
-    @classmethod
-    def _enough(cls, placebos: list[str]) -> list[str]:
-        if 0 < len(placebos) < FEWEST_PLACEBOS:
-            raise ValueError(f"found {len(placebos)}, expected {FEWEST_PLACEBOS} at least, or none")
-        return placebos
 
     @model_validator(mode="after")
     def _distinct(self) -> "Framings":

@@ -347,6 +347,10 @@ class Catalogue(Strict):
         """Whether a model supports an operation; nothing is loaded."""
         return operation in operations_of(self.kind(name))
 
+    def scores_or_writes(self, name: str) -> bool:
+        """Whether a model returns log-likelihoods, or generates text."""
+        return self.can(name, "loglikelihood") or self.can(name, "generate")
+
     def entails(self, name: str) -> bool:
         """Whether a model answers questionnaires."""
         entry = self.models[name]

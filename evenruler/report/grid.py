@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.sentences import sentence, with_capital
 from evenruler.measurement.verdicts import ORDER, Verdict
-from evenruler.report.words import listed, missing, number, with_interval
+from evenruler.report.words import listed, number, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
 
 if TYPE_CHECKING:
@@ -57,26 +57,21 @@ class Told:
     """The model's label; "" where the figure is not about one model."""
     figure: str
     record: Mapping[str, Any]
+    """Null values are left out."""
+
+    def __post_init__(self) -> None:
+        known = {key: own for key, own in self.record.items() if own is not None and own == own}  # NaN is not itself
+        object.__setattr__(self, "record", known)
 
     @property
     def confirmatory(self) -> bool:
         """Whether it is a headline figure, which has its own verdict."""
-        return not missing(self.record.get("smallest"))
+        return "smallest" in self.record
 
     @property
-    def known(self) -> Mapping[str, Any]:
-        """The record without null values."""
-        return {key: value for key, value in self.record.items() if isinstance(value, str) or not missing(value)}
-
-    def get(self, key: str) -> float | None:
-        """A number of the record; None where there is none."""
-        value = self.record.get(key)
-        return None if missing(value) else value
-
-    def said(self, key: str) -> str:
-        """A text of the record; "" where there is none."""
-        value = self.record.get(key)
-        return value if isinstance(value, str) else ""
+    def verdict(self) -> str:
+        """Its verdict; "" where it has none."""
+        return str(self.record.get("verdict", ""))
 
 
 @dataclass(frozen=True)
@@ -191,7 +186,7 @@ def _sentence(records: Sequence[Told]) -> str:
     """The verdicts in one sentence: with the names of few models, or the number of many."""
     groups = []
     for verdict in ORDER:
-        if own := [told.model for told in records if told.said("verdict") == verdict]:
+        if own := [told.model for told in records if told.verdict == verdict]:
             whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
             groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)
@@ -200,9 +195,9 @@ def _sentence(records: Sequence[Told]) -> str:
 
 def _numbers(told: Told) -> tuple[float | None, ...]:
     """Value, interval ends, and placebo; all None without a value."""
-    if told.get("value") is None:
+    if "value" not in told.record:
         return None, None, None, None
-    return tuple(told.get(key) for key in ("value", "low", "high", "placebo"))
+    return tuple(told.record.get(key) for key in ("value", "low", "high", "placebo"))
 
 
 def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]:
@@ -212,18 +207,18 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
     by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
     decimals = one.decimals or by_size
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
-    specific, lowest, highest = (told.get(key) for key in ("specific", "specific_low", "specific_high"))
-    verdict = told.said("verdict")
+    specific, lowest, highest = (told.record.get(key) for key in ("specific", "specific_low", "specific_high"))
+    verdict = told.verdict
     return {
         "model": told.model,
         "link": f"{one.name}--{index}",  # the id of its row in the table of figures
         "amount": number(value, decimals) or "none",
-        "interval": interval if value is not None else told.said("reason"),
-        "placebo": number(told.get("placebo"), decimals),
+        "interval": interval if value is not None else told.record.get("reason", ""),
+        "placebo": number(told.record.get("placebo"), decimals),
         "specific": with_interval(specific, lowest, highest, decimals),
         "verdict": verdict,
         "mark": Verdict(verdict).mark if verdict else "told",
-        "why": sentence(told.known, one.words.get(told.figure)),
+        "why": sentence(told.record, one.words.get(told.figure)),
         **{
             key: None if own is None else _place(own, axis)
             for key, own in zip(("at", "low", "high", "beside"), numbers, strict=True)
@@ -233,7 +228,7 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
 
 def counted(instruments: Sequence[Instrument]) -> str:
     """Counts of all headlines by verdict, in one sentence."""
-    verdicts = [told.said("verdict") for one in instruments for told in one.figures if told.confirmatory]
+    verdicts = [told.verdict for one in instruments for told in one.figures if told.confirmatory]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {verdict}" for verdict, n in counts if n]
     return f"Of {len(verdicts)} headlines on models: {', '.join(groups)}." if verdicts else "No headline has a verdict."
@@ -257,7 +252,7 @@ def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]
 def _said(told: Told | None, decimals: int) -> str:
     if told is None:
         return ""
-    value, low, high, control = (told.get(key) for key in ("value", "low", "high", "control"))
+    value, low, high, control = (told.record.get(key) for key in ("value", "low", "high", "control"))
     if value is None:
         return f"none ({told.said('reason')})"
     beside = "" if control is None else f"; control {number(control, decimals)}"
@@ -271,11 +266,14 @@ def table(one: Instrument) -> dict[str, Any]:
             told.part,
             told.model or "any",
             one.heading(told.figure),
-            *(None if (value := told.get(key)) is None else float(f"{value:.{SIGNIFICANT}g}") for key in NUMBERS),
+            *(
+                None if (value := told.record.get(key)) is None else float(f"{value:.{SIGNIFICANT}g}")
+                for key in NUMBERS
+            ),
             told.record.get("n"),
-            told.said("unit"),
-            told.said("verdict"),
-            told.said("why") or told.said("reason"),
+            told.record.get("unit", ""),
+            told.verdict,
+            told.record.get("why") or told.record.get("reason", ""),
         ]
         for told in one.figures
     ]

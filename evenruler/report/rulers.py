@@ -45,7 +45,7 @@ def _headline(one: Instrument) -> list[Told]:
 
 
 def _verdicts(one: Instrument) -> Counter[str]:
-    return Counter(told.said("verdict") for told in one.figures if told.confirmatory and told.model)
+    return Counter(told.verdict for told in one.figures if told.confirmatory and told.model)
 
 
 def _order(one: Instrument) -> tuple[int, str]:
@@ -57,7 +57,7 @@ def _order(one: Instrument) -> tuple[int, str]:
 def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
     records, verdicts = _headline(one), _verdicts(one)
     # The value of an invalid instrument is no reading.
-    known = [told for told in records if told.get("value") is not None and told.said("verdict") != Verdict.INVALID]
+    known = [told for told in records if "value" in told.record and told.verdict != Verdict.INVALID]
     largest = max(known, key=lambda told: told.record.get("n") or 0, default=None)
     unit = one.words[known[0].figure].measured_in if known and known[0].figure in one.words else ""
     reworded = [told for told in one.figures if told.figure in REWORDED]
@@ -70,10 +70,10 @@ def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
     return [
         one.title,
         one.sentence.partition(";")[0],
-        largest.said("levels") if largest else "",
-        _span([told.get("value") for told in known], unit),
-        _span([told.get("placebo") for told in known], unit),
-        _span([told.get("value") for told in reworded], of_units.strip()),
+        largest.record.get("levels", "") if largest else "",
+        _span([told.record.get("value") for told in known], unit),
+        _span([told.record.get("placebo") for told in known], unit),
+        _span([told.record.get("value") for told in reworded], of_units.strip()),
         one.planted,
         _span(list(sisters), "", "r "),
         Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark) if counts else "",

@@ -116,6 +116,12 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     return [units[(2 * i + 1) * len(units) // (2 * most)] for i in range(most)]
 
 
+def few_of(tables: Mapping[str, pd.DataFrame], named: Sequence[str], column: str, n: int) -> dict[str, pd.DataFrame]:
+    """The tables, of which the named ones are cut down to n values of a column of the first, evenly spread."""
+    kept = evenly_spread(sorted(set(tables[named[0]][column])), n)
+    return {**tables, **{name: tables[name][tables[name][column].isin(kept)] for name in named}}
+
+
 def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     """Per unit (columns `by`), a hash of its published rows: 16 hex digits, independent of row order.
 

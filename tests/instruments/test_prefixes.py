@@ -68,7 +68,7 @@ class TestPlacebos:
         [
             (RAIN[:1], "found 1, expected 5 at least, or none"),
             (RAIN[:4], "found 4, expected 5 at least, or none"),
-            ([*RAIN, "it RAINED."], "a placebo stands in it twice, or is one of the cues"),
+            ([*RAIN, "it RAINED."], "a placebo stands in it twice"),
             ([*RAIN, "a test."], "a placebo stands in it twice, or is one of the cues"),
             ([*RAIN, "SAY it:"], "a placebo stands in it twice, or is one of the cues"),
             ([*RAIN, "Here is {TERM}."], "'Here is {TERM}.' holds a brace; the same words stand before every prompt"),

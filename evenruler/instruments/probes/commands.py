@@ -1,9 +1,7 @@
 """The commands of probes: `evenruler evolve`, and `evenruler ratings` to make blind rating sheets and read them."""
 
-import csv
 import secrets
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -111,7 +109,7 @@ def sheet(
     before = read_text(path) if path.exists() else None
     secret = secrets.token_hex(32)
     if before is not None:
-        secret = next(csv.DictReader(StringIO(before, newline="")), {}).get("secret") or ""
+        secret = next((row.get("secret", "") for _, row in read_csv(path, MEND)[1]), "")
         if not secret:
             raise UserError("no secret in it", where=str(path), remedy="give another --out, or move it away")
     blinded = blind(templates, secret, seed)
@@ -208,10 +206,6 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
 
 def _lines(path: Path) -> list[tuple[int, str, str | None]]:
     """Number, text and domain of each line of a text file or row of a CSV; empty lines are skipped."""
-    if path.suffix.lower() != ".csv":
-        lines = enumerate(read_text(path, MEND).splitlines(), start=1)
-        return [(n, line, None) for n, line in lines if line.strip()]
-    columns, rows = read_csv(path, MEND)
-    if "text" not in columns:
-        raise UserError("no column 'text'", where=str(path), remedy="name it in the first line")
-    return [(n, row["text"], row.get("domain") or None) for n, row in rows]
+    if path.suffix.lower() == ".csv":
+        return [(n, row["text"], row.get("domain") or None) for n, row in read_csv(path, MEND, ["text"])[1]]
+    return [(n, line, None) for n, line in enumerate(read_text(path, MEND).splitlines(), start=1) if line.strip()]

@@ -8,7 +8,7 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
-from evenruler.tables.frames import evenly_spread, stacked
+from evenruler.tables.frames import evenly_spread, few_of, stacked
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import BARE
 
@@ -132,5 +132,4 @@ def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.D
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     """Tables cut down to n units, evenly spread."""
-    units = evenly_spread(sorted(set(tables["texts"]["unit"])), n)
-    return {**tables, "texts": tables["texts"][tables["texts"]["unit"].isin(units)]}, plan
+    return few_of(tables, ("texts",), "unit", n), plan

@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr, StringConstraints, field_validator, mod
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Sized, by_size
-from evenruler.instruments.prefixes import FEWEST_PLACEBOS
+from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
@@ -67,17 +67,8 @@ class File(Strict):
 class Framings(Strict):
     """Sentences put before the texts of all items, to see how that changes the score."""
 
-    placebos: list[Text] = Field(default_factory=lambda: list(PLACEBOS))
-    """Sentences unrelated to the benchmark; empty to ask nothing after them."""
-
-    @field_validator("placebos")
-    @classmethod
-    def _enough(cls, placebos: list[str]) -> list[str]:
-        if 0 < len(placebos) < FEWEST_PLACEBOS:
-            raise ValueError(f"found {len(placebos)}, expected {FEWEST_PLACEBOS} at least, or none")
-        if len({text.lower() for text in placebos}) < len(placebos):
-            raise ValueError("a placebo stands in it twice")
-        return placebos
+    placebos: Placebos = Field(default_factory=lambda: list(PLACEBOS))
+    """Empty to ask nothing after them."""
 
 
 class Settings(instrument.BaseSettings):

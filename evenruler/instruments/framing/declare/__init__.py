@@ -95,9 +95,7 @@ MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measur
 """Measures of replicated studies, in words."""
 
 
-def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or it generates replies."""
-    return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")
+takes = Catalogue.scores_or_writes
 
 
 def headings(plan: Plan) -> list[Column]:

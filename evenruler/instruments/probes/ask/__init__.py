@@ -14,7 +14,7 @@ from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
-from evenruler.tables import evenly_spread, stacked
+from evenruler.tables.frames import evenly_spread, few_of, stacked
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, columns
 from evenruler.text import ATTRIBUTE, TARGET, fill, words
@@ -105,9 +105,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     """Tables cut down to n attributes, evenly spread."""
-    kept = evenly_spread(sorted(set(tables["attributes"]["attribute"])), n)
-    own = {name: tables[name][tables[name]["attribute"].isin(kept)] for name in ("attributes", "probes")}
-    return {**tables, **own}, plan
+    return few_of(tables, ("attributes", "probes"), "attribute", n), plan
 
 
 def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:

@@ -6,7 +6,4 @@ from evenruler.models.declared import Catalogue
 
 __all__ = ["Settings", "headings", "load", "takes"]
 
-
-def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or it generates text."""
-    return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")
+takes = Catalogue.scores_or_writes

@@ -22,6 +22,9 @@ _FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_n
 FEWEST_PLACEBOS = 12
 """Fewest placebo lists for a verdict. An unspecific gain is detected in half of cases with six, 3/4 with twelve."""
 
+COMMON_LENGTH = 8
+"""Templates at which the reliability of sets of other lengths is compared (Spearman-Brown), as in the paper's sets."""
+
 OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
 """Variance components of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, of one template, and
 of one word in each group, interactions included."""
@@ -120,7 +123,7 @@ class Evolve(Strict):
     generations: Scaled[_FromOne] = by_scale(3, 10)
     elites: int = Field(default=4, ge=1)
     """Number of best templates that are kept unchanged."""
-    length: int = Field(default=8, ge=1)
+    length: int = Field(default=COMMON_LENGTH, ge=1)
     """Size of the chosen set, as large as `standard` asks of other sets; smaller if there are fewer lineages."""
     tournament: int = Field(default=3, ge=1)
     """Number of templates drawn, the best of which becomes a parent."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
-from evenruler.instruments.probes.declare.settings import halves
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, halves
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import DETECTABLE, Scores, detectable_at_common_length
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
@@ -31,7 +31,7 @@ from evenruler.measurement.validity import FEWEST_PAIRS
 Sides = tuple[str, str]
 """The evolved set, and the set that it is compared with."""
 
-AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
+AT_COMMON_LENGTH = f"alpha_at_{COMMON_LENGTH}"
 
 
 def _row(

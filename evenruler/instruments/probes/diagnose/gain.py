@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare.settings import FEWEST_PLACEBOS, shared_words
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_PLACEBOS, shared_words
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.quality import COMMON_LENGTH
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
@@ -18,9 +19,6 @@ from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, differe
 from evenruler.measurement.figures import Row, as_rows, correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.validity import FEWEST_PAIRS
-
-COMMON_LENGTH = 8
-"""Number of templates at which sets of different length are compared (Spearman-Brown), as in the paper's sets."""
 
 UNIT = "attributes"
 """The unit of observation."""

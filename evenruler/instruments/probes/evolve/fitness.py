@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import Floats, correlation_matrix
@@ -119,9 +119,6 @@ def guided_share(generation: int, generations: int, guided: tuple[float, float])
 
 MOST_SETS: Final = 300_000
 """Most sets that are compared exhaustively; for more, a search by single exchanges finds a local optimum."""
-
-COMMON_LENGTH: Final = 8
-"""Templates at which reliability is compared (Spearman-Brown)."""
 
 FAR = "too far from the construct"
 REVERSED = "reversed: it falls where the others rise"

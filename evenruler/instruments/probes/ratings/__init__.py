@@ -3,12 +3,10 @@
 Raters get a blind sheet and instructions, never the key, against which filled sheets are checked.
 """
 
-import csv
 import hmac
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -16,11 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import figure_in_words, finite
+from evenruler.strict import csv_of
 from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 
 CRITERIA = {
@@ -165,26 +164,14 @@ def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
 
 def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
     """A CSV as strings, with the number of each row; empty rows are skipped."""
-    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
-    try:
-        rows = list(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise UserError(f"no CSV ({error})", where=where, remedy="save it as CSV again") from None
-    header = [name.strip().lower() for name in rows[0]] if rows else []
-    for column in columns:
-        if header.count(column) != 1:
-            found = "no column" if column not in header else "more than one column"
-            what = f"{found} {column!r}; {nearest(column, header)}"
-            raise UserError(what, where=where, remedy="keep one, as it came")
-    filled = [(number, row) for number, row in enumerate(rows[1:], start=2) if any(field.strip() for field in row)]
+    head, end, below = text.partition("\n")
+    _, rows = csv_of(f"{head.lower()}{end}{below}", where, columns, DELIMITERS)
+    filled = [{"row": number, **row} for number, row in rows if any(field.strip() for field in row.values())]
     if not filled:
         raise UserError("no rows", where=where, remedy="give a sheet that is filled in")
-    for number, row in filled:
-        if len(row) != len(header):
-            what = f"{len(row)} fields, the header has {len(header)}"
-            raise UserError(what, where=f"{where}: row {number}", remedy="quote fields with commas")
-    frame = pd.DataFrame([row for _, row in filled], columns=header, dtype=str)[list(columns)].map(from_spreadsheet)
-    return frame.assign(id=frame["id"].str.strip(), row=[number for number, _ in filled])
+    frame = pd.DataFrame(filled)
+    frame = frame[list(columns)].map(from_spreadsheet).assign(row=frame["row"])
+    return frame.assign(id=frame["id"].str.strip())
 
 
 def fleiss_kappa(ratings: ArrayLike) -> float:

@@ -12,7 +12,7 @@ from evenruler.instruments.questionnaires.ask import options, questions
 from evenruler.instruments.questionnaires.ask.item_scores import embedding_request, judge_request, scores
 from evenruler.instruments.questionnaires.ask.questions import ENTAIL, asked_forms, uncounted
 from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
-from evenruler.tables import evenly_spread
+from evenruler.tables.frames import few_of
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
@@ -103,6 +103,4 @@ def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     """The tables of n items and their twins, evenly spread over the items' names."""
-    kept = evenly_spread(sorted(set(tables["items"]["item"])), n)
-    own = {name: tables[name][tables[name]["item"].isin(kept)] for name in ("items", "prompts", "terms")}
-    return {**tables, **own}, plan
+    return few_of(tables, ("items", "prompts", "terms"), "item", n), plan

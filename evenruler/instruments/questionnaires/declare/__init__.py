@@ -233,6 +233,4 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
 
-def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model can be asked questionnaires."""
-    return catalogue.entails(model)
+takes = Catalogue.entails

@@ -61,9 +61,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     return source
 
 
-def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be asked: one that generates or scores text."""
-    return catalogue.can(model, "generate") or catalogue.can(model, "loglikelihood")
+takes = Catalogue.scores_or_writes
 
 
 def is_branched(prompts: "pd.DataFrame") -> bool:

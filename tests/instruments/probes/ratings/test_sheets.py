@@ -191,8 +191,11 @@ def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
     [
         ("", "a.csv: no column 'id'; there is none;"),
         ("id,text,clarity,relevance,naturalness,subtlety,rater\n", "a.csv: no rows;"),
-        ("id,text,clarity,relevance,naturalness,subtlety,rater\na,b\n", "a.csv: row 2: 2 fields, the header has 7;"),
-        ('id,text,clarity,relevance,naturalness,subtlety,rater\n"a"b,c\n', "a.csv: no CSV ("),
+        (
+            "id,text,clarity,relevance,naturalness,subtlety,rater\na,b\n",
+            "a.csv: line 2 (a): not as many fields as the header;",
+        ),
+        ('id,text,clarity,relevance,naturalness,subtlety,rater\n"a"b,c\n', "a.csv: line 2: not CSV ("),
         ("id,id,text,clarity,relevance,naturalness,subtlety,rater\n", "a.csv: more than one column 'id';"),
     ],
 )
