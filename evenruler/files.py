@@ -9,12 +9,14 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenruler.errors import UserError
 
 if TYPE_CHECKING:
     import jinja2
+
+T = TypeVar("T", dict[str, Any], list[Any])
 
 NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """File types whose reading may never end."""
@@ -48,6 +50,15 @@ def members_of(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
     if {own.compress_type for own in found} & {zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}:
         raise zipfile.BadZipFile("it is packed by bzip2 or LZMA, which are not read")
     return found
+
+
+def json_in(path: Path, kind: type[T]) -> T:
+    """The object or list in a JSON file; an empty one where there is none, or the file was cut off."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return kind()
+    return said if isinstance(said, kind) else kind()
 
 
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":

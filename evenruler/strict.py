@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -110,6 +111,14 @@ def csv_of(text: str, where: str, columns: Sequence[str] = (), delimiters: str =
     except csv.Error as error:
         raise UserError(f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it") from None
     return header, rows
+
+
+def json_of_others(text: str, where: str, remedy: str) -> Any:
+    """What JSON that others wrote says; UserError where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=remedy) from None
 
 
 _READ: dict[str, Any] = {}

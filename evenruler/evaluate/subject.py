@@ -17,7 +17,7 @@ from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
-from evenruler.strict import LONGEST_SLUG, at_home, read_text, validate
+from evenruler.strict import LONGEST_SLUG, at_home, json_of_others, read_text, validate
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -321,10 +321,8 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
 
 def _said_in(path: Path) -> dict[str, Any]:
     """The JSON object in a model's file; UserError where it is not one."""
-    try:
-        said = json.loads(read_text(path, "get the file again"))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"not JSON ({error})", where=str(path), remedy="get the file again") from None
+    remedy = "get the file again"
+    said = json_of_others(read_text(path, remedy), str(path), remedy)
     if not isinstance(said, dict):
-        raise UserError("no object of JSON", where=str(path), remedy="get the file again")
+        raise UserError("no object of JSON", where=str(path), remedy=remedy)
     return said

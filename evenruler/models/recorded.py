@@ -34,7 +34,7 @@ from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
-from evenruler.strict import at_home, read_text
+from evenruler.strict import at_home, json_of_others, read_text
 from evenruler.tables.contents import schema_of, table_in
 from evenruler.tables.ids import canonical
 
@@ -164,10 +164,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
+            row = json_of_others(line, where, REMEDY)
             if not isinstance(row, dict):
                 raise UserError("no object of JSON", where=where, remedy=REMEDY)
             yield where, row

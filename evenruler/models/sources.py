@@ -23,7 +23,7 @@ from typing import Any
 from filelock import FileLock
 
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.files import file_sha256, folder_sha256, in_package, members_of, require_regular, swapped
+from evenruler.files import file_sha256, folder_sha256, in_package, json_in, members_of, require_regular, swapped
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import LABELS
@@ -227,11 +227,8 @@ def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowSt
 
 def _is_whole(folder: Path, store: RowStore) -> bool:
     """Whether a created folder still has the files written, by their recorded checksums."""
-    try:
-        sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return False
-    if not isinstance(sums, dict) or set(_files(folder)) != set(sums):
+    sums = json_in(folder / SUMS, dict)
+    if not sums or set(_files(folder)) != set(sums):
         return False
     return all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
 

@@ -8,7 +8,6 @@ an error.
 import json
 import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
-from evenruler.files import replace
+from evenruler.files import json_in, replace
 from evenruler.instruments.instrument import SCALES, STANDARD, Scale
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import ModelEntry
@@ -290,9 +289,7 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED
-    known: dict[str, list[int]] = {}
-    with suppress(OSError, ValueError):
-        known = json.loads(path.read_text(encoding="utf-8"))
+    known: dict[str, list[int]] = json_in(path, dict)
     if key not in known:
         from tokenizers import Tokenizer
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from evenruler.files import replace
+from evenruler.files import json_in, replace
 from evenruler.instruments.registry import FAMILIES
 
 DIGESTS = Path("stages/code.yaml")
@@ -79,10 +79,7 @@ class Code:
         paths = [path for package in ("evenruler", "stages") for path in sorted((root / package).rglob("*.py"))]
         of_packages = {path: path.parent if path.name == "__init__.py" else path.with_suffix("") for path in paths}
         self._paths = {".".join(name.relative_to(root).parts): path for path, name in of_packages.items()}
-        try:
-            self._known = json.loads((root / KEPT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            self._known = {}
+        self._known = json_in(root / KEPT, dict)
         self._read: dict[str, dict[str, str | list[str]]] = {}
 
     def digest(self, stage: str, families: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from signal import SIGINT
 import psutil
 
 from evenruler.declared import Active, Declared
-from evenruler.files import replace
+from evenruler.files import json_in, replace
 from evenruler.grouping import grouped
 from evenruler.instruments.card import amounts
 from evenruler.measurement.sentences import sentence
@@ -114,10 +114,7 @@ def _ask(
 
 def _keep_timings(root: Path, progress: Progress, status: int) -> None:
     """Save the last duration of every stage and data on this run."""
-    try:
-        known = json.loads((root / TIMINGS).read_text(encoding="utf-8"))["stages"]
-    except (OSError, ValueError, KeyError, TypeError):
-        known = {}
+    known = json_in(root / TIMINGS, dict).get("stages", {})
     seconds = round(time.monotonic() - progress.started, 1)
     run = {"built": list(progress.seconds), "unchanged": progress.unchanged, "seconds": seconds, "status": status}
     replace(root / TIMINGS, json.dumps({"stages": {**known, **progress.seconds}, "run": run}, indent=2) + "\n")

@@ -22,7 +22,7 @@ from transformers import AutoTokenizer, DataCollatorWithPadding, Trainer, Traine
 from transformers.trainer_callback import PrinterCallback
 
 from evenruler.errors import UserError, nearest
-from evenruler.files import require_regular, swapped, templates
+from evenruler.files import json_in, require_regular, swapped, templates
 from evenruler.hub import talking_about
 from evenruler.models import sources
 from evenruler.models.backends.encoders import (
@@ -203,12 +203,9 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
 def _last_whole(checkpoints: Path) -> Path | None:
     """The last complete checkpoint; removes later incomplete ones."""
     for path in sorted(checkpoints.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]), reverse=True):
-        try:
-            json.loads((path / STATE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            shutil.rmtree(path)
-        else:
+        if json_in(path / STATE, dict):
             return path
+        shutil.rmtree(path)
     return None
 
 

@@ -1,15 +1,14 @@
 """The engine string of a cache key: everything that an answer depends on, except the question."""
 
 import hashlib
-import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.files import json_in
 from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
@@ -91,9 +90,9 @@ def describe(
     """
     # Refuse weights named in a configuration or index that are not among the hashed files.
     known = _found(folder, *_WEIGHTS)
-    named = [(folder / "config.json", [_read(folder / "config.json", dict).get("transformers_weights")])]
+    named = [(folder / "config.json", [json_in(folder / "config.json", dict).get("transformers_weights")])]
     for index in sorted(path for path in known if path.name.endswith(".index.json")):
-        shards = _read(index, dict).get("weight_map")
+        shards = json_in(index, dict).get("weight_map")
         named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
     for file, names in named:
         for name in sorted({name for name in names if isinstance(name, str)}):
@@ -108,7 +107,7 @@ def describe(
         # The files in the folders of an embedder's modules.
         modules, root = folder / "modules.json", folder.resolve()
         found: set[Path] = set()
-        for module in _read(modules, list):
+        for module in json_in(modules, list):
             kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
             if not kind.startswith("sentence_transformers."):
                 what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
@@ -152,12 +151,3 @@ def _found(folder: Path, *patterns: str) -> set[Path]:
 def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
     named = [(path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)]
     return hashlib.sha256(canonical(named)).hexdigest()
-
-
-def _read(path: Path, expected: type) -> Any:
-    """The content of a JSON file; empty if unreadable, which the libraries report when loading."""
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError, RecursionError):
-        return expected()
-    return said if isinstance(said, expected) else expected()

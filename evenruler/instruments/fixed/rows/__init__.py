@@ -9,12 +9,12 @@ from typing import Any
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.declare import Settings, Source
-from evenruler.instruments.fixed.rows.layouts import REMEDY, Item, read, said_in
+from evenruler.instruments.fixed.rows.layouts import REMEDY, Item, read
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import read_text
+from evenruler.strict import json_of_others, read_text
 from evenruler.tables.frames import evenly_spread, table_of
 from evenruler.tables.ids import carried, row_id
 
@@ -99,7 +99,7 @@ def _frequencies(source: Source) -> dict[str, float] | None:
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
     counts: Counter[str] = Counter()
     try:
-        for page in said_in(path, read_text(path, REMEDY)).values():
+        for page in json_of_others(read_text(path, REMEDY), path.name, REMEDY).values():
             counts.update(WORD.findall(page["extract"].lower()))
     except (KeyError, TypeError, AttributeError):
         what = "no object whose values have an `extract`"

@@ -1,20 +1,19 @@
 """Readers of published benchmarks, one per layout: from files to items."""
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments.fixed.declare import Layout, Source
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
-from evenruler.strict import read_text
+from evenruler.strict import json_of_others, read_text
 
 _Told = TypeVar("_Told")
 
@@ -122,7 +121,7 @@ LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": TH
 def stereoset(files: Files, source: Source) -> Iterator[Item]:
     """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or in the next one."""
     (path,) = files.values()
-    for half, examples in said_in(path, read_text(path, REMEDY))["data"].items():
+    for half, examples in json_of_others(read_text(path, REMEDY), path.name, REMEDY)["data"].items():
         for example in examples:
             own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
             texts, keys = ({role: each[name] for role, each in own.items()} for name in ("sentence", "id"))
@@ -141,7 +140,7 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
     for path in (path for name, path in files.items() if name != "metadata"):
         for line in read_text(path, REMEDY).splitlines():
-            row = said_in(path, line)
+            row = json_of_others(line, path.name, REMEDY)
             identity = tuple(str(row[name]) for name in key)
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
             unknown = [str(place) for place in range(3) if "unknown" in info[place]]
@@ -224,11 +223,3 @@ def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str,
             what = f"{'no' if n == 0 else n} column{'s' if n else ''} {column!r} among {known}"
             raise UserError(what, where=path.name, remedy="check its name")
     return [dict(zip(head, map(str, row), strict=True)) for row in rows]
-
-
-def said_in(path: Path, text: str) -> Any:
-    """Parse JSON text from this file; UserError where it is none."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UserError(f"not JSON, or cut off ({error})", where=path.name, remedy=REMEDY) from None
