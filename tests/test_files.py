@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.files import require_regular, swapped
+from evenruler.files import json_in, require_regular, swapped
 from evenruler.models.declared import ModelEntry, TrainingData
 from evenruler.models.sources import locate
 from evenruler.models.store import RowStore
@@ -26,6 +26,20 @@ def entry_of(path: Path) -> ModelEntry:
 
 class Killed(BaseException):
     """What ends a process, where it is enough to end the call."""
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"a": ', b"[1]", b"\xff", b"[" * 100_000])
+def test_json_that_was_cut_off_is_empty(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "kept.json"
+    if content is not None:
+        path.write_bytes(content)
+    assert json_in(path, dict) == {}
+
+
+def test_json_is_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text('{"a": [1]}')
+    assert (json_in(path, dict), json_in(path, list)) == ({"a": [1]}, [])
 
 
 def write(folder: Path, **files: str) -> Path:

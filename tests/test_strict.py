@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.strict import read_csv
+from evenruler.strict import csv_of, read_csv
 
 TABLE = 'word,text\na,"one, two"\nb,three\n'
 
@@ -33,6 +33,20 @@ def test_what_is_no_table_is_one_line(tmp_path: Path, error_of, content: bytes, 
     path = tmp_path / "table.csv"
     path.write_bytes(content)
     assert said in error_of(read_csv, path, "put it there")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_delimiter_is_the_one_of_the_header(delimiter: str) -> None:
+    columns, rows = csv_of(f"word{delimiter}text\na{delimiter}b\n", "here", ["text"], ",;\t")
+    assert (columns, rows) == (["word", "text"], [(2, {"word": "a", "text": "b"})])
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [("word,txt", "here: no column 'text'; did you mean 'txt'?"), ("text,text", "here: more than one column 'text';")],
+)
+def test_a_column_that_is_needed_is_there_once(error_of, header: str, said: str) -> None:
+    assert error_of(csv_of, f"{header}\na,b\n", "here", ["text"]).startswith(said)
 
 
 def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:

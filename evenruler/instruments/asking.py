@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import OPERATIONS, Catalogue, operations_of
@@ -58,11 +57,7 @@ unigrams are counted over all texts of the call."""
 
 def subject_of(name: str, catalogue: Catalogue) -> Subject:
     """Describe a model of the catalogue as a subject without loading it; UserError if its head was never fitted."""
-    entry = catalogue.models.get(name)
-    if entry is None:
-        remedy = f"check the name ({nearest(name, catalogue.models)}) or add an entry"
-        raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
-    kind, recipe = catalogue.kind(name), None
+    entry, kind, recipe = catalogue.entry(name), catalogue.kind(name), None
     if entry.kind == "encoder":
         from evenruler.models.loading import read_adapter  # only encoders have one
 

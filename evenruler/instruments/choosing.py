@@ -8,7 +8,7 @@ sentences from others (`KNOWN`).
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -87,7 +87,7 @@ def in_chat(table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: 
     """Request one reply to each prompt, with a seed made of the columns of `rows` that identify it."""
     keys = zip(*(rows[name] for name in rows.columns), strict=True)
     seeds = [int(content_sha256(*map(str, key))[:15], 16) for key in keys]
-    inputs = {"prompt": list(prompts), "seed": seeds}
+    inputs: dict[str, Sequence[Any]] = {"prompt": prompts, "seed": seeds}
     return Request(table, "generate", rows, inputs, {"new_tokens": new_tokens, "chat": True})
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.models import engines, sources
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
@@ -33,11 +33,7 @@ def load(
 
     `local`: compute in this process, whatever the engine.
     """
-    entry = params.models.get(name)
-    if entry is None:
-        remedy = f"check the name ({nearest(name, params.models)}) or add an entry"
-        raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
-    store = store or RowStore()
+    entry, store = params.entry(name), store or RowStore()
     if entry.scheme in ("loaded", "function"):
         what, place = "only Python can give such a model", where or sources.declared_at(name)
         raise UserError(what, where=place, remedy="name files or a server, or give it to `evenruler.models.load`")

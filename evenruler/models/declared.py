@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from evenruler.errors import UserError, nearest
 from evenruler.files import package_sha256
 from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
@@ -335,6 +336,13 @@ class Catalogue(Strict):
     models: dict[Slug, ModelEntry]
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
     """Labelled data for `evenruler finetune`."""
+
+    def entry(self, name: str) -> ModelEntry:
+        """The entry of a model; UserError if there is none."""
+        if name not in self.models:
+            remedy = f"check the name ({nearest(name, self.models)}) or add an entry"
+            raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
+        return self.models[name]
 
     def kind(self, name: str) -> Kind:
         """The backend of a model: its entry's kind, for an encoder the kind with its head."""

@@ -193,7 +193,7 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
         text=True,
         check=False,
         start_new_session=True,  # Ctrl-C is handled here
-        preexec_fn=die_with_parent if sys.platform == "linux" else None,
+        preexec_fn=die_with_parent,
     )
     if done.returncode:
         raise UserError("missing answers could not be counted", remedy="see the reason above")

@@ -161,7 +161,7 @@ def _started(command: Sequence[str], gpu: str | None, threads: int | None) -> "s
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,  # Ctrl-C is forwarded once, by passing_on
-        preexec_fn=die_with_parent if sys.platform == "linux" else None,
+        preexec_fn=die_with_parent,
     )
 
 

@@ -216,7 +216,7 @@ def _done(root: Path, what: str, command: list[str]) -> str:
     """The output of a command; UserError if it fails."""
     env = {**environment(), "LANGUAGE": "C"}  # for the message parsed below
     # DVC is killed with this process; git is not, since it would leave its lock files.
-    ends = die_with_parent if sys.platform == "linux" and not what.startswith("git") else None
+    ends = None if what.startswith("git") else die_with_parent
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends)
     if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
         held = {locked[1], *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock"))}

@@ -254,7 +254,7 @@ def _said(told: Told | None, decimals: int) -> str:
         return ""
     value, low, high, control = (told.record.get(key) for key in ("value", "low", "high", "control"))
     if value is None:
-        return f"none ({told.said('reason')})"
+        return f"none ({told.record.get('reason', '')})"
     beside = "" if control is None else f"; control {number(control, decimals)}"
     return f"{with_interval(value, low, high, decimals)}{beside}"
 

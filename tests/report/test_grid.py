@@ -4,7 +4,7 @@ import pytest
 
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.verdicts import Verdict
-from evenruler.report.grid import Instrument, Told, rows_of
+from evenruler.report.grid import Instrument, Told, fitness, rows_of
 
 
 def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
@@ -47,6 +47,22 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
 def test_what_is_asserted_is_told_from_what_is_open() -> None:
     marks = [rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0]["cells"][0]["mark"] for verdict in Verdict]
     assert marks == ["unfit", "open", "told", "told", "found"]
+
+
+def test_what_is_null_is_not_there() -> None:
+    told = Told("all", "m", "gain", {"value": None, "low": float("nan"), "n": 0, "why": "", "smallest": float("nan")})
+    assert told.record == {"n": 0, "why": ""}
+    assert (told.confirmatory, told.verdict) == (False, "")
+
+
+def test_fitness_that_has_no_value_has_a_reason() -> None:
+    column = Column("alpha", "alpha", "", "fitness")
+    figures = [
+        Told("all", "a", "alpha", {"value": None, "reason": "one template"}),
+        Told("all", "b", "alpha", {"value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1}),
+    ]
+    (row,) = fitness(Instrument("jobs", "probes", "Jobs", "", [column], figures))[1]
+    assert row[2] == ["none (one template)", "0.80 [0.70,\u00a00.90]; control 0.10"]
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:

@@ -20,7 +20,7 @@ from evenruler.tables import (
     without_last_bits,
     write_table,
 )
-from evenruler.tables.frames import TOLERANCE, differs, for_people, for_spreadsheets, from_spreadsheet
+from evenruler.tables.frames import TOLERANCE, differs, few_of, for_people, for_spreadsheets, from_spreadsheet
 from evenruler.tables.schemas import columns
 
 
@@ -49,6 +49,15 @@ def test_units_are_spread_over_the_list(most: int, chosen: str) -> None:
 def test_no_unit_is_taken_twice_whatever_the_number() -> None:
     for most in range(1, 41):
         assert len(set(evenly_spread([str(i) for i in range(40)], most))) == most
+
+
+def test_tables_are_cut_down_to_the_same_units() -> None:
+    words = pd.DataFrame({"unit": list("abcd")})
+    texts, others = pd.DataFrame({"unit": list("ddccba"), "n": range(6)}), pd.DataFrame({"unit": ["a"]})
+    found = few_of({"words": words, "texts": texts, "others": others}, ("words", "texts"), "unit", 2)
+    assert found["words"]["unit"].tolist() == ["b", "d"]
+    assert found["texts"]["n"].tolist() == [0, 1, 4]
+    assert found["others"] is others
 
 
 class TestStacked:
