@@ -238,9 +238,9 @@ def lines_of(result: Result) -> Iterator[str]:
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
-            lines = list(_amounts(amounts, figures))
-            if told := _fitness(fitness, figures):
-                lines += _wrapped(f"    validity on this model: {told}", subsequent_indent="      ")
+            lines = [f"    {line}" for line in _figures(amounts, figures)]
+            if told := [f"      {line}" for line in _figures(fitness, figures)]:
+                lines += ["    validity on this model", *told]
             if lines:  # of a single item no figure is shown here
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
                 yield from lines
@@ -256,8 +256,8 @@ def lines_of(result: Result) -> Iterator[str]:
         yield "  Wording sensitivity was not measured (no prefixes)."
 
 
-def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Lines of amounts with their verdicts."""
+def _figures(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each figure, aligned, with its control or placebo and its verdict."""
     shown = [heading for heading in headings if heading.figure in figures]
     width = max((len(heading.heading) for heading in shown), default=0)
     for heading in shown:
@@ -266,15 +266,4 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
         control = f", placebo {record['placebo']:z.2f}" if "placebo" in record else ""
         control = f", control {record['control']:z.2f}" if "control" in record else control
         verdict = f": {record['verdict']}" if "verdict" in record else ""
-        yield f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}{control}{verdict}"
-
-
-def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> str:
-    told = []
-    for heading in headings:
-        record = figures.get(heading.figure, {"value": None})
-        if record["value"] is not None:
-            interval = f" [{record['low']:z.2f}, {record['high']:z.2f}]" if "low" in record else ""
-            control = f" (control {record['control']:z.2f})" if "control" in record else ""
-            told.append(f"{heading.heading} {record['value']:z.2f}{interval}{control}")
-    return "; ".join(told)
+        yield f"{heading.heading:<{width}}  {figure_in_words(record)}{unit}{control}{verdict}"

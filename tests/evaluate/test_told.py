@@ -26,7 +26,8 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
         "probes-made-up 1.0.0 (Made up) on one",
         "  seed",
         "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: effect",
-        "    validity on this model: alpha 0.90 [0.80, 0.95] (control 0.70)",
+        "    validity on this model",
+        "      alpha  0.90 [0.80, 0.95], n = 20 attributes, control 0.70",
         "  spread: how far attributes differ",
     ]
 

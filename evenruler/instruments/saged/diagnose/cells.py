@@ -248,6 +248,11 @@ class Cells:
         lines = range(len(self.layout.series))
         return self.groups.sizes(~np.isnan(self.numbers(slice(line, line + 1))[0][0]) for line in lines)
 
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """[series, groups] number of measured values that are not used."""
+        return self.groups.sizes(self.layout.measured) - self.n
+
     @cached_property
     def reasons(self) -> NDArray[np.object_]:
         """[series, groups] why a value is NaN, else None."""
@@ -277,7 +282,7 @@ class Cells:
             group=np.tile(np.array(groups, dtype=object), len(self.values)),
             value=self.values.ravel(),
             n=self.n.ravel(),
-            n_missing=(self.groups.sizes(self.layout.measured) - self.n).ravel(),
+            n_missing=self.missing.ravel(),
             reason=self.reasons.ravel(),
         )
 
@@ -416,20 +421,25 @@ def summarise_each(
     grouped = frame.groupby(by, observed=True, sort=True)
     table, group = grouped.size().reset_index()[by], grouped.ngroup().to_numpy(dtype=np.intp)
     # Without columns, or without groups, there is one cell.
-    cells = table.groupby(cell, observed=True, sort=False).indices if cell and len(table) else {"": table.index.values}
+    is_one = not cell or table.empty
+    which = np.zeros(len(table), np.intp) if is_one else table.groupby(cell, observed=True).ngroup().to_numpy()
+    of_row, n = which[group], int(which.max(initial=0)) + 1
+    by_cell = np.split(np.argsort(of_row, kind="stable"), np.cumsum(np.bincount(of_row, minlength=n))[:-1])
     series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[Layout, Groups]]()
-    for members in cells.values():
-        rows = np.flatnonzero(np.isin(group, members))
+    for place, rows in enumerate(by_cell):
+        members = np.flatnonzero(which == place)
         values, baselines = (own[None, rows] for own in numbers)
-        layout = Layout("", frame.iloc[rows], series, values, baselines, np.ones(values.shape, dtype=bool))
+        layout = Layout("", pd.DataFrame(), series, values, baselines, np.ones(values.shape, dtype=bool))
         laid.append((layout, Groups("", list(map(str, members)), np.searchsorted(members, group[rows]))))
-    places, tables = np.concatenate(list(cells.values())), []
+    places, tables = np.argsort(which, kind="stable"), []
     for name, (kind, options) in statistics.items():
         asked = Statistic(kind=kind, options=dict(options))
-        found = [Cells(*own, name, asked, CALIBRATED if calibrated else RAW).table() for own in laid]
-        told = pd.concat(found).set_axis(places).rename(columns={"value": "summary"})[list(OWN[:4])]
-        told["reason"] = told["reason"].astype(object).where(told["reason"].notna(), None)
-        tables.append(table.join(told).assign(kind=kind, statistic=name))
+        found = [Cells(*own, name, asked, CALIBRATED if calibrated else RAW) for own in laid]
+        told = {"summary": [one.values[0] for one in found], "n": [one.n[0] for one in found]}
+        told |= {"n_missing": [one.missing[0] for one in found], "reason": [one.reasons[0] for one in found]}
+        whole = {column: np.concatenate(parts) for column, parts in told.items()}
+        beside = {column: pd.Series(own, places, own.dtype) for column, own in whole.items()}
+        tables.append(table.assign(**beside, kind=kind, statistic=name))
     return stacked(tables)
 
 
