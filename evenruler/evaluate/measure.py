@@ -239,8 +239,8 @@ def lines_of(result: Result) -> Iterator[str]:
     for part, models in result.figures.items():
         for label, figures in models.items():
             lines = [f"    {line}" for line in _figures(amounts, figures)]
-            if told := [f"      {line}" for line in _figures(fitness, figures)]:
-                lines += ["    validity on this model", *told]
+            if valid := [f"      {line}" for line in _figures(fitness, figures)]:
+                lines += ["    validity on this model", *valid]
             if lines:  # of a single item no figure is shown here
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
                 yield from lines

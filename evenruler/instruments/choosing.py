@@ -14,7 +14,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Request
 from evenruler.measurement.answered import Replies, unanswered
-from evenruler.measurement.figures import wilson
+from evenruler.measurement.reliability import wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.records import cut_of
 from evenruler.strict import read_yaml

@@ -161,17 +161,6 @@ def with_ends(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataFrame:
     return figures.assign(**pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object))
 
 
-def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The ends of Wilson's interval of a share of n, 0 to 1; a share that is a mean over fits need not be of a whole n.
-
-    Source: Wilson (1927), by statsmodels.
-    """
-    from statsmodels.stats.proportion import proportion_confint  # takes a second to import
-
-    low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
-    return max(float(low), 0.0), min(float(high), 1.0)
-
-
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
     """A figure's value with its interval and n as text, its `reason` where null, or empty without a record."""
     if record is None:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from evenruler.measurement import (
     cronbach_alpha,
@@ -16,7 +17,7 @@ from evenruler.measurement import (
     semantic_diversity,
     spearman_brown,
 )
-from evenruler.measurement.reliability import icc_agreement
+from evenruler.measurement.reliability import icc_agreement, wilson
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -396,3 +397,11 @@ class TestLexicalDiversity:
     def test_a_single_set_has_no_others(self):
         assert np.isnan(lexical_diversity([frozenset("a")])).tolist() == [True]
         assert lexical_diversity([]).shape == (0,)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (26, 30), (17, 400)])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_interval_of_a_share_is_wilsons(right, n, level):
+    ends = binomtest(right, n).proportion_ci(level, method="wilson")
+    assert wilson(right / n, n, level) == pytest.approx((ends.low, ends.high), abs=1e-12)
+    assert 0 <= wilson(right / n, n, level)[0] < wilson(right / n, n, level)[1] <= 1

@@ -18,7 +18,8 @@ from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, U
 from evenruler.instruments.probes.diagnose.quality import mean_interval
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
-from evenruler.measurement.figures import finite, wilson
+from evenruler.measurement.figures import finite
+from evenruler.measurement.reliability import wilson
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.ids import content_sha256
