@@ -6,14 +6,12 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from evenruler.measurement.shifts import FEWEST_PLACEBOS
 from evenruler.strict import Strict, Text
 from evenruler.tables.frames import evenly_spread
 
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
-
-FEWEST_PLACEBOS = 5
-"""Below this number, the spread of placebo effects is unknown (`evenruler.measurement.shifts`)."""
 
 
 def _enough(placebos: list[str]) -> list[str]:

@@ -3,10 +3,8 @@ import re
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments import prefixes
-from evenruler.instruments.prefixes import BOTH, FEWEST_PLACEBOS, Framings
+from evenruler.instruments.prefixes import BOTH, Framings
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.measurement import shifts
 from evenruler.strict import validate
 from tests.instruments.questionnaires.test_source import FEAR, MOMENTS
 
@@ -79,7 +77,3 @@ class TestPlacebos:
     def test_what_is_refused(self, tmp_path, placebos, said) -> None:
         with pytest.raises(UserError, match=re.escape(said)):
             validate(Framings, {**CUES, "placebos": placebos}, tmp_path)
-
-    def test_as_many_as_their_size_takes(self) -> None:
-        assert FEWEST_PLACEBOS == shifts.FEWEST_PLACEBOS
-        assert prefixes.FEWEST_PLACEBOS == 5

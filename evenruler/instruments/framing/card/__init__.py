@@ -7,9 +7,10 @@ from typing import Any, Final
 from evenruler.instruments.card import Card, assembled, filled
 from evenruler.instruments.framing.card.harness import harness_files, task_name
 from evenruler.instruments.framing.declare import headings, listed
-from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, ContrastSource, Settings
+from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.measurement.verdicts import FEWEST_PLACEBOS
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
 

@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
 from evenruler.instruments.instrument import MEND, BaseSettings, Scaled, Sized, Source, by_size
+from evenruler.measurement.verdicts import FEWEST_PLACEBOS
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.schemas import BARE
 
@@ -33,8 +34,8 @@ LEAST_OF_CHOICES = 0.4
 """The share of valid replies below which a cell is left out: the paper leaves out cells with over 60% invalid."""
 
 
-FEWEST_WORDINGS, FEWEST_PLACEBOS = 3, 12
-"""Fewest wordings and placebos of a cue for a verdict."""
+FEWEST_WORDINGS = 3
+"""Fewest wordings of a cue for a verdict."""
 
 OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
 """Variances of a change on SmolLM2, squared points: of a wording, of a stimulus; of two replies at a share of 25%."""

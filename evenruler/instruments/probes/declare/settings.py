@@ -14,13 +14,11 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, by_scale, by_size
 from evenruler.instruments.probes.schemas import CHOSEN
+from evenruler.measurement.verdicts import FEWEST_PLACEBOS
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml
 
 _FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()]
-
-FEWEST_PLACEBOS = 12
-"""Fewest placebo lists for a verdict. An unspecific gain is detected in half of cases with six, 3/4 with twelve."""
 
 COMMON_LENGTH = 8
 """Templates at which the reliability of sets of other lengths is compared (Spearman-Brown), as in the paper's sets."""

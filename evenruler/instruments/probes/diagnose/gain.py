@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_PLACEBOS, shared_words
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, shared_words
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement.answered import unvaried
@@ -22,7 +22,7 @@ from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory
+from evenruler.measurement.verdicts import FEWEST_PLACEBOS, Confirmatory, Fitness, PValues, confirmatory
 from evenruler.tables import rounded
 
 GAIN, SHARE_GAIN, WRITTEN_GAIN, UNANSWERED = "gain", "share_gain", "written_gain", "unanswered"
