@@ -304,11 +304,31 @@ def list_shipped(
 
 
 @app.command()
-def verify(place: Annotated[str, typer.Argument(help=PLACE)]) -> None:
-    """Compare a benchmark with its manifest: checksums, rows, schemas, card. Status 1 if anything is wrong."""
-    from evenruler.publish.manifest import problems
+def verify(
+    place: Annotated[str, typer.Argument(help=f"{PLACE} Or results of `evenruler measure`.")],
+    benchmark: Annotated[
+        str | None, typer.Option("--with", metavar="BENCHMARK", help="For results: the benchmark that was measured.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--ask", metavar="MODEL", help="For results: ask this model again for ten answers.")
+    ] = None,
+) -> None:
+    """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if anything is wrong."""
+    from evenruler.publish.manifest import NAME, problems
     from evenruler.publish.places import opened
+    from evenruler.results.store import RESULT, find
 
+    path = Path(place)
+    if benchmark or model or path.name == RESULT or (not (path / NAME).exists() and next(path.rglob(RESULT), None)):
+        from evenruler.evaluate import verifying
+
+        differs = False
+        for result in find(path):
+            say(f"{result.parent}:")
+            for outcome, about in verifying.verify(result, benchmark, model):
+                say(f"  {outcome}: {about}")
+                differs |= outcome == verifying.DIFFERS
+        raise typer.Exit(int(differs))
     with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
     say_each(found)

@@ -173,7 +173,7 @@ def gate(
 ) -> None:
     """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or invalid."""
     from evenruler.errors import UserError
-    from evenruler.results import gate as gates
+    from evenruler.results import comparison
     from evenruler.results.store import read_all
 
     bounds = {}
@@ -185,7 +185,8 @@ def gate(
                 raise ValueError(size)
         except ValueError:
             raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None
-    found = gates.gate(read_all(*places), fail_on or ["effect"], bounds, read_all(str(baseline)) if baseline else [])
+    before = read_all(str(baseline)) if baseline else []
+    found = comparison.gate(read_all(*places), fail_on or ["effect"], bounds, before)
     say_each(found.lines)
     raise typer.Exit(found.status)
 

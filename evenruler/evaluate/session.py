@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
 from evenruler import __version__
 from evenruler.declared import DiagnosisSettings
@@ -17,7 +18,6 @@ from evenruler.evaluate.cost import Cost, cost_of
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import (
-    INSTRUMENT,
     STANDARD,
     SUBJECT,
     Column,
@@ -38,8 +38,8 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
-from evenruler.publish.manifest import PLAN, PLANTED
-from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.publish.manifest import PLAN, PLANTED, as_json
+from evenruler.results.record import ANSWERS, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
@@ -63,8 +63,8 @@ class Measured:
     """A result, and the tables stored with it."""
 
     result: Result
-    tables: Mapping[str, pd.DataFrame]
-    """Scores by row and the tables of the family's diagnosis, by name."""
+    tables: Mapping[str, pd.DataFrame | pa.Table]
+    """Scores by row, the tables of the family's diagnosis, and the model's answers (`ANSWERS`), by name."""
     examples: Sequence[tuple[str, str]]
     """A few prompts with the model's replies."""
 
@@ -169,6 +169,7 @@ class Session:
                 chat=subject.chats,
                 licence=entry.licence,
                 engine=json.loads(self.model.engine) | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
+                subject=json.loads(as_json({**asdict(subject), "operations": sorted(subject.operations)})),
             ),
             settings=Settings(
                 prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
@@ -199,44 +200,56 @@ class Session:
                     costs.append(Cost({request.operation: amount.questions}, amount.read, amount.written + thinking))
         return sum(costs, Cost({}))
 
-    @pd.option_context("mode.string_storage", "python")  # as in pipeline stages, whatever the user's process has set
     def measure(self, planned: Planned) -> Measured:
         """Ask the same model what `planned` says, and compute figures from the answers."""
-        benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, planned.subject
-        ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
-        with _as_published(benchmark):
-            tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
         self.model.heard.clear()  # left from another benchmark
-        asked, answering = {benchmark.instrument: (tables, plan)}, Answering(self.model, tools)
         try:
-            answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
+            return measured(planned, {}, self.model, self._device)
         except LackingError as error:
             what = f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
             raise UserError(what, where=self._said, remedy="take the size and version that were answered") from None
-        shows = planned.result.settings.size == "trial"
-        examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
-        own = {}  # in the schemas in which the pipeline stores them
-        for table, schema in ask_room.ANSWERS.items():
-            rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
-            own[table] = table_of(rows, schema).to_pandas()
-        with _as_published(benchmark):
-            scores = ask_room.scores(tables, plan, own, subject)
-            record, figures = _diagnosed(planned, scores)
-        found = {
-            "figures": for_people(figures),
-            "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
-            "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
-            "model": planned.result.model.model_copy(update={"heard": heard_of(self.model.heard)}),
-            "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
-        }
-        beside = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
-        told = {table: rows for table, rows in record.found.items() if table in beside}
-        kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
-        made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
-        result = planned.result.model_copy(update=found)
-        planted = _of_planted(benchmark, result)
-        result = result.model_copy(update={"answer": [*_answer(result), *([planted] if planted else [])]})
-        return Measured(result.with_tables(made_of, {**kept, **written(own, tables)}), kept, examples)
+
+
+@pd.option_context("mode.string_storage", "python")  # as in pipeline stages, whatever the user's process has set
+def measured(planned: Planned, given: Tables, model: Any, device: str | None = None) -> Measured:
+    """Compute figures from the answers in `given`, and of `model` (None if it is not needed) and tools to the rest."""
+    benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, planned.subject
+    ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
+    with _as_published(benchmark):
+        answering = Answering(model, tools_of([plan], benchmark.folder / PLAN, device=device, published=True))
+
+    def requests(tables: Tables, plan: Plan, found: Tables, subject: Subject) -> Any:
+        return ask_room.requests(tables, plan, {**given, **found}, subject)
+
+    asked = {benchmark.instrument: (tables, plan)}
+    answers = {**given, **ask(asked, requests, subject, answering, of_model_alone=True)}
+    shows = planned.result.settings.size == "trial"
+    examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
+    stored, own = {}, {}  # in the schemas in which the pipeline stores them
+    for table, schema in ask_room.ANSWERS.items():
+        stored[table] = table_of(answers[table][schema.names] if table in answers else [], schema)
+        own[table] = stored[table].to_pandas()
+    with _as_published(benchmark):
+        scores = ask_room.scores(tables, plan, own, subject)
+        record, figures = _diagnosed(planned, scores)
+    heard = model.heard if model else []
+    update = {
+        "figures": for_people(figures),
+        "warnings": [*silences(own), *changes(heard), *warnings(figures, planned.headings)],
+        "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
+        "model": planned.result.model.model_copy(update={"heard": heard_of(heard)}),
+        "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
+    }
+    beside = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
+    told = {table: rows for table, rows in record.found.items() if table in beside}
+    kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
+    made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
+    result = planned.result.model_copy(update=update)
+    planted = _of_planted(benchmark, result)
+    result = result.model_copy(update={"answer": [*_answer(result), *([planted] if planted else [])]})
+    result = result.with_tables(made_of, {**kept, **written(own, tables)})
+    of_model = {own.table for own in ask_room.requests(tables, plan, {}, subject) if own.by == SUBJECT}
+    return Measured(result, {**kept, **{f"{ANSWERS}{table}": stored[table] for table in sorted(of_model)}}, examples)
 
 
 def _answer(result: Result) -> list[str]:

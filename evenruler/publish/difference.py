@@ -142,7 +142,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         after=after.version,
         configs=configs,
         figures=[
-            FigureDifference(name, one, other, _apart(one, other, tolerance))
+            FigureDifference(name, one, other, apart(one, other, tolerance))
             for name in sorted(figures.keys() | others.keys())
             for one, other in [(figures.get(name), others.get(name))]
         ],
@@ -246,7 +246,8 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
             yield " / ".join(path), {"value": value}
 
 
-def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
+def apart(old: Leaf | None, new: Leaf | None, tolerance: float = TOLERANCE) -> bool:
+    """Whether two figures differ, numbers by more than the tolerance."""
     # `why` repeats the verdict's numbers in words.
     was, now = (own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new))
     return not same(was, now, tolerance)

@@ -3,6 +3,7 @@
     RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what was measured
                                           headlines.parquet the rows behind headlines, used to compare results
                                           {table}.parquet scores by row, in the tables of the benchmark's family
+                                          answers-{table}.parquet the model's answers, unrounded
 
 Results of another size than `standard`, form or limit have a suffix after the version, as `+trial` or `+limit-N`.
 """
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 """Format number of `result.json`; changes when the meaning of a field does."""
 
-RESULT, HEADLINES_FILE = "result.json", "headlines.parquet"
+RESULT, HEADLINES_FILE, ANSWERS = "result.json", "headlines.parquet", "answers-"
 
 
 class MeasuredBenchmark(Strict):
@@ -65,6 +66,8 @@ class MeasuredModel(Strict):
     template; device class, dtype, library versions; for a server its address and mode."""
     heard: dict[str, list[str]] = Field(default_factory=dict)
     """What a server called itself in its replies: each `model` and `fingerprint`."""
+    subject: dict[str, Any] | None = None
+    """The fields of `instruments.instrument.Subject`, on which requests and figures depend; null in older results."""
 
 
 class Settings(Strict):
@@ -145,6 +148,8 @@ class Result(Strict):
     """Number of answers by table."""
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """The engine of each tool that answered, such as an embedder or a classifier, by name."""
+    tables_sha256: dict[str, str] = Field(default_factory=dict)
+    """Checksums of the tables next to `result.json`, by file name, once it is written; empty in older results."""
     _beside: Beside = PrivateAttr(default_factory=Beside)
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":

@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.errors import UserError
-from evenruler.files import swapped
+from evenruler.files import file_sha256, swapped
 from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import FORMAT, HEADLINES_FILE, NUMERIC, RESULT, SAID, Result, as_frame, figures_of
 from evenruler.strict import validate
@@ -33,8 +33,8 @@ class Stored:
 def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None) -> Path:
     """Write a result into its folder, `root / result.folder`, atomically; replaces an earlier result of the same model.
 
-    The rows behind its headlines and further `tables` are stored with it, floats rounded to six significant digits as
-    in all tables. UserError where the folder holds a result of another model, or of a benchmark with other content.
+    The rows behind its headlines and further `tables` are stored with it, floats of frames rounded to six significant
+    digits. UserError where the folder holds a result of another model, or of a benchmark with other content.
     """
     folder = root / result.folder
     rows = table_of(without_last_bits(result.headlines), HEADLINES)
@@ -45,7 +45,9 @@ def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Tab
             if isinstance(table, pd.DataFrame):
                 table = pa.Table.from_pandas(without_last_bits(table), preserve_index=False)
             write_whole(table.replace_schema_metadata(None), working / f"{name}.parquet")  # none of pandas' own
-        (working / RESULT).write_text(as_json(result.model_dump(mode="json")), encoding="utf-8")
+        sums = {path.name: file_sha256(path) for path in sorted(working.iterdir())}
+        told = result.model_copy(update={"tables_sha256": sums})
+        (working / RESULT).write_text(as_json(told.model_dump(mode="json")), encoding="utf-8")
     return folder
 
 
@@ -55,9 +57,7 @@ def refuse_another(result: Result, root: Path) -> None:
     if not (folder / RESULT).exists():
         return
     before = read_result(folder / RESULT)
-    old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
-    told = (old.keys() | new.keys()) - OF_THE_COMPUTER
-    if other := sorted(key for key in told if old.get(key) != new.get(key)):
+    if other := differing(before.model.engine, json.loads(json.dumps(result.model.engine))):
         what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if before.benchmark.origin == result.benchmark.origin == "file":  # the source is still being edited
@@ -69,6 +69,11 @@ def refuse_another(result: Result, root: Path) -> None:
     if was != now:
         what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
         raise UserError(what, where=str(folder), remedy="move that folder away, or give the benchmark another version")
+
+
+def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Keys in which two engines differ, as one model's engines do not (`OF_THE_COMPUTER`)."""
+    return sorted(key for key in (old.keys() | new.keys()) - OF_THE_COMPUTER if old.get(key) != new.get(key))
 
 
 def find(*places: str | Path) -> list[Path]:

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from evenruler.cli import app
 from evenruler.errors import UserError
-from evenruler.results.gate import FAILED, NOT_MEASURED, OPEN, PASSED, gate
+from evenruler.results.comparison import FAILED, NOT_MEASURED, OPEN, PASSED, gate
 from evenruler.results.record import Heading
 from evenruler.results.store import Stored
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic

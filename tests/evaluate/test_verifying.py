@@ -1,0 +1,237 @@
+"""What `evenruler verify` says of a result as it was written, and of one in which something was changed."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from evenruler import __version__
+from evenruler.cli import app
+from evenruler.evaluate.measure import measure
+from tests.evaluate.conftest import copied
+from tests.evaluate.test_forged import declare, manifest_of, stamped
+from tests.tiny import save_tiny
+
+NAME = "probes-political-ideology-personality"
+ROWS, ANSWERS = "probes/test-00000-of-00001.parquet", "answers-likelihoods.parquet"
+FILES = "verified: sha256 of 10 tables"
+CONTENT = f"verified: rows and plan of {NAME} 0.1.0"
+FIGURES = "verified: 16 figures, computed again from 1,224 answers"
+UNASKED = "not verified: answers: name the model as --ask"
+REST = "not verified: benchmark, figures, answers"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the benchmark, two models of one name, and the result of either."""
+    folder = tmp_path_factory.mktemp("made")
+    stamped(copied(NAME, folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
+        for seed, place in enumerate(("genuine", "other")):
+            model = save_tiny(folder / place / "tiny", seed=seed, max_position_embeddings=1024)
+            result = measure(f"local:{model}", folder / NAME, out=folder / place, limit=6, size="trial")
+            (folder / place / result.folder).rename(folder / place / "result")
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the genuine result and of the benchmark, to be changed; the current folder."""
+    shutil.copytree(made / "genuine/result", tmp_path / "result")
+    shutil.copytree(made / NAME, tmp_path / NAME)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def verify(*words: str, status: int = 0) -> list[str]:
+    """The lines on the result, without its folder."""
+    done = CliRunner().invoke(app, ["verify", *words])
+    assert done.exit_code == status, done.output
+    first, *lines = done.stdout.splitlines()
+    assert first == "result:"
+    return [line.removeprefix("  ") for line in lines]
+
+
+def edit(change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what `result.json` says."""
+    said = json.loads(Path("result/result.json").read_text(encoding="utf-8"))
+    change(said)
+    Path("result/result.json").write_text(json.dumps(said), encoding="utf-8")
+
+
+def rewrite(name: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Change a table beside it, and leave the checksum."""
+    pq.write_table(change(pq.read_table(Path("result") / name)), Path("result") / name)
+
+
+def renew(name: str) -> None:
+    """Make the checksum in `result.json` that of the table."""
+    found = hashlib.sha256((Path("result") / name).read_bytes()).hexdigest()
+    edit(lambda said: said["tables_sha256"].update({name: found}))
+
+
+def moved(column: str) -> Callable[[pa.Table], pa.Table]:
+    """A change that multiplies a column of numbers."""
+    return lambda rows: rows.set_column(rows.schema.get_field_index(column), column, pc.multiply(rows[column], 1.5))
+
+
+def test_a_result_as_it_was_written(here: Path, made: Path) -> None:
+    assert verify("result", "--with", NAME) == [FILES, CONTENT, FIGURES, UNASKED]
+    asked = verify("result/result.json", "--with", NAME, "--ask", f"local:{made}/genuine/tiny")
+    assert asked == [
+        FILES,
+        CONTENT,
+        FIGURES,
+        f"verified: 10 of 10 answers drawn by hash are those of local:{made}/genuine/tiny",
+    ]
+
+
+def test_the_answers_are_asked_past_the_cache(here: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache of whoever measured holds all answers, and weights are loaded nevertheless."""
+    monkeypatch.setenv("EVENRULER_CACHE", str(made / "cache"))
+    loaded: list[object] = []
+    from evenruler.models.backends.causal import Causal
+
+    begin = Causal.__init__
+    monkeypatch.setattr(Causal, "__init__", lambda own, *given: (loaded.append(own), begin(own, *given))[1])
+    verify("result", "--with", NAME, "--ask", f"local:{made}/genuine/tiny")
+    assert len(loaded) == 1
+
+
+def test_a_shipped_benchmark_is_found_by_its_name(here: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: made)
+    assert verify("result") == [FILES, f"{REST}: the benchmark was a folder; name it as --with"]
+    edit(lambda said: said["benchmark"].update(origin="shipped"))
+    assert verify("result") == [FILES, CONTENT, FIGURES, UNASKED]
+    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: made / "none")
+    shutil.rmtree(NAME)
+    (lost,) = verify("result")[1:]
+    assert lost.startswith(f"{REST}: {NAME}: no such folder; name ")
+
+
+def test_a_changed_figure(here: Path) -> None:
+    edit(lambda said: said["figures"]["seed"]["tiny"]["spread"].update(value=9.0))
+    expected = f"differs: figures are not those of its answers (by evenruler {__version__}): seed, tiny, spread"
+    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected, UNASKED]
+
+
+def test_a_figure_within_what_is_stored(here: Path) -> None:
+    """Another processor may round the last decimal otherwise."""
+
+    def nudge(said: dict[str, Any]) -> None:
+        said["figures"]["seed"]["tiny"]["spread"]["value"] += 0.001
+
+    edit(nudge)
+    assert verify("result", "--with", NAME) == [FILES, CONTENT, FIGURES, UNASKED]
+
+
+def test_a_changed_sentence(here: Path) -> None:
+    edit(lambda said: said.update(answer=["It is fair."]))
+    expected = f"differs: figures are not those of its answers (by evenruler {__version__}): answer"
+    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected, UNASKED]
+
+
+def test_a_changed_score_with_its_figure(here: Path) -> None:
+    rewrite("scores.parquet", moved("value"))
+    rewrite(ANSWERS, moved("nats"))
+    edit(lambda said: said["figures"]["seed"]["tiny"]["spread"].update(value=9.0))
+    lines = verify("result", "--with", NAME, status=1)
+    altered = "is missing, or its sha256 is not that in result.json"
+    assert lines[:3] == [f"differs: {ANSWERS} {altered}", f"differs: scores.parquet {altered}", CONTENT]
+    assert lines[3].startswith("differs: figures are not those of its answers ")
+    Path("result/scores.parquet").unlink()
+    assert verify("result", "--with", NAME, status=1)[1] == f"differs: scores.parquet {altered}"
+
+
+def test_answers_of_other_weights_under_the_name_of_the_model(here: Path, made: Path) -> None:
+    """All checksums and figures are right, so only the model itself tells."""
+    genuine = json.loads(Path("result/result.json").read_text(encoding="utf-8"))
+    shutil.rmtree("result")
+    shutil.copytree(made / "other/result", "result")
+    edit(lambda said: said.update(model=genuine["model"]))
+    assert verify("result", "--with", NAME) == [FILES, CONTENT, FIGURES, UNASKED]
+    model = f"local:{made}/genuine/tiny"
+    told = verify("result", "--with", NAME, "--ask", model, status=1)[-1]
+    assert told == f"differs: 0 of 10 answers drawn by hash are those of {model}"
+
+
+def test_a_model_with_other_weights(here: Path, made: Path) -> None:
+    model = f"local:{made}/other/tiny"
+    told = verify("result", "--with", NAME, "--ask", model, status=1)[-1]
+    assert told == f"differs: {model} is another model (weights differ); 0 of 10 answers drawn by hash are the same"
+
+
+def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rewrite(ANSWERS, lambda rows: rows.slice(1))
+    renew(ANSWERS)
+    expected = "differs: no figures can be computed from its answers (ValueError('1,223 rows for 1,224 questions'))"
+    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected]
+    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: here)
+    edit(lambda said: said["model"]["subject"].update(kind=3))
+    last = verify("result", "--with", NAME, status=1)[-1]
+    assert last.startswith("differs: no figures can be computed from its answers (1 validation error for Subject")
+
+
+def test_a_changed_row_of_the_benchmark(here: Path) -> None:
+    texts = pq.read_table(Path(NAME, ROWS), partitioning=None)
+    other = pa.array(["Quite another sentence.", *texts["text"].to_pylist()[1:]])
+    pq.write_table(texts.set_column(texts.schema.get_field_index("text"), "text", other), Path(NAME, ROWS))
+    done = CliRunner().invoke(app, ["verify", "result", "--with", NAME])
+    assert done.exit_code != 0
+    assert str(done.exception).startswith(f"{NAME}/{ROWS}: altered: it is not what the manifest names; ")
+    sums = manifest_of(Path(NAME))["files"]
+    declare(Path(NAME), files={**sums, ROWS: hashlib.sha256(Path(NAME, ROWS).read_bytes()).hexdigest()})
+    stamped(Path(NAME))
+    expected = f"differs: the rows of {NAME} 0.1.0 at hand; figures and answers are not compared"
+    assert verify("result", "--with", NAME, status=1) == [FILES, expected]
+
+
+def test_another_plan(here: Path) -> None:
+    plan = json.loads(Path(NAME, "plan.json").read_text(encoding="utf-8"))
+    Path(NAME, "plan.json").write_text(json.dumps({**plan, "prefixed": 0}), encoding="utf-8")
+    sums = manifest_of(Path(NAME))["files"]
+    declare(Path(NAME), files={**sums, "plan.json": hashlib.sha256(Path(NAME, "plan.json").read_bytes()).hexdigest()})
+    stamped(Path(NAME))
+    expected = f"differs: the plan of {NAME} 0.1.0 at hand; figures and answers are not compared"
+    assert verify("result", "--with", NAME, status=1) == [FILES, expected]
+
+
+def test_another_version_of_the_benchmark(here: Path) -> None:
+    declare(Path(NAME), version="0.2.0")
+    expected = f"{REST}: at hand is {NAME} 0.2.0, not {NAME} 0.1.0; name that as --with"
+    assert verify("result", "--with", NAME) == [FILES, expected]
+
+
+@pytest.mark.parametrize("lacks", ["tables_sha256", "subject"])
+def test_a_result_of_an_older_version(here: Path, lacks: str) -> None:
+    edit(lambda said: (said if lacks == "tables_sha256" else said["model"]).pop(lacks))
+    edit(lambda said: said.update(evenruler="0.0.9"))
+    expected = "not verified: evenruler 0.0.9 stored neither checksums nor answers: measure again"
+    assert verify("result", "--with", NAME) == [expected]
+
+
+def test_a_file_elsewhere_is_not_read(here: Path) -> None:
+    """Whatever a result of a stranger names."""
+    Path("secret.parquet").write_bytes(b"")
+    empty = hashlib.sha256(b"").hexdigest()
+    edit(lambda said: said["tables_sha256"].update({"../secret.parquet": empty}))
+    altered = "../secret.parquet is missing, or its sha256 is not that in result.json"
+    assert verify("result", "--with", NAME, status=1)[0] == f"differs: {altered}"
+
+
+def test_options_of_results_are_refused_for_a_benchmark(here: Path) -> None:
+    done = CliRunner().invoke(app, ["verify", NAME, "--with", NAME])
+    assert (
+        str(done.exception)
+        == f"{NAME}: no result in this folder; name what `evenruler measure` wrote, or a folder above it"
+    )
