@@ -316,7 +316,8 @@ def verify(
     """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if anything is wrong."""
     from evenruler.publish.manifest import NAME, problems
     from evenruler.publish.places import opened
-    from evenruler.results.store import RESULT, find
+    from evenruler.results.record import RESULT
+    from evenruler.results.store import find
 
     path = Path(place)
     if benchmark or model or path.name == RESULT or (not (path / NAME).exists() and next(path.rglob(RESULT), None)):

@@ -23,7 +23,7 @@ from evenruler.models.declared import HOSTED
 from evenruler.models.records import Reply
 from evenruler.models.released import Compared
 from evenruler.models.store import RowStore
-from evenruler.publish.contents import is_file
+from evenruler.tables.contents import is_file
 from evenruler.publish.difference import apart
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import ANSWERS, Result, figures_of
@@ -88,7 +88,8 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
     except UserError:
         raise
     except Exception as error:  # answers or a subject that were changed may hold anything
-        yield DIFFERS, f"no figures can be computed from its answers ({error!r:.100})"
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        yield DIFFERS, f"no figures can be computed from its answers ({told:.100})"
         return
     were, are = ({own[:3]: own[3] for own in figures_of(one)} for one in (result, again))
     wrong = [", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))]
@@ -104,7 +105,8 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
 def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> tuple[str, str]:
     """Ask a model again for ten answers drawn by hash, and compare them with those stored."""
     told, store = result.model, RowStore()
-    options = {key: told.engine[key] for key in ("template", "thinking", "effort", "new_tokens") if key in told.engine}
+    settings = ("template", "thinking", "effort", "new_tokens", "dtype")
+    options = {key: value for key, value in told.engine.items() if key in settings}
     kind = told.kind if told.kind in HOSTED else None
     own = Session(chosen(model, store, name=told.name, kind=kind, options=options), store, model).model
     others = [key for key in differing(told.engine, json.loads(own.engine)) if key != "new_tokens"]

@@ -81,7 +81,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, questionnaire, own, forms, compared, called, units, client = follow("docs/measure.md", here, shell)
+    listed, questionnaire, own, forms, compared, verified, called, client = follow("docs/measure.md", here, shell)
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
     assert "on my-model" in listed
@@ -91,8 +91,10 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "choice      standard    3,756 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
+    assert "  verified: 10 of 10 answers drawn by hash are those of local:other-model\n" in verified
+    assert "differs" not in verified
     assert "seed my-model" in called
-    assert "{'seed: gain': 'inconclusive'}" in units
+    assert "{'seed: gain': 'inconclusive'}" in called
     assert "INVALID ON THIS MODEL" in client
 
 

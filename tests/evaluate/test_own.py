@@ -11,6 +11,7 @@ from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
 from evenruler.results.store import read
 from tests.conftest import ROOT
+from tests.results.synthetic import as_measured
 
 SOURCES = ROOT / "data/sources"
 FEW = 6
@@ -47,7 +48,8 @@ def test_a_starter_is_of_its_family_and_measured(elsewhere: Path, tiny_folder: P
     own = result.benchmark
     assert (own.name, own.version, own.title, own.origin) == (f"{family}-mine", "0.0.0", "mine", "file")
     assert {child.name for child in elsewhere.iterdir()} == beside
-    assert read(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json").result == result
+    there = read(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json")
+    assert as_measured(there.result) == result
 
 
 def test_the_figures_are_those_of_the_published_benchmark(elsewhere: Path, tiny_folder: Path) -> None:
@@ -76,7 +78,7 @@ def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_fo
         starter("probes", path, *changes)
         found.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
     assert found[0].benchmark.content_sha256 != found[1].benchmark.content_sha256
-    assert read(elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json").result == found[1]
+    assert as_measured(read(elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json").result) == found[1]
 
 
 def test_what_the_checks_warn_of_is_said(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:

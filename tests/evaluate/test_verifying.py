@@ -16,8 +16,10 @@ from typer.testing import CliRunner
 from evenruler import __version__
 from evenruler.cli import app
 from evenruler.evaluate.measure import measure
+from evenruler.models.backends.server import KEY, URL
 from tests.evaluate.conftest import copied
 from tests.evaluate.test_forged import declare, manifest_of, stamped
+from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny
 
 NAME = "probes-political-ideology-personality"
@@ -174,12 +176,14 @@ def test_a_model_with_other_weights(here: Path, made: Path) -> None:
 def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rewrite(ANSWERS, lambda rows: rows.slice(1))
     renew(ANSWERS)
-    expected = "differs: no figures can be computed from its answers (ValueError('1,223 rows for 1,224 questions'))"
+    expected = "differs: no figures can be computed from its answers (ValueError: 1,223 rows for 1,224 questions)"
     assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected]
     monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: here)
     edit(lambda said: said["model"]["subject"].update(kind=3))
     last = verify("result", "--with", NAME, status=1)[-1]
-    assert last.startswith("differs: no figures can be computed from its answers (1 validation error for Subject")
+    assert (
+        last == "differs: no figures can be computed from its answers (ValidationError: 1 validation error for Subject)"
+    )
 
 
 def test_a_changed_row_of_the_benchmark(here: Path) -> None:
@@ -235,3 +239,22 @@ def test_options_of_results_are_refused_for_a_benchmark(here: Path) -> None:
         str(done.exception)
         == f"{NAME}: no result in this folder; name what `evenruler measure` wrote, or a folder above it"
     )
+
+
+@pytest.mark.enable_socket
+def test_a_server_is_asked_ten_times_and_may_draw_other_words(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "any")
+    with running(ScriptedServer(content="She is a nurse.")) as server:
+        monkeypatch.setenv(URL, server.url)
+        result = measure("endpoint:big", "framing-age", out="served", limit=2)
+        shutil.rmtree("result")
+        (here / "served" / result.folder).rename("result")
+        before = len(server.asked)
+        last = verify("result", "--ask", "endpoint:big")[-1]
+        assert last == "verified: 10 of 10 answers drawn by hash are those of endpoint:big"
+        assert len(server.asked) == before + 10
+        server.content = "He is a nurse."
+        last = verify("result", "--ask", "endpoint:big")[-1]
+        assert last == "not verified: 0 of 10 answers drawn by hash are those of endpoint:big"
+        assert verify("result")[-1] == UNASKED
+        assert len(server.asked) == before + 20

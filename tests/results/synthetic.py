@@ -88,6 +88,12 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
     )
 
 
+def as_measured(result: Result) -> Result:
+    """A result that was read, without the checksums that writing it added."""
+    assert result.tables_sha256
+    return result.model_copy(update={"tables_sha256": {}})
+
+
 def gain_of(label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = "spread") -> pd.DataFrame:
     """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups, 12 placebo lists.
 

@@ -137,7 +137,11 @@ def test_what_is_measured_brings_its_tables_and_a_page(tmp_path: Path, monkeypat
     result = measure("./tiny", "probes-age-competence", limit=6, size="trial", out="results")
     there = read(tmp_path / "results" / result.folder / "result.json")
     pd.testing.assert_frame_equal(result.units(), there.result.units(), rtol=1e-5)
-    assert {path.stem for path in there.folder.glob("*.parquet")} == {*result.tables, "headlines"}
+    assert {path.stem for path in there.folder.glob("*.parquet")} == {
+        *result.tables,
+        "headlines",
+        "answers-likelihoods",
+    }
     said = {"device": None, "name": None, "kind": None, "dtype": "float32", "start": None, "max_requests": None}
     (page,) = measure_each(
         "./tiny", ["probes-age-competence", "framing-age"], Path("results"), limit=6, size="trial", show="html", **said

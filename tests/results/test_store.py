@@ -6,11 +6,12 @@ import pytest
 
 import evenruler
 from evenruler.errors import UserError
+from evenruler.files import file_sha256
 from evenruler.results import store
 from evenruler.results.record import COLUMNS
 from evenruler.results.store import find, load_results, read
 from evenruler.tables.schemas import HEADLINES
-from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from tests.results.synthetic import CONFIRMED, as_measured, figure, gain_of, stored, synthetic
 
 MADE_OF = gain_of("one")
 
@@ -33,9 +34,11 @@ class TestWriting:
         assert folder == tmp_path / "one/probes-made-up@1.0.0"
         assert {path.name for path in folder.iterdir()} == {"result.json", "headlines.parquet", "replies.parquet"}
         found = read(folder / "result.json")
-        assert found.result == synthetic()
+        assert as_measured(found.result) == synthetic()
         assert found.result.headlines["value"].tolist() == pytest.approx(MADE_OF["value"].tolist(), rel=1e-5)
         assert pq.read_schema(folder / "headlines.parquet") == HEADLINES
+        sums = {name: file_sha256(folder / name) for name in ("headlines.parquet", "replies.parquet")}
+        assert found.result.tables_sha256 == sums
         assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
@@ -55,7 +58,7 @@ class TestWriting:
         assert refused(write, other, tmp_path) == (
             f"{folder}: one is another model there (weights differ); give it another name with --name"
         )
-        assert read(folder / "result.json").result == synthetic()
+        assert as_measured(read(folder / "result.json").result) == synthetic()
 
     def test_the_same_model_on_another_computer_replaces_it(self, tmp_path):
         write(synthetic(), tmp_path)
