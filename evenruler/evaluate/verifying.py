@@ -27,7 +27,7 @@ from evenruler.tables.contents import is_file
 from evenruler.publish.difference import apart
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import ANSWERS, Result, figures_of
-from evenruler.results.store import differing, read_result, table_in_result
+from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result
 from evenruler.tables.ids import content_sha256
 
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
@@ -109,8 +109,9 @@ def _asked(result: Result, requests: list[Request], answers: Tables, model: str)
     options = {key: value for key, value in told.engine.items() if key in settings}
     kind = told.kind if told.kind in HOSTED else None
     own = Session(chosen(model, store, name=told.name, kind=kind, options=options), store, model).model
-    others = [key for key in differing(told.engine, json.loads(own.engine)) if key != "new_tokens"]
-    # Under keys of their own, the answers are in no cache and no release.
+    engine = {key: value for key, value in json.loads(own.engine).items() if key not in OF_THE_COMPUTER}
+    others = [key for key in sorted(engine) if engine[key] != told.engine.get(key)]
+    # Under a key of its own, so that neither cache nor release has its answers.
     answering = Answering(own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None))
     places = [(at, row) for at, one in enumerate(requests) for row in range(len(one.rows))]
     compared, salt = Compared(model), sorted(result.tables_sha256.values())

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
@@ -57,7 +57,9 @@ def refuse_another(result: Result, root: Path) -> None:
     if not (folder / RESULT).exists():
         return
     before = read_result(folder / RESULT)
-    if other := differing(before.model.engine, json.loads(json.dumps(result.model.engine))):
+    old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
+    told = (old.keys() | new.keys()) - OF_THE_COMPUTER
+    if other := sorted(key for key in told if old.get(key) != new.get(key)):
         what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if before.benchmark.origin == result.benchmark.origin == "file":  # the source is still being edited
@@ -69,11 +71,6 @@ def refuse_another(result: Result, root: Path) -> None:
     if was != now:
         what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
         raise UserError(what, where=str(folder), remedy="move that folder away, or give the benchmark another version")
-
-
-def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Keys in which two engines differ, as one model's engines do not (`OF_THE_COMPUTER`)."""
-    return sorted(key for key in (old.keys() | new.keys()) - OF_THE_COMPUTER if old.get(key) != new.get(key))
 
 
 def find(*places: str | Path) -> list[Path]:
