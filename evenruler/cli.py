@@ -314,11 +314,11 @@ def verify(
     ] = None,
 ) -> None:
     """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if anything is wrong."""
-    from evenruler.publish.contents import is_file
     from evenruler.publish.manifest import NAME, problems
     from evenruler.publish.places import opened
     from evenruler.results.record import RESULT
     from evenruler.results.store import find
+    from evenruler.tables.contents import is_file
 
     path = Path(place)
     if benchmark or model or path.name == RESULT or (not is_file(path / NAME) and next(path.rglob(RESULT), None)):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 44_400, 240
+LINES, MODULES = 43_500, 239
 ROOT = Path(__file__).parents[1]
 
 

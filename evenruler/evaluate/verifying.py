@@ -23,11 +23,11 @@ from evenruler.models.declared import HOSTED
 from evenruler.models.records import Reply
 from evenruler.models.released import Compared
 from evenruler.models.store import RowStore
-from evenruler.tables.contents import is_file
 from evenruler.publish.difference import apart
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import ANSWERS, Result, figures_of
 from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result
+from evenruler.tables.contents import is_file
 from evenruler.tables.ids import content_sha256
 
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
