@@ -321,7 +321,8 @@ def verify(
     from evenruler.tables.contents import is_file
 
     path = Path(place)
-    if benchmark or model or path.name == RESULT or (not is_file(path / NAME) and next(path.rglob(RESULT), None)):
+    of_result = path.name == RESULT or (place and not is_file(path / NAME) and next(path.rglob(RESULT), None))
+    if of_result or benchmark is not None or model is not None:
         from evenruler.evaluate import verifying
 
         differs = False

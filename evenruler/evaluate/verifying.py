@@ -50,11 +50,12 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
     if not wrong:
         yield VERIFIED, f"sha256 of {len(said)} tables"
     origin, _, named = of.origin.partition(":")
-    if not (named := place or named or (of.name if origin == "shipped" else "")):
+    at = place if place is not None else named or (of.name if origin == "shipped" else None)
+    if at is None:
         yield OPEN, f"{rest}: the benchmark was a {origin}; name it as --with"
         return
     try:
-        with benchmark_at(named) as benchmark:
+        with benchmark_at(at) as benchmark:
             here = f"{benchmark.name} {benchmark.manifest.version}"
             if here != f"{of.name} {of.version}":
                 yield OPEN, f"{rest}: at hand is {here}, not {of.name} {of.version}; name that as --with"
@@ -65,7 +66,7 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
                 yield VERIFIED, f"rows and plan of {here}"
                 yield from _content(result, benchmark, path.parent, model)
     except UserError as error:
-        if place or model:
+        if place is not None or model is not None:
             raise
         yield OPEN, f"{rest}: {error}"
 
@@ -99,7 +100,8 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
         yield DIFFERS, f"figures are not those of its answers (by evenruler {result.evenruler}): {shown}"
     else:
         yield VERIFIED, f"{len(are)} figures, computed again from {n:,} answers"
-    yield _asked(result, requests, answers, model) if model else (OPEN, "answers: name the model as --ask")
+    without = (OPEN, "answers: name the model as --ask")
+    yield without if model is None else _asked(result, requests, answers, model)
 
 
 def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> tuple[str, str]:

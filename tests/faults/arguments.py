@@ -78,6 +78,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--template": ("x", "=1", ""),
             "--new-tokens": COUNT,
             "--timeout": COUNT,
+            "--answers-as": ("x",),
             "--format": WORD,
             "--max-requests": NUMBER,
             "--price": ("1", "a,b", "-1,2", "1,2,3", "nan,1", "1,inf", ""),
@@ -113,7 +114,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         {"name": NAMES, "--to": ("", "x", "a b/c", "a/b/c", ESC)},
     ),
     "list": ({}, "", {"name": PLACES, "--format": WORD}),
-    "verify": ({"place": PROBES}, "", {"place": PLACES}),
+    "verify": ({"place": PROBES}, "", {"place": PLACES, "--with": PLACES, "--ask": MODELS}),
     "diff": (
         {"old": PROBES, "new": PROBES},
         "",

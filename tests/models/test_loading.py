@@ -168,7 +168,7 @@ class TestEmbedder:
             folder = shutil.copytree(shipped, tmp_path / "model")
             change(folder)
             declared = tiny_declaration({"tiny": tmp_path})
-            declared["models"]["minilm"]["source"] = f"local:{folder}"
+            declared["models"]["minilm"] |= {"source": f"local:{folder}", "sha256": None}
             return catalogue_of(declared)
 
         return make

@@ -225,7 +225,7 @@ REFUSED = [
         changed(lambda said: said.pop("samples")),
         "its run ended as 'success', with 0 samples and 1 epochs; take the log",
     ),
-    ("[" * 100_000, "not as such a file is written (RecursionError"),
+    ("[" * 100_000, "not JSON, or cut off (maximum recursion depth"),
     (json.dumps(inspected())[:-500], "not JSON, or cut off"),
     (json.dumps(inspected()) * 2, "line 1: not JSON, or cut off (Extra data"),
 ]

@@ -153,4 +153,4 @@ class TestLoading:
         said = json.loads((folder / "result.json").read_text())
         assert (said.pop("tools"), said["model"].pop("heard")) == ({}, {})
         (folder / "result.json").write_text(json.dumps(said))
-        assert read(folder / "result.json").result == synthetic("one")
+        assert as_measured(read(folder / "result.json").result) == synthetic("one")
