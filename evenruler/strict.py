@@ -96,7 +96,7 @@ def csv_of(text: str, where: str, columns: Sequence[str] = (), delimiters: str =
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
     reader, rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), []
     try:
-        header = list(reader.fieldnames or ())
+        reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]
         if delimiters == "," and len(header) == 1 and {";", "\t"} & {*header[0]}:
             raise UserError("no commas between fields", where=f"{where}: line 1", remedy="save it with commas")
         for column in columns:

@@ -143,9 +143,9 @@ class Card:
 _TEMPLATES = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
 
 
-def task_template(folder: Traversable) -> jinja2.Template:
-    """The template `task.yaml.j2` of a folder."""
-    return _TEMPLATES.from_string((folder / "task.yaml.j2").read_text(encoding="utf-8"))
+def task_template(file: Traversable) -> jinja2.Template:
+    """The template of a task of lm-evaluation-harness."""
+    return _TEMPLATES.from_string(file.read_text(encoding="utf-8"))
 
 
 def filled(words: Any, **said: Any) -> Any:

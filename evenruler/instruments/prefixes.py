@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from evenruler.measurement.shifts import FEWEST_PLACEBOS
+from evenruler.measurement.shifts import FEWEST_FOR_SPREAD
 from evenruler.strict import Strict, Text
 from evenruler.tables.frames import evenly_spread
 
@@ -15,8 +15,8 @@ BOTH = f"{SALIENCE}+{INSTRUCTION}"
 
 
 def _enough(placebos: list[str]) -> list[str]:
-    if 0 < len(placebos) < FEWEST_PLACEBOS:
-        raise ValueError(f"found {len(placebos)}, expected {FEWEST_PLACEBOS} at least, or none")
+    if 0 < len(placebos) < FEWEST_FOR_SPREAD:
+        raise ValueError(f"found {len(placebos)}, expected {FEWEST_FOR_SPREAD} at least, or none")
     if len({text.lower() for text in placebos}) < len(placebos):
         raise ValueError("a placebo stands in it twice")
     return placebos

@@ -232,4 +232,5 @@ def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     from statsmodels.stats.proportion import proportion_confint  # takes a second to import
 
     low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
-    return max(float(low), 0.0), min(float(high), 1.0)
+    # At the ends, statsmodels subtracts nearly equal numbers, whose last bits differ by machine.
+    return (max(float(low), 0.0) if share > 0 else 0.0), (min(float(high), 1.0) if share < 1 else 1.0)

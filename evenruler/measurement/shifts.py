@@ -13,7 +13,7 @@ from evenruler.measurement.checks import Floats, check_level, constant_columns
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import Interval
 
-FEWEST_UNITS, FEWEST_PLACEBOS = 3, 5
+FEWEST_UNITS, FEWEST_FOR_SPREAD = 3, 5
 
 LEVEL, REORDERING = "level_shift", "reordering"
 """Root mean square over cues: of the mean change of scores, and of the SD of changes around it, both in SDs of the
@@ -99,7 +99,7 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
     for figure, column in ((LEVEL, "level_in_sd"), (REORDERING, "reordering_in_sd")):
         cues, placebos = (rows.loc[rows["placebo"] == which, column] for which in (False, True))
         control = None
-        if len(placebos) >= FEWEST_PLACEBOS:
+        if len(placebos) >= FEWEST_FOR_SPREAD:
             interval = of_placebos(placebos, level)
             control = interval.value
             # Reorderings do not centre on 0, so the interval does not hold for them.
@@ -117,8 +117,8 @@ def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:
     """
     check_level(level)
     x: Floats = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or len(x) < FEWEST_PLACEBOS or not np.isfinite(x).all():
-        raise ValueError(f"expected numbers of at least {FEWEST_PLACEBOS} placebos, got {x.shape}")
+    if x.ndim != 1 or len(x) < FEWEST_FOR_SPREAD or not np.isfinite(x).all():
+        raise ValueError(f"expected numbers of at least {FEWEST_FOR_SPREAD} placebos, got {x.shape}")
     square, k = float((x**2).sum()), len(x)
     low, high = (math.sqrt(square / stats.chi2.ppf(tail, k)) for tail in (0.5 + level / 2, 0.5 - level / 2))
     return Interval(math.sqrt(square / k), low, high)

@@ -45,10 +45,10 @@ def filled(part: Any, values: Mapping[str, Any]) -> Any:
 
 
 class Charts:
-    """The charts of a family, in Vega-Lite's own keys in the file `charts.yaml` beside its module."""
+    """The charts of a family, in Vega-Lite's own keys in a file beside its module."""
 
-    def __init__(self, module: str) -> None:
-        self._written: Mapping[str, Any] = read_yaml(Path(module).with_name("charts.yaml"))
+    def __init__(self, path: Path) -> None:
+        self._written: Mapping[str, Any] = read_yaml(path)
 
     def part(self, name: str, /, **values: Any) -> Any:
         """What is written under a name, with the values and those of `STYLE` filled in."""

@@ -103,8 +103,10 @@ def answers(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[tupl
             record = {name: value for name, value in record.items() if value is not None or name == "value"}
             figures.setdefault(row["part"], {})[row["figure"]] = record | {"verdict": _plain(row["verdict"])}
         says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
+        unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
+        plain = {"size": "", "ends": None, "not_shown": ""}
         words = {
-            name: own.model_copy(update={"says": says, "size": "", "ends": None, "not_shown": ""})
+            name: own.model_copy(update={"says": None if name in unsigned else says, **plain})
             for name, own in headings.items()
         }
         yield from ((f"{first} minus {second}", line) for line in answer(figures, words))
@@ -191,8 +193,10 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
     rows = convergent.lines(agreed(results))
     agreement = Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
     shared = {"agreement": [agreement]} if rows else {}
+    lines: list[list[str]] = []
     if comparisons is not None:
         lines = [[title(group), *line] for group in groups for line in answers(group, _own(group, comparisons))]
+    if lines:
         shared = {"": [Section("What they differ in", "", [Table(ANSWERED, lines)], first=True)], **shared}
     return render_page(heading, lead, instruments, models=list(models), shared=shared)
 

@@ -118,6 +118,17 @@ class TestSmall:
             found.append(digests(root)["ask"])
         assert found[0] == found[1] != found[2]
 
+    def test_every_file_of_words_is_named_by_a_module_beside_it(self) -> None:
+        """Else a change of it leaves stages up to date."""
+        unnamed = [
+            file.relative_to(ROOT).as_posix()
+            for kind in ("yaml", "toml", "j2", "css", "js")
+            for file in (ROOT / "evenruler").rglob(f"*.{kind}")
+            if file.parent.name != "starter"  # which no stage reads
+            and not any(f'"{file.name}"' in own.read_text("utf-8") for own in file.parent.glob("*.py"))
+        ]
+        assert unnamed == []
+
     def test_is_written_once_and_kept(self, root: Path) -> None:
         assert write_digests(root) == [f"{DIGESTS}: updated"]
         assert write_digests(root) == []

@@ -25,7 +25,7 @@ two:
 @pytest.fixture
 def charts(tmp_path: Path) -> Charts:
     (tmp_path / "charts.yaml").write_text(WRITTEN, encoding="utf-8")
-    return Charts(str(tmp_path / "charts.py"))
+    return Charts(tmp_path / "charts.yaml")
 
 
 def test_a_value_alone_keeps_its_type_and_within_a_text_is_its_words() -> None:

@@ -11,6 +11,9 @@ import pytest
 
 from evenruler import cli
 from evenruler.report.grid import MARGIN
+from evenruler.results.comparison import DIFFER, compare
+from evenruler.results.store import read_all
+from evenruler.results.view import answers
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 
 UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a bar.", "value": -0.6}
@@ -57,6 +60,14 @@ def test_markdown_shows_both_tables(results, run):
         "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, beyond placebos ["
     )
     assert said[2].startswith("- three minus two: INVALID")
+
+
+def test_a_difference_without_a_sign_has_no_larger_side(results):
+    """A spread of concepts, as SAGED compares it."""
+    found = read_all(results)
+    told = compare(found).assign(verdict=DIFFER)
+    _, line, _ = answers(found, told)
+    assert line[1].startswith("EFFECT, Spread (seed): 2.00, placebo 0.00, beyond placebos [")
 
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):

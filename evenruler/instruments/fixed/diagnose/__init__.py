@@ -23,7 +23,7 @@ from evenruler.measurement.facets import Estimate, Paired
 from evenruler.measurement.figures import UNDEFINED, correlated
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
-from evenruler.measurement.shifts import FEWEST_PLACEBOS, of_placebos
+from evenruler.measurement.shifts import FEWEST_FOR_SPREAD, of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
@@ -360,7 +360,7 @@ def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], leve
         return Figure("moved", None, n, "items", reason=UNDEFINED)
     if kept and np.isfinite(found).all():
         control = float(np.mean([jackknifed(own, 1).variance for own in found]) ** 0.5)
-    if len(changes) < FEWEST_PLACEBOS:
+    if len(changes) < FEWEST_FOR_SPREAD:
         return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)
     return Figure("moved", n=n, unit="items", control=control, **vars(of_placebos(changes, level)))
 

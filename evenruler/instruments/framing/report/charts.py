@@ -1,6 +1,7 @@
 """Charts of a contrast: how much cues change answers, and which classes (figures 1 to 5 of the paper)."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from evenruler.report.page import ONE_HUE, PALE_HUE, QUIET
 from evenruler.report.style import Charts
 from evenruler.tables import stacked
 
-CHARTS: Final = Charts(__file__)
+CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 DIGITS = 4
 """Decimals that a page keeps; values that agree in them count as equal."""
 WIDE, NARROW, LABELS = 640, 300, 230

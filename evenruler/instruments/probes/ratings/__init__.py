@@ -166,7 +166,7 @@ def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
     """A CSV as strings, with the number of each row; empty rows are skipped."""
     head, end, below = text.partition("\n")
     _, rows = csv_of(f"{head.lower()}{end}{below}", where, columns, DELIMITERS)
-    filled = [{"row": number, **row} for number, row in rows if any(field.strip() for field in row.values())]
+    filled = [{**row, "row": number} for number, row in rows if any(field.strip() for field in row.values())]
     if not filled:
         raise UserError("no rows", where=where, remedy="give a sheet that is filled in")
     frame = pd.DataFrame(filled)

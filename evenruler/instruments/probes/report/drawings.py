@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -12,7 +13,7 @@ from evenruler.grouping import grouped
 from evenruler.report.page import ONE_HUE, QUIET
 from evenruler.report.style import Charts
 
-CHARTS: Final = Charts(__file__)
+CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 ORANGE, PURPLE = "#f58518", "#b279a2"
 """From tableau10."""
 START = "from the start"

@@ -1,6 +1,7 @@
 """Charts of the questionnaires family."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import altair as alt
@@ -8,7 +9,7 @@ import pandas as pd
 
 from evenruler.report.style import Charts
 
-CHARTS: Final = Charts(__file__)
+CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 DIGITS = 4
 """Decimals of values on a page."""
 

@@ -433,7 +433,7 @@ def summarise_each(
         laid.append((layout, Groups("", list(map(str, members)), np.searchsorted(members, group[rows]))))
     places, tables = np.argsort(which, kind="stable"), []
     for name, (kind, options) in statistics.items():
-        asked = Statistic(kind=kind, options=dict(options))
+        asked = Statistic.model_construct(kind=kind, options=dict(options))  # statistics of users take any
         found = [Cells(*own, name, asked, CALIBRATED if calibrated else RAW) for own in laid]
         told = {"summary": [one.values[0] for one in found], "n": [one.n[0] for one in found]}
         told |= {"n_missing": [one.missing[0] for one in found], "reason": [one.reasons[0] for one in found]}

@@ -1,13 +1,14 @@
 """Charts of summaries and disparities, and their layout in panels."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from evenruler.report.style import Charts, Choices
 
-CHARTS: Final = Charts(__file__)
+CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 CALIBRATIONS: Final = ["raw", "calibrated"]
 CONFIGURATION: Final = ["model", "role"]  # filters that may be set to all
 

@@ -180,6 +180,12 @@ def test_a_rater_in_two_files_is_refused(filled, key, error_of) -> None:
     assert line == "b.csv: row 2: the rater 'ana' is in a.csv, too; give each sheet of a rater once"
 
 
+def test_blanks_in_the_header_and_columns_of_raters_are_let_through(filled, key) -> None:
+    head, *rows = filled("ana").splitlines()
+    spaced = "\n".join([head.replace(",", ", ") + ",Row", *(f"{row},x" for row in rows)]) + "\n"
+    pd.testing.assert_frame_equal(collect({"a.csv": spaced}, key), collect({"a.csv": filled("ana")}, key))
+
+
 @pytest.mark.parametrize("column", ["id", "text", *CRITERIA, "rater"])
 def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
     sheet = pd.read_csv(StringIO(filled("ana"))).drop(columns=column).to_csv(index=False)

@@ -148,6 +148,8 @@ class TestGroups:
         found = summarise(table, ["concept"], "numpy.quantile", q=0.25)
         assert found["summary"].iloc[0] == 1.75
         assert found["reason"].tolist() == [None, "no value"]
+        counted = summarise(table, ["concept"], "numpy.linalg.norm", ord=1)  # an int stays one
+        assert counted["summary"].iloc[0] == 5
         failed = summarise(table, ["concept"], "numpy.quantile", q=7)
         assert failed["reason"].iloc[0].startswith("numpy.quantile raised ValueError: ")
 

@@ -17,7 +17,7 @@ def task_name(contrast: str) -> str:
 def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: str) -> dict[str, str]:
     """Contents of the files of `lm_eval/`, by name."""
     here = resources.files(__name__)
-    template = task_template(here)
+    template = task_template(here / "task.yaml.j2")
     asked = FramingPlan.read(plan)
     task = template.render(
         task=task_name(contrast),

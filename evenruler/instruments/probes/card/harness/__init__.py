@@ -17,7 +17,7 @@ def task_name(domain: str, set_name: str | None = None) -> str:
 def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str) -> dict[str, str]:
     """Contents of the files of `lm_eval/`, by name."""
     here = resources.files(__name__)
-    template = task_template(here)
+    template = task_template(here / "task.yaml.j2")
     files = {"group_difference.py": (here / "group_difference.py").read_text(encoding="utf-8")}
     rows = (here / "rows.py").read_text(encoding="utf-8")
     for set_name in source.sets:

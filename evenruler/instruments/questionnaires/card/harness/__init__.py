@@ -28,7 +28,7 @@ def harness_files(
         return len(asked.terms.words) * len(scale.intensifiers)
 
     here = resources.files(__name__)
-    template = task_template(here)
+    template = task_template(here / "task.yaml.j2")
     settings = {
         "content_free": CONTENT_FREE,
         "items": {slug: prompts(item) for slug, item in source.items.items()},
