@@ -242,12 +242,11 @@ def weigh(
 ) -> None:
     """Test benchmarks on reference weights: do they detect a planted association? Without names, show the record."""
     from evenruler.evaluate import weigh as weighing
-    from evenruler.models.store import cache_root
 
     here = repository.enter()
     places = [str(here / own) if (here / own).exists() else own for own in benchmarks or []]
     how = {"size": size, "limit": limit, "form": form}
-    lock = cache_root() / "weigh.lock"
+    lock = here / ".cache/weigh.lock"
     with repository.alone("weigh --record", lock, weighing.FOLDER) if record else nullcontext():
         say_each(weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how))
 
@@ -325,13 +324,20 @@ def verify(
     if of_result or benchmark is not None or model is not None:
         from evenruler.evaluate import verifying
 
-        differs = False
-        for result in find(path):
+        status = 0
+        results = find(path)
+        for result in results:
             say(f"{result.parent}:")
-            for outcome, about in verifying.verify(result, benchmark, model):
-                say(f"  {outcome}: {about}")
-                differs |= outcome == verifying.DIFFERS
-        raise typer.Exit(int(differs))
+            try:
+                for outcome, about in verifying.verify(result, benchmark, model):
+                    say(f"  {outcome}: {about}")
+                    status = max(status, int(outcome == verifying.DIFFERS))
+            except UserError as error:
+                if len(results) == 1:
+                    raise
+                say(f"  {verifying.OPEN}: {error}")
+                status = 2
+        raise typer.Exit(status)
     with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
     say_each(found)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from evenruler.errors import UserError
+from evenruler.errors import OF_THE_DISK, UserError
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
@@ -28,7 +28,13 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         try:
             yield
         except Exception as error:  # of any kind, since Xet's client is written in Rust
-            if not any("xet" in frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)):
+            known = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError)
+            on_disk = isinstance(error, OSError) and error.errno in OF_THE_DISK
+            if (
+                isinstance(error, known)
+                or on_disk
+                or not any("xet" in frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
+            ):
                 raise
             what = f"Xet, the Hub's store of large files, fails ({_first_line(error)})"
             remedy = "run it again, or set HF_HUB_DISABLE_XET=1 to go without Xet"

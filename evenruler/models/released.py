@@ -96,8 +96,9 @@ def _apart(held: Any, now: Any) -> float:
     one, other = np.atleast_1d(np.asarray(held, dtype=float)), np.atleast_1d(np.asarray(now, dtype=float))
     if one.shape != other.shape:
         return np.inf
-    with np.errstate(invalid="ignore"):  # two minus infinities are equal
-        return float(np.where(one == other, 0.0, np.abs(one - other)).max(initial=0.0))
+    with np.errstate(invalid="ignore"):  # two minus infinities are equal, and two nulls
+        gaps = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other))
+    return float(np.nan_to_num(gaps, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
 class Released:

@@ -18,7 +18,7 @@ from evenruler.tables.contents import is_number, json_of, schema_of, table_in
 from evenruler.tables.frames import table_of, without_last_bits, write_whole
 from evenruler.tables.schemas import HEADLINES
 
-OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
+OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries", "logits"}
 """Engine keys of the computer rather than the model; a model measured elsewhere counts as the same."""
 
 

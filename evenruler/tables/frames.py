@@ -186,6 +186,8 @@ def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]
         pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
         return np.fromiter((not same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
     found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
+    if pa.types.is_null(old.type):
+        return found
     if pa.types.is_floating(old.type):
         a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
         found = found | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)

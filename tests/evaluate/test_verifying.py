@@ -94,7 +94,7 @@ def test_a_result_as_it_was_written(here: Path, made: Path) -> None:
         FILES,
         CONTENT,
         FIGURES,
-        f"verified: 10 of 10 answers drawn by hash are those of local:{made}/genuine/tiny",
+        f"verified: 10 of 10 answers drawn at random are those of local:{made}/genuine/tiny",
     ]
 
 
@@ -123,7 +123,7 @@ def test_a_shipped_benchmark_is_found_by_its_name(here: Path, made: Path, monkey
 
 def test_a_changed_figure(here: Path) -> None:
     edit(lambda said: said["figures"]["seed"]["tiny"]["spread"].update(value=9.0))
-    expected = f"differs: figures are not those of its answers (by evenruler {__version__}): seed, tiny, spread"
+    expected = f"differs: not those of its answers (by evenruler {__version__}): seed, tiny, spread"
     assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected, UNASKED]
 
 
@@ -139,8 +139,44 @@ def test_a_figure_within_what_is_stored(here: Path) -> None:
 
 def test_a_changed_sentence(here: Path) -> None:
     edit(lambda said: said.update(answer=["It is fair."]))
-    expected = f"differs: figures are not those of its answers (by evenruler {__version__}): answer"
-    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected, UNASKED]
+    expected = f"differs: answer: evenruler {__version__} says otherwise"
+    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, FIGURES, expected, UNASKED]
+
+
+def test_changed_words_and_settings(here: Path) -> None:
+    """Clauses of direction the other way round, with the sentence that they make; a warning is gone."""
+
+    def turn(said: dict[str, Any]) -> None:
+        for heading in said["headings"]:
+            heading["says"] = heading["says"] and heading["says"][::-1]
+        said["settings"]["level"], said["warnings"] = 0.99, []
+
+    edit(turn)
+    last = verify("result", "--with", NAME, status=1)[3]
+    assert last.startswith("differs: headings, settings")
+    edit(lambda said: said.update(evenruler="0.0.9"))
+    assert verify("result", "--with", NAME)[3].startswith("not verified: headings, settings")
+
+
+def test_changed_rows_behind_headlines_with_their_checksum(here: Path) -> None:
+    """`compare` reads these alone."""
+    rewrite("headlines.parquet", moved("value"))
+    renew("headlines.parquet")
+    expected = f"differs: not those of its answers (by evenruler {__version__}): headlines.parquet"
+    assert verify("result", "--with", NAME, status=1)[2] == expected
+    edit(lambda said: said["tables_sha256"].pop("headlines.parquet"))
+    assert verify("result", "--with", NAME, status=1)[2] == f"{expected} has no checksum"
+
+
+def test_answers_to_other_questions(here: Path) -> None:
+    def other(rows: pa.Table) -> pa.Table:
+        ids = ["junk", *rows["id"].to_pylist()[1:]]
+        return rows.set_column(rows.schema.get_field_index("id"), "id", pa.array(ids))
+
+    rewrite(ANSWERS, other)
+    renew(ANSWERS)
+    expected = "differs: no figures can be computed from its answers (ValueError: likelihoods are answers to other"
+    assert verify("result", "--with", NAME, status=1)[2].startswith(expected)
 
 
 def test_a_changed_score_with_its_figure(here: Path) -> None:
@@ -150,7 +186,7 @@ def test_a_changed_score_with_its_figure(here: Path) -> None:
     lines = verify("result", "--with", NAME, status=1)
     altered = "is missing, or its sha256 is not that in result.json"
     assert lines[:3] == [f"differs: {ANSWERS} {altered}", f"differs: scores.parquet {altered}", CONTENT]
-    assert lines[3].startswith("differs: figures are not those of its answers ")
+    assert lines[3].startswith("differs: not those of its answers ")
     Path("result/scores.parquet").unlink()
     assert verify("result", "--with", NAME, status=1)[1] == f"differs: scores.parquet {altered}"
 
@@ -164,13 +200,13 @@ def test_answers_of_other_weights_under_the_name_of_the_model(here: Path, made: 
     assert verify("result", "--with", NAME) == [FILES, CONTENT, FIGURES, UNASKED]
     model = f"local:{made}/genuine/tiny"
     told = verify("result", "--with", NAME, "--ask", model, status=1)[-1]
-    assert told == f"differs: 0 of 10 answers drawn by hash are those of {model}"
+    assert told == f"differs: 0 of 10 answers drawn at random are those of {model}"
 
 
 def test_a_model_with_other_weights(here: Path, made: Path) -> None:
     model = f"local:{made}/other/tiny"
     told = verify("result", "--with", NAME, "--ask", model, status=1)[-1]
-    assert told == f"differs: {model} is another model (weights differ); 0 of 10 answers drawn by hash are the same"
+    assert told == f"differs: {model} is another model (weights differ); 0 of 10 answers drawn at random are the same"
 
 
 def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,10 +287,10 @@ def test_a_server_is_asked_ten_times_and_may_draw_other_words(here: Path, monkey
         (here / "served" / result.folder).rename("result")
         before = len(server.asked)
         last = verify("result", "--ask", "endpoint:big")[-1]
-        assert last == "verified: 10 of 10 answers drawn by hash are those of endpoint:big"
+        assert last == "verified: 10 of 10 answers drawn at random are those of endpoint:big"
         assert len(server.asked) == before + 10
         server.content = "He is a nurse."
         last = verify("result", "--ask", "endpoint:big")[-1]
-        assert last == "not verified: 0 of 10 answers drawn by hash are those of endpoint:big"
+        assert last == "not verified: 0 of 10 answers drawn at random are those of endpoint:big"
         assert verify("result")[-1] == UNASKED
         assert len(server.asked) == before + 20

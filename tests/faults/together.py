@@ -112,8 +112,8 @@ def _recorded(root: Path) -> Seen:
     """Both write one table, and each would leave out what the other read; who only looks is not in the way."""
     (root / "params.yaml").touch()
     env = {"EVENRULER_CACHE": str(root / "cache")}
-    (root / "cache").mkdir()
-    with FileLock(root / "cache/weigh.lock"):
+    (root / ".cache").mkdir()
+    with FileLock(root / ".cache/weigh.lock"):
         assert evenruler("weigh", folder=root, env=env).status == 0
         seen = evenruler("weigh", "--record", folder=root, env=env)
         assert not (root / "data/weights").exists()
