@@ -28,13 +28,12 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         try:
             yield
         except Exception as error:  # of any kind, since Xet's client is written in Rust
-            known = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError)
-            on_disk = isinstance(error, OSError) and error.errno in OF_THE_DISK
-            if (
-                isinstance(error, known)
-                or on_disk
-                or not any("xet" in frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
-            ):
+            known = isinstance(error, (errors.OfflineModeIsEnabled, httpx2.HTTPError, UserError))
+            known |= isinstance(error, OSError) and error.errno in OF_THE_DISK
+            if isinstance(error, errors.HfHubHTTPError):
+                known = error.response.status_code < 500
+            frames = (frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
+            if known or not any("xet" in name for name in frames):
                 raise
             what = f"Xet, the Hub's store of large files, fails ({_first_line(error)})"
             remedy = "run it again, or set HF_HUB_DISABLE_XET=1 to go without Xet"
@@ -58,8 +57,8 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError) as error:
-        frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
-        if not any(name.partition(".")[0] == "huggingface_hub" for name in frames):  # it trusts responses
+        modules = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+        if not any(name.partition(".")[0] == "huggingface_hub" for name in modules):  # it trusts responses
             raise
         cause = error.__cause__  # an error in an upload thread
         told = f"{type(error).__name__}: {_first_line(error)}"

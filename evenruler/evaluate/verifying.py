@@ -61,7 +61,7 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
     )
     at = known if place is None else place
     if at is None:
-        yield OPEN, f"{rest}: the benchmark was {of.origin}; name it as --with"
+        yield OPEN, f"{rest}: its benchmark (origin: {of.origin}) is not at hand; name it as --with"
         return
     try:
         with benchmark_at(at) as benchmark:

@@ -112,13 +112,13 @@ def test_the_answers_are_asked_past_the_cache(here: Path, made: Path, monkeypatc
 
 def test_a_shipped_benchmark_is_found_by_its_name(here: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: made)
-    assert verify("result") == [FILES, f"{REST}: the benchmark was a folder; name it as --with"]
+    assert verify("result") == [FILES, f"{REST}: its benchmark (origin: folder) is not at hand; name it as --with"]
     edit(lambda said: said["benchmark"].update(origin="shipped"))
     assert verify("result") == [FILES, CONTENT, FIGURES, UNASKED]
     monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: made / "none")
     shutil.rmtree(NAME)
     (lost,) = verify("result")[1:]
-    assert lost.startswith(f"{REST}: {NAME}: no such folder; name ")
+    assert lost == f"{REST}: its benchmark (origin: shipped) is not at hand; name it as --with"
 
 
 def test_a_changed_figure(here: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.instrument import Adaptation, Request, State, Subject
 from evenruler.models import LABELS, load
-from evenruler.models.declared import OPERATIONS, operations_of
+from evenruler.models.declared import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
 from evenruler.models.records import Amount, LogLikelihoods, Placed, Reply, Sampling
 from evenruler.models.store import RowStore
@@ -375,6 +375,12 @@ class TestTools:
         line = error_of(tool, "minilm")
         assert line.startswith(f"{tmp_path / 'plan.json'}: tools.models.minilm: ")
         assert "corrupt: sha256 is b6d51d824861..., declared is 000000000000...; install the package again" in line
+
+    def test_a_plan_of_before_checksums_is_pinned_to_what_was_shipped_then(self, tmp_path) -> None:
+        entry = {key: own for key, own in tiny_declaration({})["models"]["minilm"].items() if key != "sha256"}
+        assert entry["source"] == MINILM
+        tool = tools_of([{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True)
+        assert len(tool("minilm").embed(["a"])[0]) == 384
 
 
 ADAPTATION = Adaptation((("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),))

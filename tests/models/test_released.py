@@ -197,6 +197,10 @@ class TestCompared:
         for one in (-np.inf, None):
             said.take(one, one)
         assert said.difference == 0
+        said.take(np.nan, np.nan)  # two nulls are equal
+        assert said.beyond == 0
+        said.take(np.nan, 1.0)
+        assert said.beyond == 1
         said.take(None, 1.0)
         assert said.is_beyond
 
