@@ -91,7 +91,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "choice      standard    3,756 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
-    assert "  verified: 10 of 10 answers drawn by hash are those of local:other-model\n" in verified
+    assert "  verified: 10 of 10 answers drawn at random are those of local:other-model\n" in verified
     assert "differs" not in verified
     assert "seed my-model" in called
     assert "{'seed: gain': 'inconclusive'}" in called
