@@ -204,8 +204,8 @@ def _asked(result: Result, requests: list[Request], answers: Tables, model: str)
     same = f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at random"
     if others:
         return DIFFERS, f"{model} is another model ({', '.join(others)} differ); {same} are the same"
-    # A server draws words anew. Elsewhere, one number and half of the drawn replies may come out otherwise.
-    few = compared.beyond <= 1 and 2 * compared.otherwise <= compared.replies
+    # A server draws words anew. Elsewhere, one number in ten and half of the replies may come out otherwise.
+    few = 10 * compared.beyond <= len(drawn) and 2 * compared.otherwise <= compared.replies
     halves = compared.beyond and "bfloat16" in (engine.get("dtype"), told.engine.get("dtype"))
     unsure = few or halves or (told.kind in HOSTED and not compared.beyond)
     outcome = VERIFIED if not compared.beyond + compared.otherwise else OPEN if unsure else DIFFERS
