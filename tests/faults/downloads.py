@@ -101,49 +101,6 @@ def _beside(name: str) -> Change:
     return lambda folder: (folder / name).symlink_to(ORIGINAL.parent)
 
 
-def _also_named(name: str) -> Change:
-    def change(folder: Path) -> None:
-        (folder.parent / "secret.txt").write_text("secret")
-        files = json.loads((folder / "manifest.json").read_text())["files"]
-        _manifest(files=files | {name: hashlib.sha256(b"secret").hexdigest()})(folder)
-
-    return change
-
-
-def _text(text: str) -> Change:
-    return lambda path: path.write_text(text)
-
-
-def _front(text: str) -> Change:
-    """Words put before the front matter of the card."""
-    return _signed("README.md", lambda path: path.write_text(path.read_text().replace("---\n", f"---\n{text}", 1)))
-
-
-def _pattern(pattern: str) -> Change:
-    old = "path: attributes/test-*.parquet"
-    return _signed("README.md", lambda path: path.write_text(path.read_text().replace(old, f"path: {pattern}")))
-
-
-def _named(name: bytes) -> Change:
-    return lambda folder: Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).touch()
-
-
-def _sparse(name: str) -> Change:
-    def change(folder: Path) -> None:
-        with (folder / name).open("wb") as file:
-            file.truncate(2**40)
-
-    return change
-
-
-def _linked(name: str, to: str) -> Change:
-    def change(folder: Path) -> None:
-        (folder / name).unlink()
-        (folder / name).symlink_to(to)
-
-    return change
-
-
 def _elsewhere(name: str) -> Change:
     """A folder of the benchmark is a link to one like it, which is not in the benchmark."""
 
