@@ -51,7 +51,9 @@ def read_reply(
     which a class word does not count.
     """
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
-    asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(reply)
+    asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(_unboxed(reply))
+    if asked.both.at(text, 0) is None:  # an option may be "Yes"
+        text = _AGREES.sub("", text)
     found = (rule(text, asked) for rule in (LETTERED if options else WORDED))
     return next((reading for reading in found if reading is not None), Reading(None, "none"))
 
@@ -60,6 +62,12 @@ def read_reply(
 
 _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'))
 _EMPHASIS = re.compile(r"[*_`#~]+")
+_BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_OF_LATEX = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}")
+_AGREES = re.compile(
+    r"\A\W*(?:sure|okay|ok|certainly|of course|absolutely|yes|all right|alright)[,.:!]\s*(?=\W*\w)", re.IGNORECASE
+)
+"""What chats begin with before they answer; it is not read."""
 _BULLET = re.compile(r"^([ \t]*)[*\u2022](?=[ \t])", re.MULTILINE)
 _FIRST_SENTENCE = re.compile(r"[\W\d_]*[^\W\d_][^.!?\n]*")
 _ALTERNATIVE = re.compile(r"[\s)\"']*(?P<link>(?:,\s*)?\(?(?:and/)?or\b|/|,|\band\b)[\s(\"']*", re.IGNORECASE)
@@ -146,6 +154,11 @@ def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Slugs by text, without texts that several options share."""
     often = Counter(normalised(text) for _, text in options)
     return {text: slug for slug, text in options if often[normalised(text)] == 1}
+
+
+def _unboxed(text: str) -> str:
+    """`\\boxed{\\text{B}}`, with which reasoning models mark what they answer, in words."""
+    return _BOXED.sub(lambda found: "the answer: " + _OF_LATEX.sub(r"\1", found[1]), text)
 
 
 def plain(text: str) -> str:

@@ -87,7 +87,10 @@ WITHOUT_OPTIONS = [
     ("It is a person with a moustache, he says", "he", "word"),
     # Forms further on do not count.
     ("This person is tall. He smiles.", None, "none"),
-    ("Sure! She", None, "none"),
+    ("Sure! She", "she", "word"),
+    ("Sure!", None, "none"),
+    ("Surely she", "she", "word"),
+    ("The word is \\boxed{\\text{her}}.", "she", "word"),
     ("What a hat? Theirs", None, "none"),
     ("This person\nshe", None, "none"),
     # Forms are whole words.
@@ -396,6 +399,17 @@ def test_whose_words_they_are(reply: str, outcome: str | None, rule: str) -> Non
         ("E\nA: Somebody", None, "several"),
         # A sentence that says what the answer is, wherever it stands.
         ("Sure! The answer is E.", "she", "letter"),
+        ("Sure, E", "she", "letter"),
+        ("Okay: **E. She**", "she", "letter"),
+        ("Of course! A person has hair.", None, "none"),
+        ("Yes, she", "she", "option"),
+        ("Sure, A or E", None, "several"),
+        # As reasoning models mark what they answer.
+        (r"$\boxed{E}$", "she", "letter"),
+        (r"It has hair. So \(\boxed{\text{E. She}}\).", "she", "letter"),
+        (r"The final answer is \boxed{\textbf{(A)}}", "he", "letter"),
+        (r"A. It has hair, so \boxed{E}", None, "several"),
+        (r"\boxed{}", None, "none"),
         ("A: He, C: They, E: She. The answer is: A)", "he", "letter"),
         ("It has hair. The correct answer to this question is: They.", "they", "option"),
         ("It has hair. I pick option D.", None, "filler"),
@@ -423,6 +437,13 @@ def test_what_is_read_where_letters_were_asked_for(reply: str, outcome: str | No
     reading = read_reply(reply, TERMS["gender"], WORDS)
 
     assert (reading.outcome, reading.rule) == (outcome, rule)
+
+
+def test_an_option_that_agrees_is_one_still() -> None:
+    options = [("yes", "Yes"), ("no", "No")]
+
+    assert read_reply("Yes, no doubt", {"yes": (), "no": ()}, options) == Reading("yes", "option")
+    assert read_reply("Sure, no", {"yes": (), "no": ()}, options) == Reading("no", "option")
 
 
 def test_a_phrase_is_left_out_and_the_word_elsewhere_is_not() -> None:
