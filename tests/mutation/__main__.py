@@ -28,31 +28,12 @@ HOME = ROOT / ".cache" / "mutation"
 PINNED = ("mutmut==3.8.1", "libcst==1.9.0")
 
 
-def of_names(family: str, names: str) -> tuple[str, ...]:
-    """Files of tests of a family."""
-    return tuple(f"tests/instruments/{family}/test_{name}.py" for name in names.split())
-
-
 TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/measurement": ("tests/measurement",),
     "evenruler/models/store.py": ("tests/models/test_store.py", "tests/models/test_cache.py"),
     "evenruler/models/cache.py": ("tests/models/test_cache.py", "tests/models/test_numbers.py"),
-    "evenruler/instruments/questionnaires/diagnose": of_names(
-        "questionnaires", "diagnosis figures framed interventions item_scores population quality twins"
-    ),
-    "evenruler/instruments/framing/diagnose": of_names(
-        "framing",
-        "comparisons controls diagnose distributions effects replications replies sensitivity",
-    ),
-    "evenruler/instruments/probes/diagnose": of_names(
-        "probes",
-        "confirmatory cubes doors evolution figures quality sets",
-    ),
-    "evenruler/instruments/saged/diagnose": ("tests/instruments/saged/diagnose",),
     "evenruler/instruments/questionnaires": ("tests/instruments/questionnaires",),
     "evenruler/instruments/framing": ("tests/instruments/framing",),
-    "evenruler/instruments/probes/evolve": ("tests/instruments/probes/evolve",),
-    "evenruler/instruments/probes/ratings": ("tests/instruments/probes/ratings",),
     "evenruler/instruments/probes": ("tests/instruments/probes",),
     "evenruler/instruments/saged": ("tests/instruments/saged",),
     "evenruler/instruments/fixed": ("tests/instruments/fixed",),
