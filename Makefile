@@ -71,8 +71,9 @@ $(VLLM)/ready: requirements-vllm.txt
 	@$(VLLM)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-vllm.txt
 	@touch $(VLLM)/ready
 
+# Libraries of different years warn of each other, so warnings are no errors here.
 test-lowest: $(LOWEST)/ready ## Run the quick tests with the lowest versions that pyproject.toml allows; CI does not
-	PATH=$(abspath $(LOWEST)/bin):$$PATH python -m pytest -m "not slow" --numprocesses 2
+	PATH=$(abspath $(LOWEST)/bin):$$PATH python -m pytest -W default -m "not slow" --numprocesses 2
 
 # uv knows which versions are lowest. What it gives are constraints for pip, which takes the build of torch for a CPU.
 $(LOWEST)/ready: pyproject.toml requirements-models.txt requirements-peers.txt

@@ -249,7 +249,7 @@ class TestFigures:
             assert rows.loc[f"alpha ({form})", "n"] == counts[form]
 
     def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
-        figures = diagnosed("figures").set_index(["figure", "model"])
+        figures = diagnosed("figures").drop_duplicates(["figure", "model"]).set_index(["figure", "model"])
         rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]
         assert set(rows.index) == {(form, epoch) for form in ("sentence", "verbaliser") for epoch in (0, 1)}
         for form, name in (("sentence", "causal (sentence)"), ("verbaliser", "causal")):
