@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -143,7 +143,7 @@ class Card:
 _TEMPLATES = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
 
 
-def task_template(file: Traversable) -> jinja2.Template:
+def task_template(file: Path) -> jinja2.Template:
     """The template of a task of lm-evaluation-harness."""
     return _TEMPLATES.from_string(file.read_text(encoding="utf-8"))
 

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.asking import Answering, Inputs
 from evenruler.instruments.framing.ask import requests
-from evenruler.instruments.framing.card.harness import harness_files, task_name
+from evenruler.instruments.framing.card import harness_files, task_name
 from evenruler.instruments.instrument import Request
 from tests.instruments.framing.hair import subject
 from tests.instruments.framing.published import SHIPPED, Published, ours

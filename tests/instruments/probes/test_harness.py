@@ -16,7 +16,7 @@ import pytest
 from ruamel.yaml import YAML
 from scipy import stats
 
-from evenruler.instruments.probes.card.harness import harness_files, task_name
+from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.declare.settings import bias
 from tests.instruments.probes.conftest import SOURCE
 from tests.later import Later
@@ -395,6 +395,6 @@ def test_modules_need_only_the_standard_library_and_what_the_harness_brings(sour
 
 
 def test_the_module_of_metrics_is_the_packaged_one(source) -> None:
-    import evenruler.instruments.probes.card.harness.group_difference as packaged
+    import evenruler.instruments.probes.card.group_difference as packaged
 
     assert files_of(source)["group_difference.py"] == Path(packaged.__file__).read_text(encoding="utf-8")

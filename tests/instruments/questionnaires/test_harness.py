@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
-from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
+from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.models import LABELS, load
@@ -355,7 +355,7 @@ class TestScores:
 
 
 def test_the_module_of_scores_is_the_packaged_one() -> None:
-    import evenruler.instruments.questionnaires.card.harness as package
+    import evenruler.instruments.questionnaires.card as package
 
     packaged = Path(package.__file__).parent / "scale_score.py"
     assert files_of()["scale_score.py"] == packaged.read_text(encoding="utf-8")

@@ -1,12 +1,11 @@
-"""The card of a contrast of framings."""
+"""The card of a contrast of framings, and its task for lm-evaluation-harness: YAML, and the functions it needs."""
 
 import re
 from pathlib import Path
 from typing import Any, Final
 
-from evenruler.instruments.card import Card, assembled, filled
-from evenruler.instruments.framing.card.harness import harness_files, task_name
-from evenruler.instruments.framing.declare import headings, listed
+from evenruler.instruments.card import Card, assembled, filled, one_line, task_template
+from evenruler.instruments.framing.declare import FramingPlan, asked, headings, listed
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
@@ -16,7 +15,9 @@ from evenruler.tables.schemas import BARE
 
 __all__ = ["card"]
 
-WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("words.yaml"))
+HERE: Final = Path(__file__).parent
+
+WORDS: Final[dict[str, Any]] = read_yaml(HERE / "words.yaml")
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
@@ -92,3 +93,26 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
 def _cues(cell: str) -> str:
     cues = cues_of(cell)
     return f"with {' and '.join(cues)}" if cues else "without any cue"
+
+
+def task_name(contrast: str) -> str:
+    """Name of the task of a contrast: one for all its ways of asking, since an effect is a mean over them."""
+    return f"framing_{contrast}".replace("-", "_")
+
+
+def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: str) -> dict[str, str]:
+    """Contents of the files of `lm_eval/`, by name."""
+    template = task_template(HERE / "task.yaml.j2")
+    read = FramingPlan.read(plan)
+    task = template.render(
+        task=task_name(contrast),
+        title=one_line(source.title),
+        factors=[
+            {"slug": factor.replace("-", "_"), "told": one_line(told), "placebos": read.placebos[factor]}
+            for factor, told in source.factors.items()
+        ],
+        version=version,
+    )
+    modules = {"apd.py": HERE / "apd.py", "rows.py": Path(asked.__file__)}
+    files = {name: module.read_text(encoding="utf-8") for name, module in modules.items()}
+    return {f"{task_name(contrast)}.yaml": task, **files}

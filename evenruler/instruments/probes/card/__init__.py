@@ -1,11 +1,15 @@
-"""The card of a probe benchmark, with answers on its validity from the evidence."""
+"""The card of a probe benchmark, with answers on its validity from the evidence, and its tasks for the harness.
 
+The tasks are YAML for lm-evaluation-harness; the Python modules beside this one are copied beside them.
+"""
+
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.card import Card, assembled, by_model
+from evenruler.instruments.card import Card, assembled, by_model, one_line, task_template
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
-from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare.settings import Evolve, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import CHOSEN
@@ -13,7 +17,9 @@ from evenruler.strict import read_yaml
 
 __all__ = ["card"]
 
-WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+HERE = Path(__file__).parent
+
+WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
@@ -50,8 +56,8 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         titles={name: own.title for name, own in source.sets.items()},
         quality_of_any=[Column(**figure) for figure in WORDS["any_model"]],
         compared=[Column(**figure) for figure in WORDS["compared"]] if evolve else (),
-        harness=harness.harness_files(declaration.name, source, criterion, declaration.version),
-        harness_task=harness.task_name(declaration.name),
+        harness=harness_files(declaration.name, source, criterion, declaration.version),
+        harness_task=task_name(declaration.name),
     )
 
 
@@ -72,3 +78,34 @@ def _correlations(evidence: Evidence) -> dict[str, float | None]:
         for item, found in figures.get("items", {}).items()
         if not found.get("control") and found.get("item_rest_correlation") is not None
     }
+
+
+def task_name(domain: str, set_name: str | None = None) -> str:
+    """Name of the task of one template set, or of the group of all tasks."""
+    name = f"probes_{domain}__{set_name}" if set_name else f"probes_{domain}"
+    return name.replace("-", "_")
+
+
+def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str) -> dict[str, str]:
+    """Contents of the files of `lm_eval/`, by name."""
+    template = task_template(HERE / "task.yaml.j2")
+    files = {"group_difference.py": (HERE / "group_difference.py").read_text(encoding="utf-8")}
+    rows = (HERE / "rows.py").read_text(encoding="utf-8")
+    for set_name in source.sets:
+        function = f"of_{set_name}".replace("-", "_")
+        rows += f'\n\ndef {function}(rows: Any) -> Any:\n    return _of_set("{set_name}", rows)\n'
+        files[f"{task_name(domain, set_name)}.yaml"] = template.render(
+            task=task_name(domain, set_name),
+            title=one_line(source.title),
+            set=set_name,
+            rows=function,
+            version=version,
+            direction=one_line(source.direction),
+            criterion=one_line(source.criterion.label) if source.criterion and criterion else None,
+        )
+    files["rows.py"] = rows
+    tasks = "".join(f"  - {task_name(domain, set_name)}\n" for set_name in source.sets)
+    files[f"{task_name(domain)}.yaml"] = f"group: {task_name(domain)}\ntask:\n{tasks}"
+    if criterion:
+        files["criterion.json"] = json.dumps(dict(criterion), indent=2, sort_keys=True) + "\n"
+    return files

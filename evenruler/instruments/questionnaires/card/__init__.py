@@ -1,21 +1,24 @@
-"""The card of a questionnaire benchmark."""
+"""The card of a questionnaire benchmark, and its task for lm-evaluation-harness: YAML and a small Python module."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from evenruler.grouping import grouped
-from evenruler.instruments.card import Card, amounts, assembled
+from evenruler.instruments.card import Card, amounts, assembled, one_line, task_template
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.questionnaires import declare
-from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, Wording
 from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
 
 __all__ = ["card"]
 
-WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+HERE = Path(__file__).parent
+
+WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
@@ -89,3 +92,48 @@ def _of_items() -> Iterator[Column]:
     for form in declare.CONFIGURATIONS:
         rest = words[declare.ITEM_REST]
         yield Column(declare.of_those(declare.ITEM_REST, form), f"{rest['heading']}, {form}", rest["meaning"])
+
+
+def task_name(questionnaire: str) -> str:
+    """The name of a questionnaire's task."""
+    return f"nli_{questionnaire}".replace("-", "_")
+
+
+def harness_files(
+    questionnaire: str,
+    source: QuestionnaireSource,
+    scale: Scale,
+    version: str,
+    *,
+    temperature: float = 1.0,
+    three_way: bool = False,
+) -> dict[str, str]:
+    """The files of the folder `lm_eval/`, by name."""
+
+    def prompts(asked: Wording) -> int:
+        return len(asked.terms.words) * len(scale.intensifiers)
+
+    template = task_template(HERE / "task.yaml.j2")
+    settings = {
+        "content_free": CONTENT_FREE,
+        "items": {slug: prompts(item) for slug, item in source.items.items()},
+        "subscales": source.subscales,
+        "temperature": temperature,
+        "three_way": three_way,
+        "twins": {slug: [*map(prompts, item.twins)] for slug, item in source.items.items() if item.twins},
+    }
+    task = template.render(
+        task=task_name(questionnaire),
+        title=one_line(source.title),
+        direction=one_line(source.direction),
+        version=version,
+        prompt=INSTRUCTION.format(premise="{{premise}}", hypothesis="{{hypothesis}}"),
+        options=OPTIONS,
+        subscales=source.subscales,
+        twins=bool(source.twins),
+    )
+    return {
+        f"{task_name(questionnaire)}.yaml": task,
+        "scale_score.py": (HERE / "scale_score.py").read_text(encoding="utf-8"),
+        "settings.json": json.dumps(settings, indent=2, sort_keys=True) + "\n",
+    }
