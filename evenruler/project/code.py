@@ -1,8 +1,8 @@
 """Digests of each stage's code, by stage and family, in `stages/code.yaml`, as DVC dependencies.
 
-A stage depends on its imports, also inside functions, and on templates and data in the same folders. Comments,
-docstrings and modules that only find names or print (`HARMLESS`) do not change a digest. DVC compares digests like
-parameters: one line of `dvc.lock` per stage, where listing code files took nine tenths of it.
+A stage depends on its imports, also inside functions, and on files in the same folders: templates, data, and modules
+that it copies. Comments, docstrings and modules that only find names or print (`HARMLESS`) do not change a digest. DVC
+compares digests like parameters: one line of `dvc.lock` per stage, where listing code files took nine tenths of it.
 """
 
 import ast
@@ -113,8 +113,8 @@ class Code:
         if module not in self._read:
             path = self._paths[module]
             content = path.read_bytes()
-            # Files in its folder that it names: templates and data.
-            data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix not in (".py", ".pyc"))
+            # Files in its folder that it names: templates, data, and modules that it copies into a benchmark.
+            data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix != ".pyc")
             beside = sorted(own for own in data if f'"{own.name}"'.encode() in content)
             whole = hashlib.sha256(b"\0".join([content, *(other.read_bytes() for other in beside)])).hexdigest()
             facts = self._known.get(whole)

@@ -103,11 +103,12 @@ class TestSmall:
         (root / "stages/ask.py").write_text("def f():\n    from evenruler.lazy_one import a_name\n")
         assert Code(root).closure("ask", ["probes"]) == {"stages.ask", "evenruler.lazy_one", "evenruler.lazy_one.a"}
 
-    def test_templates_beside(self, root: Path) -> None:
-        (root / "evenruler/page.j2").write_text("a")
-        (root / "evenruler/shared.py").write_text('number = "page.j2"\n')
+    @pytest.mark.parametrize("name", ["page.j2", "copied.py"])
+    def test_templates_and_copied_modules_beside(self, root: Path, name: str) -> None:
+        (root / "evenruler" / name).write_text("a")
+        (root / "evenruler/shared.py").write_text(f'number = "{name}"\n')
         before = digests(root)["ask"]
-        (root / "evenruler/page.j2").write_text("b")
+        (root / "evenruler" / name).write_text("b")
         assert digests(root)["ask"] != before
 
     def test_columns_beside_count_and_their_comments_do_not(self, root: Path) -> None:
