@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.saged.ask.extraction import extract
+from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.models import load

@@ -11,7 +11,7 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask.extraction import extract
+from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.ask.features import Answered
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from evenruler.instruments.saged.ask.extraction import extract, masked, names_of
+from evenruler.instruments.saged.ask import extract, masked, names_of
 from evenruler.instruments.saged.ask.features import NO_NUMBER, OTHER_SCALE, OUTSIDE, asked, parsed
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.text.english import compound

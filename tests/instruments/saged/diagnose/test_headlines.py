@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from evenruler.instruments.instrument import Tables, require_confirmed
-from evenruler.instruments.saged.ask.extraction import extract
+from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import contrast, evidence
