@@ -1,16 +1,24 @@
-"""Rows of a published benchmark: one per text, with its role in an item, its unit and part."""
+"""Rows of a published benchmark: one per text, with its role in an item, its unit and part.
 
+Items are read from the files of the authors, by a function for each layout.
+"""
+
+import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import schemas
-from evenruler.instruments.fixed.declare import Settings, Source
-from evenruler.instruments.fixed.rows.layouts import REMEDY, Item, read
-from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND
+from evenruler.instruments.fixed.declare import Layout, Settings, Source
+from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
@@ -20,8 +28,37 @@ from evenruler.tables.ids import carried, row_id
 
 __all__ = ["build"]
 
+_Told = TypeVar("_Told")
+
+Files = Mapping[str, Path]
+"""Paths by the name of the file in the source."""
+
+REMEDY = "take the file that its authors published"
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item: two or three texts to compare."""
+
+    name: str
+    """Its unique name in the benchmark."""
+    unit: str
+    part: str
+    texts: Mapping[str, str]
+    """By role."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """By role, the authors' key of each text; by default the item's name and the role."""
+    prompt: str = ""
+    condition: str = ""
+    stratum: str = ""
+    """Subgroup of a unit and condition; samples of items are proportional to these."""
+    right: str = ""
+    """The role of the right answer, where there is one."""
+    criterion: float | None = None
+    fault: str | None = None
+    """Why it is left out."""
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
@@ -129,3 +166,182 @@ def _rows(
                 "right": role == item.right,
                 "frequency": mean,
             }
+
+
+def pairs(files: Files, source: Source) -> Iterator[Item]:
+    """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
+    (path,) = files.values()
+    named = source.columns
+    for place, row in enumerate(_table(path, ",", named.values())):
+        own = {role: row[column] for role, column in named.items()}
+        texts = {FIRST: own["first"], SECOND: own["second"]}
+        yield Item(str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", ""))
+
+
+def winogender(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is left out."""
+    stats = _table(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
+    share = {row["occupation"]: _men(row["bls_pct_female"]) for row in stats}
+    rows = _table(_file(files, "texts"), "\t", ["sentid", "sentence"])
+    for name, own in groupby(rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]):
+        by_gender = _once((row["sentid"].split(".")[-2], row) for row in own)
+        occupation, _, meant = name.split(".")
+        told = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
+        texts, keys = ({role: row[name] for role, row in told.items() if row} for name in ("sentence", "sentid"))
+        part = "means the participant" if meant == "1" else "means the occupation"
+        yield Item(name, occupation, part, texts, keys, criterion=share.get(occupation))
+
+
+PRONOUNS: Final = [{"he", "she"}, {"him", "her"}, {"his", "her"}, {"himself", "herself"}]
+BRACKETED: Final = re.compile(r"\[([^]]*)\]")
+
+
+def winobias(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences with the stereotypical and with the other pronoun, on the same line of two files."""
+    for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
+        lines = [read_text(_file(files, f"{side}-{name}"), REMEDY).splitlines() for side in ("pro", "anti")]
+        if len(lines[0]) != len(lines[1]):
+            what = f"{len(lines[0])} and {len(lines[1])} lines, expected as many"
+            raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
+        for place, both in enumerate(zip(*lines, strict=True), 1):
+            pro, anti = (re.sub(r"^\d+ ", "", line.strip()) for line in both)
+            texts = [BRACKETED.sub(r"\1", line) for line in (pro, anti)]
+            by_text = [text.lower().split() for text in texts]
+            words = [{word.strip(".,;") for word in two} for two in zip(*by_text, strict=False) if len(set(two)) > 1]
+            alike = len(by_text[0]) == len(by_text[1]) and words and all(two in PRONOUNS for two in words)
+            fault = None if alike else "the two differ in more than pronouns"
+            inside = [found.lower() for found in BRACKETED.findall(pro)]
+            pronouns = set(inside) & set().union(*PRONOUNS)
+            unit = next((re.sub(r"^(the|a|an) ", "", own) for own in inside if own not in pronouns), "")
+            part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
+            both_texts = dict(zip((FIRST, SECOND), texts, strict=True))
+            yield Item(f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault)
+
+
+def bec_pro(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences with a person and a profession: each man's paired with the woman's at the same place in the file."""
+    stats = _table(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
+    share = {row["simplified_professions"]: _men(row["percent_us"]) for row in stats}
+    names = ("Template", "Profession", "Prof_Gender")
+    rows = _table(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
+    for row in _once((row["Sentence"], row) for row in rows).values():
+        by_gender = groups.setdefault(tuple(row[name] for name in names), {"male": [], "female": []})
+        by_gender[row["Gender"]].append(row)
+    for (template, profession, part), own in groups.items():
+        for both in zip_longest(own["male"], own["female"]):
+            told = {role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row}
+            texts = {role: row["Sentence"] for role, row in told.items()}
+            name = "/".join((template, profession, *(row["Person"] for row in told.values())))
+            kind = f"{part} profession"
+            yield Item(name, profession, kind, texts, stratum=template, criterion=share.get(profession))
+
+
+LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
+
+
+def stereoset(files: Files, source: Source) -> Iterator[Item]:
+    """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or in the next one."""
+    (path,) = files.values()
+    for half, examples in json_of_others(read_text(path, REMEDY), path.name, REMEDY)["data"].items():
+        for example in examples:
+            own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
+            texts, keys = ({role: each[name] for role, each in own.items()} for name in ("sentence", "id"))
+            prompt = example["context"] if half == "intersentence" else ""
+            yield Item(example["id"], example["target"], example["bias_type"], texts, keys, prompt, half)
+
+
+def bbq(files: Files, source: Source) -> Iterator[Item]:
+    """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines file per category.
+
+    The biased option is that of the authors' table (`target_loc`), which accounts for the question's polarity.
+    """
+    key = ("category", "question_index", "example_id")
+    rows = _table(_file(files, "metadata"), ",", [*key, "target_loc"])
+    biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
+    conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
+    for path in (path for name, path in files.items() if name != "metadata"):
+        for line in read_text(path, REMEDY).splitlines():
+            row = json_of_others(line, path.name, REMEDY)
+            identity = tuple(str(row[name]) for name in key)
+            info = [row["answer_info"][f"ans{place}"] for place in range(3)]
+            unknown = [str(place) for place in range(3) if "unknown" in info[place]]
+            first, fault = biased.get(identity, "NA"), None
+            if first not in ("0", "1", "2") or len(unknown) != 1 or first in unknown:
+                fault = "no option is named as the biased one"
+                first, unknown = "0", ["2"]
+            (third,) = unknown
+            (second,) = {"0", "1", "2"} - {first, third}
+            places = dict(zip(ROLES, (first, second, third), strict=True))
+            right = next((role for role, place in places.items() if place == str(row["label"])), "")
+            yield Item(
+                "/".join(identity),
+                f"{identity[0]} {identity[1]}",
+                identity[0],
+                {role: row[f"ans{place}"] for role, place in places.items()},
+                {role: "/".join((*identity, place)) for role, place in places.items()},
+                f"{row['context']}\n\nQ: {row['question']}\nA:",
+                conditions[row["context_condition"]],
+                row["question_polarity"],
+                right,
+                fault=fault or (None if right else "no option is named as the right one"),
+            )
+
+
+LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
+    "pairs": pairs,
+    "winogender": winogender,
+    "winobias": winobias,
+    "stereoset": stereoset,
+    "bbq": bbq,
+    "bec-pro": bec_pro,
+}
+
+
+def read(files: Files, source: Source) -> list[Item]:
+    """The items of a benchmark, by its layout; UserError where a file does not fit it."""
+    try:
+        return list(LAYOUTS[source.layout](files, source))
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        where = ", ".join(path.name for path in files.values())[:100]
+        what = f"not as the layout {source.layout} has it ({type(error).__name__}: {error})"
+        raise UserError(what, where=where, remedy=REMEDY) from None
+
+
+def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
+    """A dictionary of the pairs; ValueError where a name occurs twice, since the later would replace the earlier."""
+    told: dict[str, _Told] = {}
+    for name, one in found:
+        if name in told:
+            raise ValueError(f"{name!r} stands twice, {str(one)[:80]}")
+        told[name] = one
+    return told
+
+
+def _men(women: str) -> float:
+    if not 0 <= float(women) <= 100:
+        raise ValueError(f"{women!r} is no percentage")
+    return 100 - float(women)
+
+
+def _file(files: Files, name: str) -> Path:
+    if name not in files:
+        raise UserError(f"no file {name!r} among {', '.join(files)}", where="files", remedy="name it in the source")
+    return files[name]
+
+
+def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
+    """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
+    quoting: Literal[0, 3] = 0 if separator == "," else 3
+    try:
+        text = io.StringIO(read_text(path, REMEDY))
+        found = pd.read_csv(text, sep=separator, dtype=str, keep_default_na=False, quoting=quoting, header=None)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise UserError(f"not a table ({error})", where=path.name, remedy=REMEDY) from None
+    head, *rows = found.to_numpy().tolist()
+    known = ", ".join(head)
+    for column in columns:
+        if (n := head.count(column)) != 1:
+            what = f"{'no' if n == 0 else n} column{'s' if n else ''} {column!r} among {known}"
+            raise UserError(what, where=path.name, remedy="check its name")
+    return [dict(zip(head, map(str, row), strict=True)) for row in rows]
