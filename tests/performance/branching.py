@@ -11,7 +11,7 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.instruments.saged.declare.replacements import Replacements, checked
+from evenruler.instruments.saged.declare import Replacements, checked
 from evenruler.instruments.saged.rows.branching import branches
 from tests.instruments.saged.rows.branched import root_of
 

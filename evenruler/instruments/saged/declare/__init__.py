@@ -1,19 +1,28 @@
-"""What users declare for a SAGED domain: its settings and its source; and the names of the figures shown."""
+"""What users declare for a SAGED domain: settings, source and replacements; and the names of the figures shown.
 
-from dataclasses import replace
+Replacements are the words of a root concept, and what each becomes in a branch (SAGED, 2.3).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Column, Plan
-from evenruler.instruments.saged.declare.replacements import checked
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.models.declared import Catalogue
 from evenruler.strict import read_yaml
+from evenruler.text.english import plural_of
+from evenruler.text.whole_words import finder, spaced
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
+
+FAMILY = "saged"  # in the ids of its rows
 
 ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
 """The figures that have a verdict: silence, favour over all roles, and favour in one role compared with the others."""
@@ -40,11 +49,6 @@ def in_words(plan: Plan) -> str:
     return "; ".join(f"{', '.join(names)}: {words} is in favour" for words, names in said if names)
 
 
-__all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
-
-FAMILY = "saged"  # in the ids of its rows
-
-
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a domain's source, written by users or by `scrape`, together with what `evenruler find` found.
 
@@ -67,3 +71,62 @@ takes = Catalogue.scores_or_writes
 def is_branched(prompts: "pd.DataFrame") -> bool:
     """Whether some root items are asked about several concepts."""
     return bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())
+
+
+@dataclass(frozen=True)
+class Replacements:
+    """The words of a root concept and what each becomes in one branch; made by `checked`."""
+
+    words: Mapping[str, str]
+    plurals: Mapping[str, str]  # by word, the replacement of its plural, where that is replaced too
+    key: tuple[str, ...]  # the sorted words; maps with the same key match the same places of a text
+
+
+def checked(words: Mapping[str, str], where: str) -> Replacements:
+    """Check the replacements of one root concept and branch: no word may be replaced twice or be left over.
+
+    Two words may be swapped (he: she, she: he), since all are replaced at once. `where`: file and key, for errors.
+    UserError: no word, an empty one, two that differ only in case, or a replacement that contains a word of the map.
+    """
+    clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
+    if not clean or not all(clean) or not all(clean.values()):
+        what = "a word or a replacement is empty" if clean else "no word to replace"
+        raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
+    seen: dict[str, str] = {}
+    for word in words:
+        other = seen.setdefault(spaced(word).casefold(), word)
+        if other != word:
+            raise UserError(f"{other!r} and {word!r} are one word but for case", where=where, remedy="keep one of them")
+    key = tuple(sorted(clean))
+    sought = finder(key)
+    plurals = {word: plural_of(clean[word]) for word in sought.plurals}
+    held = {
+        word: [match.word for form in (clean[word], plurals.get(word, "")) for match in sought.anywhere(form)]
+        for word in clean
+    }
+    _refuse_what_is_held(clean, {word: found for word, found in held.items() if found}, where)
+    return Replacements(clean, plurals, key)
+
+
+def leaks(text: str, words: Iterable[str]) -> list[str]:
+    """The given words that still occur in a text, in any case and as part of any name, each once, in text order."""
+    return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
+
+
+def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str) -> None:
+    """Refuse replacements that contain words of the map, except swaps."""
+    remedy = "replace by words that are not replaced themselves"
+    for word in held:
+        path = [word]
+        while path[-1] in held and path.count(path[-1]) == 1:
+            path.append(held[path[-1]][0])
+        circle = path[path.index(path[-1]) :]
+        if len(circle) > 3:  # the first word is at both ends
+            raise UserError(f"the replacements run in a circle: {' -> '.join(circle)}", where=where, remedy=remedy)
+    for word, found in held.items():
+        other = found[0]
+        one = {words[word].casefold(), *map(str.casefold, found)} == {other.casefold()}
+        swapped = one and other != word and words[other].casefold() == word.casefold()
+        if not swapped:
+            what = f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is replaced itself"
+            raise UserError(what, where=where, remedy=remedy)

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evenruler.instruments.saged.declare.replacements import Replacements
+from evenruler.instruments.saged.declare import Replacements
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.text.english import NO_NAMES, article_for, pipeline
 from evenruler.text.whole_words import Match, begins_sentence, finder

@@ -12,8 +12,7 @@ import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.grouping import grouped
-from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
+from evenruler.instruments.saged.declare import FAMILY, Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
 from evenruler.instruments.saged.rows.english import LEAST, split

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.replacements import checked, leaks
+from evenruler.instruments.saged.declare import checked, leaks
 from evenruler.instruments.saged.declare.source import FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import PROMPTS, Hit, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced

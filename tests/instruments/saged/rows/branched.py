@@ -1,6 +1,6 @@
 """A text with the words of one map replaced, and the way back."""
 
-from evenruler.instruments.saged.declare.replacements import Replacements
+from evenruler.instruments.saged.declare import Replacements
 from evenruler.instruments.saged.rows.branching import Branched, branches
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
+from evenruler.instruments.saged.declare import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
 from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
 from evenruler.instruments.saged.scrape.scraping import sentences

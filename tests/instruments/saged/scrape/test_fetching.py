@@ -12,8 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.replacements import leaks
+from evenruler.instruments.saged.declare import Settings, Source, leaks
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh

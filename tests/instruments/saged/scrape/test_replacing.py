@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.replacements import checked
+from evenruler.instruments.saged.declare import checked
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 
