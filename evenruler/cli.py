@@ -282,8 +282,6 @@ def list_shipped(
     output: Annotated[Literal["table", "json"], typer.Option("--format", help="Output format.")] = "table",
 ) -> None:
     """List the benchmarks of the package, or of its clone; or show how one can be asked."""
-    from evenruler import shipped
-
     if name is not None:
         from evenruler.evaluate.benchmark import benchmark_at
         from evenruler.evaluate.cost import offers
@@ -295,7 +293,7 @@ def list_shipped(
         return
     from evenruler.publish import places
 
-    found = places.listed(shipped.benchmarks())
+    found = places.listed(repository.shipped_benchmarks())
     if output == "json":
         say(json.dumps([asdict(own) for own in found], indent=2, ensure_ascii=False))
     else:

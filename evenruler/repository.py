@@ -1,4 +1,8 @@
-"""Finds the repository that a command works on: the nearest folder upwards with params.yaml."""
+"""Where things lie: the repository that a command works on, and what the package ships.
+
+The repository is the nearest folder upwards with params.yaml. Of what is shipped a wheel has copies, a clone its own
+folders.
+"""
 
 import os
 import subprocess
@@ -9,6 +13,9 @@ from pathlib import Path
 from evenruler.errors import UserError
 
 DECLARATION = "params.yaml"
+
+_PACKED = Path(__file__).parent / "shipped"  # where a wheel has copies (hatch_build.py)
+_CLONE = Path(__file__).parents[1]
 
 
 def root() -> Path | None:
@@ -54,3 +61,22 @@ def alone(what: str, lock: Path, where: object) -> Iterator[None]:
         raise UserError(f"another {what} is running", where=str(where), remedy="run again when it is done") from None
     with held:
         yield
+
+
+def shipped_benchmarks() -> Path:
+    """The folder of the published benchmarks, each in a folder of its name."""
+    return _shipped("benchmarks", "benchmarks")
+
+
+def shipped_adapters() -> Path:
+    """The folder of the adapters, each in a folder of its model's name."""
+    return _shipped("adapters", "data/adapters")
+
+
+def shipped_shared(family: str) -> Path:
+    """The folder of what the sources of a family share; a wheel has what questionnaires need."""
+    return _shipped("shared", "data/sources") / family / "shared"
+
+
+def _shipped(packed: str, cloned: str) -> Path:
+    return _PACKED / packed if (_PACKED / packed).is_dir() else _CLONE / cloned

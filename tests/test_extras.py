@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 LIGHT = [
     *(f"evenruler.publish.{module}" for module in ("places", "manifest", "difference")),
-    *(f"evenruler.{module}" for module in ("errors", "hub", "repository", "results", "shipped", "strict")),
+    *(f"evenruler.{module}" for module in ("errors", "hub", "repository", "results", "strict")),
 ]
 """What `list`, `verify`, `diff`, `compare` and `export` go into."""
 

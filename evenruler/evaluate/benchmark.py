@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 import pandas as pd
 
-from evenruler import __version__, shipped
+from evenruler import __version__, repository
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
@@ -110,7 +110,7 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
             what = f"found {type(plan).__name__}, expected a plan"
             raise UserError(what, where=str(folder / PLAN), remedy=AGAIN)
         _require_all(place, manifest, tables, plan)
-        if folder.resolve().parent == shipped.benchmarks().resolve():
+        if folder.resolve().parent == repository.shipped_benchmarks().resolve():
             origin = "shipped"
         elif Path(place).is_dir():
             origin = "folder"
@@ -149,7 +149,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
     settings, catalogue = sizes[STANDARD], validate(Catalogue, {"models": TOOLS}, path)
     beside = path.parent / "shared"
     if not beside.is_dir():
-        beside = path.parent if family == "probes" else shipped.shared(family)
+        beside = path.parent if family == "probes" else repository.shipped_shared(family)
     source = declare.load(path, settings, beside)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
     made = room(family, settings.made_by).made(stem, source, path.parent) if settings.made_by else {}
@@ -208,7 +208,7 @@ def answered_by(model: "Model", where: str) -> str:
         raise UserError("no benchmark is named", where=where, remedy=remedy)
     fixed = [name for name in shipped_names() if name.startswith("fixed-")]
     for name in fixed:
-        if "texts" in read_manifest(shipped.benchmarks() / name).rows:
+        if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
             with benchmark_at(name) as own:
                 texts, prompts, keys = (own.tables["texts"][column].tolist() for column in ("text", "prompt", "key"))
                 if model.answers(texts, prompts, keys, own.plan["between"]):

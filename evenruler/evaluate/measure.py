@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal, cast, get_args
 
-from evenruler import repository, shipped
+from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
 from evenruler.evaluate.cost import Spending
@@ -190,7 +190,7 @@ def measure_each(
 def _require_place(planned: Planned, out: Path) -> None:
     """UserError, before anything is asked, where the result could not be written."""
     root = repository.root()
-    for benchmarks in (shipped.benchmarks(), *([root / "benchmarks"] if root else [])):
+    for benchmarks in (repository.shipped_benchmarks(), *([root / "benchmarks"] if root else [])):
         if out.resolve().is_relative_to(benchmarks.resolve()):
             raise UserError("published benchmarks lie here", where=str(out), remedy="name another folder with --out")
     refuse_another(planned.result, out)

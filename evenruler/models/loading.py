@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.errors import UserError, extra_of
 from evenruler.models.declared import ModelEntry
 from evenruler.terminal import note
@@ -221,7 +221,7 @@ class AdapterRecord:
 
 def adapter_folder(name: str, folder: Path = ADAPTERS) -> Path:
     """Folder of a model's adapter: below `folder`, or else in the package."""
-    ours = shipped.adapters() / name
+    ours = repository.shipped_adapters() / name
     return ours if ours.is_dir() and not (folder / name).is_dir() else folder / name
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pydantic import AfterValidator, NonNegativeInt, model_validator
 from ruamel.yaml.error import YAMLError
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.strict import Slug, Strict, Text, content_of, validate
@@ -253,7 +253,7 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
             yield f"{name}: {error.what}"
     # Python compiles `lm_eval/` of installed benchmarks. Downloaded ones must not contain compiled code: it would run
     # instead of the files in the manifest.
-    trusted = {"__pycache__"} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
+    trusted = {"__pycache__"} if folder.resolve().parent == repository.shipped_benchmarks().resolve() else set()
     for name in sorted(there - declared.files.keys() - NOT_OURS):
         parts = name.split("/")
         if parts[0] != ".cache" and not trusted & {*parts}:  # the Hub's client writes .cache

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.errors import UserError, nearest
 from evenruler.publish import manifest
 from evenruler.publish.manifest import front_matter
@@ -43,7 +43,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     elif len(called) > 1:
         raise UserError("several benchmarks are called so", where=place, remedy=f"say one of {', '.join(called)}")
     elif called:
-        yield shipped.benchmarks() / called[0]
+        yield repository.shipped_benchmarks() / called[0]
     elif head and "/" in head:
         yield from_hub(head, tag)
     elif head or (revision and inside):
@@ -56,7 +56,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
 
 def shipped_names() -> list[str]:
     """Names of the benchmarks that come with the package."""
-    return sorted(own.parent.name for own in shipped.benchmarks().glob(f"*/{manifest.NAME}"))
+    return sorted(own.parent.name for own in repository.shipped_benchmarks().glob(f"*/{manifest.NAME}"))
 
 
 def from_hub(repo: str, tag: str) -> Path:

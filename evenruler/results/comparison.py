@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.errors import UserError, nearest
 from evenruler.grouping import grouped
 from evenruler.instruments.convergent import agreement
@@ -135,7 +135,7 @@ def _require_identity(one: Stored) -> None:
     if not benchmark.content_sha256.startswith(KIND):
         what = f"it says what {called} held in a way that this evenruler cannot compare (content_sha256)"
         raise UserError(what, where=where, remedy="measure again")
-    folder = shipped.benchmarks() / benchmark.name
+    folder = repository.shipped_benchmarks() / benchmark.name
     if not is_file(folder / MANIFEST):
         return
     here = read_manifest(folder)

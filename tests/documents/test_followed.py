@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.publish.manifest import identity_of, read_manifest
 from evenruler.results.record import Heading
 from tests import loopback_hub
@@ -66,7 +66,7 @@ def test_readme(shell, tmp_path, tiny) -> None:
         model, data = loopback_hub.Repo(False), loopback_hub.Repo(False)
         hub.repos |= {"HuggingFaceTB/SmolLM2-135M-Instruct": model, "you/probes-occupation-gender": data}
         model.add(tiny)
-        data.tags["v1.0.0"] = data.add(shipped.benchmarks() / "probes-occupation-gender")
+        data.tags["v1.0.0"] = data.add(repository.shipped_benchmarks() / "probes-occupation-gender")
         own = {"PATH": COLD, "HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
         started = time.monotonic()
         measured, row = follow("README.md", tmp_path / "here", lambda *block: shell(*block, **own))
@@ -99,7 +99,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
 
 
 def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
-    folder = shipped.benchmarks() / "probes-occupation-gender"
+    folder = repository.shipped_benchmarks() / "probes-occupation-gender"
     content = identity_of(folder, read_manifest(folder).rows)
     for name in ("gemma", "smollm2"):
         made = synthetic(name, benchmark=folder.name, content=content)

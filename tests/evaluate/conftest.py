@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler import shipped
+from evenruler import repository
 from tests.tiny import save_tiny
 
 
@@ -27,4 +27,4 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def copied(name: str, folder: Path) -> Path:
     """A shipped benchmark in another folder, alone."""
-    return Path(shutil.copytree(shipped.benchmarks() / name, folder / name))
+    return Path(shutil.copytree(repository.shipped_benchmarks() / name, folder / name))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from tests.evaluate.conftest import copied
 
@@ -31,7 +31,7 @@ def test_a_name_and_a_folder_are_the_same_benchmark(elsewhere: Path) -> None:
 
 
 def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
-    names = sorted(path.parent.name for path in shipped.benchmarks().glob("*/manifest.json"))
+    names = sorted(path.parent.name for path in repository.shipped_benchmarks().glob("*/manifest.json"))
     assert len(names) >= 15
     for name in names:
         assert read(name).name == name

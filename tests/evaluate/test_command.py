@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.store import RowStore
 from tests import loopback_hub, loopback_openai
@@ -54,7 +54,7 @@ class User:
         return said, meanwhile
 
     def result(self, model: str, benchmark: str, ending: str = "") -> dict[str, Any]:
-        version = json.loads((shipped.benchmarks() / benchmark / "manifest.json").read_text())["version"]
+        version = json.loads((repository.shipped_benchmarks() / benchmark / "manifest.json").read_text())["version"]
         path = self.folder / "results" / model / f"{benchmark}@{version}{ending}" / "result.json"
         return dict(json.loads(path.read_text()))
 
@@ -138,7 +138,7 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
         hub.repos |= {"org/tiny": model, "org/ruler": data}
         commit = model.add(tiny)
         model.tags["first"] = commit
-        data.tags["v0.1.0"] = data.add(shipped.benchmarks() / name)
+        data.tags["v0.1.0"] = data.add(repository.shipped_benchmarks() / name)
         client = Client(hub, user.folder, tmp_path / "home")
         words = ("--limit", "5", "--size", "trial")
         own = {"EVENRULER_CACHE": str(user.cache)}

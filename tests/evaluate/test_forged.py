@@ -62,7 +62,7 @@ def forged(folder: Path) -> Path:
 def genuine(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A shipped benchmark in a folder of its own; none comes with the package."""
     folder = stamped(copied(NAME, elsewhere / "genuine"))
-    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: tmp_path / "none")
+    monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: tmp_path / "none")
     return folder
 
 
@@ -137,7 +137,7 @@ def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
     assert not set(one.result.headlines["rows"]) & set(other.result.headlines["rows"])
     # Two of the forged are of one benchmark, but not of the one that comes with the package.
     assert len(compare([other, other]))
-    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: genuine.parent)
+    monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: genuine.parent)
     assert error_of(compare, [other, other]).startswith(
         f"{other.folder}: it is of a {NAME} {benchmark.version} with other content than the one in {genuine}; "
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler import cli, shipped
+from evenruler import cli, repository
 from tests.instruments.fixed import made
 from tests.instruments.fixed.test_folder import log, published, rows_of, samples, written
 
@@ -35,7 +35,7 @@ def told(
     made_benchmarks: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Told:
     """What `evenruler measure ...` ends with, prints and says meanwhile."""
-    monkeypatch.setattr(shipped, "benchmarks", lambda: made_benchmarks)
+    monkeypatch.setattr(repository, "shipped_benchmarks", lambda: made_benchmarks)
 
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["evenruler", "measure", *words])

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import linregress
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
@@ -48,7 +48,7 @@ QUICK = {"probes-political-ideology-personality", "framing-p-at-gender-8"}
 """What all of their kind have is told by these."""
 SHIPPED = [
     pytest.param(path.parent.name, marks=[pytest.mark.slow] * (path.parent.name not in QUICK))
-    for path in sorted(shipped.benchmarks().glob("*/manifest.json"))
+    for path in sorted(repository.shipped_benchmarks().glob("*/manifest.json"))
 ]
 FEW = 6
 """Units: enough for an interval."""
@@ -250,7 +250,7 @@ def test_a_start_token_is_of_an_endpoint_that_gives_likelihoods(
 def test_results_never_go_among_published_benchmarks(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
-    model, out = f"local:{tiny_folder}", shipped.benchmarks() / "mine"
+    model, out = f"local:{tiny_folder}", repository.shipped_benchmarks() / "mine"
     line = error_of(measure, model, "probes-age-competence", limit=FEW, out=out)
     assert "published benchmarks lie here" in line
     assert not out.exists()
@@ -372,8 +372,8 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     assert len(result.model.engine["weights"]) == 64
     assert result.model.engine["libraries"]["torch"]
     assert result.model.chat
-    manifest = json.loads((shipped.benchmarks() / name / "manifest.json").read_text())
-    assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / name, manifest["rows"])
+    manifest = json.loads((repository.shipped_benchmarks() / name / "manifest.json").read_text())
+    assert result.benchmark.content_sha256 == identity_of(repository.shipped_benchmarks() / name, manifest["rows"])
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
     assert (result.model.heard, result.tools) == ({}, {})  # no server answered, and no tool
 

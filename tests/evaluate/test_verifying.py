@@ -111,11 +111,11 @@ def test_the_answers_are_asked_past_the_cache(here: Path, made: Path, monkeypatc
 
 
 def test_a_shipped_benchmark_is_found_by_its_name(here: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: made)
+    monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: made)
     assert verify("result") == [FILES, f"{REST}: its benchmark (origin: folder) is not at hand; name it as --with"]
     edit(lambda said: said["benchmark"].update(origin="shipped"))
     assert verify("result") == [FILES, CONTENT, FIGURES, UNASKED]
-    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: made / "none")
+    monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: made / "none")
     shutil.rmtree(NAME)
     (lost,) = verify("result")[1:]
     assert lost == f"{REST}: its benchmark (origin: shipped) is not at hand; name it as --with"
@@ -214,7 +214,7 @@ def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pyt
     renew(ANSWERS)
     expected = "differs: no figures can be computed from its answers (ValueError: 1,223 rows for 1,224 questions)"
     assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected]
-    monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: here)
+    monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: here)
     edit(lambda said: said["model"]["subject"].update(kind=3))
     last = verify("result", "--with", NAME, status=1)[-1]
     assert (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.files import file_sha256
 from evenruler.publish.manifest import NAME, as_json, data_file
 from tests.faults.cases import Case, Outcome, Seen, evenruler
@@ -45,7 +45,7 @@ def _measured(folder: Path, model: Path, benchmark: object) -> Seen:
 
 def _with(name: str, harm: Callable[[Path], object], folder: Path) -> Seen:
     """A shipped benchmark that was altered; nothing is asked of the model."""
-    benchmark = Path(shutil.copytree(shipped.benchmarks() / name, folder / "benchmark"))
+    benchmark = Path(shutil.copytree(repository.shipped_benchmarks() / name, folder / "benchmark"))
     harm(benchmark)
     return _measured(folder, _model(), benchmark)
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.training.fit import ADAPTERS
 from tests.faults import hub, measuring, releases
 from tests.faults.cases import Case, Outcome, Seen, doing, evenruler
@@ -92,7 +92,7 @@ def _fitted(disk: Disk, where: str, folder: Path) -> Seen:
 
 
 def _measured(disk: Disk, folder: Path) -> Seen:
-    benchmark = shutil.copytree(shipped.benchmarks() / measuring.PROBES, folder / "benchmark")
+    benchmark = shutil.copytree(repository.shipped_benchmarks() / measuring.PROBES, folder / "benchmark")
     (folder / "results").mkdir()
     with disk(folder / "results"):
         seen = measuring._measured(folder, measuring._model(), benchmark)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.models.declared import Finetune, TrainingData
 from evenruler.models.loading import adapter_folder, read_adapter
 from evenruler.project.params import load_params
@@ -243,7 +243,7 @@ class TestRecord:
         self, tmp_path, monkeypatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        assert adapter_folder("minilm-sentiment") == shipped.adapters() / "minilm-sentiment"
+        assert adapter_folder("minilm-sentiment") == repository.shipped_adapters() / "minilm-sentiment"
         assert read_adapter("minilm-sentiment").accuracy > 0.6
         self.write(tmp_path, json.dumps(RECORD))
         (tmp_path / "tiny").rename(tmp_path / "minilm-sentiment")

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from evenruler import shipped
+from evenruler import repository
 from evenruler.models import load
 
 BENCHMARK = "probes-occupation-gender"
@@ -47,7 +47,7 @@ def ours(model: str, folder: Path, *more: str) -> tuple[float, float, dict[str, 
 
 def theirs(weights: Path, folder: Path, batch: int, *more: str) -> tuple[float, float, dict[str, float]]:
     """By `lm_eval` with the tasks that lie in the benchmark's folder."""
-    tasks = shipped.benchmarks() / BENCHMARK / "lm_eval"
+    tasks = repository.shipped_benchmarks() / BENCHMARK / "lm_eval"
     command = [str(BIN / "lm_eval"), "--model", "hf", "--model_args", f"pretrained={weights}"]
     command += ["--include_path", str(tasks), "--tasks", BENCHMARK.replace("-", "_"), "--batch_size", str(batch), *more]
     seconds, cpu, said = timed(command, folder, HF_HUB_OFFLINE="1")

@@ -69,7 +69,7 @@ class TestNoProblems:
         compiled.parent.mkdir(parents=True)
         compiled.write_bytes(b"")
         assert problems(folder) == ["lm_eval/__pycache__/rows.cpython-311.pyc: not in the manifest"]
-        monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: folder.parent)
+        monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: folder.parent)
         assert problems(folder) == []
 
     def test_links_as_in_the_cache_of_the_hub_s_client(self, folder, tmp_path):
