@@ -12,8 +12,7 @@ from evenruler.instruments.instrument import at_size
 from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
-from evenruler.instruments.probes.diagnose.choice import choice_figures
-from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, gain_of
+from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, choice_figures, gain_of
 from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from tests.performance.planted_choices import found, low_half, published
 from tests.personas import STYLES, Chooser, asked

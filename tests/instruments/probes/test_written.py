@@ -9,8 +9,7 @@ from evenruler.instruments import writing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, sentences
 from evenruler.instruments.probes.diagnose import contrast
-from evenruler.instruments.probes.diagnose.choice import choice_figures
-from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
+from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN, choice_figures
 from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from tests.performance.planted_choices import low_half, published, read_of, wrote
 from tests.personas import Writer

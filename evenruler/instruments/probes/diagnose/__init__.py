@@ -51,9 +51,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
     if {"choices", "sentences"} & set(scores):
-        from evenruler.instruments.probes.diagnose.choice import choice_figures  # needed rarely
-
-        chosen = choice_figures(name, tables, plan, scores, subject.name, resampling.level)
+        chosen = gain.choice_figures(name, tables, plan, scores, subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
     probes, placebos = tables["probes"].assign(benchmark=name), with_placebos(tables, plan)
     prefixed = after_prefixes(probes, plan)
