@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError
-from evenruler.grouping import grouped
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.instrument import formed
 from evenruler.instruments.registry import room
 from evenruler.models.cache import LackingError
 from evenruler.models.declared import HOSTED, Catalogue
+from evenruler.tables import grouped
 from evenruler.terminal import progress
 from stages.ask import adapted, asked_of
 from stages.files import BUILT

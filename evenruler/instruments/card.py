@@ -13,11 +13,11 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from evenruler.grouping import grouped
 from evenruler.instruments.instrument import Column, Concept, Declaration, Evidence, Plan, Tables
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.measurement.sentences import with_capital
 from evenruler.measurement.verdicts import ORDER, Verdict
+from evenruler.tables import grouped
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ import psutil
 
 from evenruler.declared import Active, Declared
 from evenruler.files import json_in, replace
-from evenruler.grouping import grouped
 from evenruler.instruments.card import amounts
 from evenruler.measurement.sentences import sentence
 from evenruler.measurement.verdicts import Verdict
@@ -27,6 +26,7 @@ from evenruler.models.store import cache_root
 from evenruler.project.check import check
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
 from evenruler.project.processes import Job, ask_all, in_time
+from evenruler.tables import grouped
 from evenruler.terminal import say, say_each
 
 TIMINGS = Path(".cache/repro.json")

@@ -12,7 +12,6 @@ import pandas as pd
 
 from evenruler import repository
 from evenruler.errors import UserError, nearest
-from evenruler.grouping import grouped
 from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Confirmed, Figure
@@ -21,6 +20,7 @@ from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import Result, figures_of
 from evenruler.results.store import Stored, table_in_result
+from evenruler.tables import grouped
 from evenruler.tables.contents import is_file
 from evenruler.tables.frames import stacked
 from evenruler.tables.schemas import CONCEPTS

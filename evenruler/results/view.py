@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.grouping import grouped
 from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.sentences import answer
@@ -17,6 +16,7 @@ from evenruler.report.page import Cell, Section, Table, render_page
 from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
 from evenruler.results.record import Heading, figures_of
 from evenruler.results.store import Stored
+from evenruler.tables import grouped
 
 ABSENT: Final = "-"
 """Cell text where a result lacks what another has."""

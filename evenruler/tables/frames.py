@@ -4,9 +4,9 @@ Rounding removes the last bits of floats, which differ between processors.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.tables.ids import content_sha256
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 IDENTITY = (
     *("id", "model", "corpus", "fit", "epoch", "configuration", "turn"),
@@ -107,6 +110,14 @@ def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     found = list(frames)
     filled = [frame for frame in found if len(frame)] or found[:1]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Values by key, both in order of first occurrence."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def evenly_spread(units: Sequence[str], most: int) -> list[str]:

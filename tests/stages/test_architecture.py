@@ -11,7 +11,7 @@ LAZY = {"evenruler.models", *FAMILIES.values()}
 """Packages whose names users import; the house imports their modules, so that it is seen what it depends on."""
 
 FLOORS = (
-    {"grouping", "lazy", "terminal"},
+    {"lazy", "terminal"},
     {"evenruler", "errors", "measurement", "progress"},
     {"files"},
     {"hub", "repository", "text"},

@@ -12,6 +12,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.tables import (
     evenly_spread,
+    grouped,
     read_frame,
     read_table,
     rounded,
@@ -376,3 +377,9 @@ class TestReading:
 )
 def test_rows_differ_where_more_than_the_last_digit_does(old, new, expected) -> None:
     assert differs(pa.array(old), pa.array(new), TOLERANCE).tolist() == expected
+
+
+def test_keys_and_values_stay_in_their_order() -> None:
+    found = grouped([("b", 2), ("a", 1), ("b", 1), ("b", 2)])
+    assert list(found.items()) == [("b", [2, 1, 2]), ("a", [1])]
+    assert grouped([]) == {}

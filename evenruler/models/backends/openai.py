@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any, Literal
 
 from evenruler.errors import UserError
-from evenruler.grouping import grouped
 from evenruler.models.backends import echo, server
 from evenruler.models.backends.echo import Echo, Manner
 from evenruler.models.backends.server import (
@@ -24,6 +23,7 @@ from evenruler.models.backends.server import (
 )
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import Prompt, Reply, Request, Sampling, messages, paragraphs
+from evenruler.tables import grouped
 
 Scored = tuple[float, int]  # nats, number of tokens
 Mode = Literal["chat", "completions"]  # /v1/chat/completions, or /v1/completions with raw texts

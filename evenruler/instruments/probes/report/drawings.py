@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.grouping import grouped
 from evenruler.report.page import ONE_HUE, QUIET
 from evenruler.report.style import Charts
+from evenruler.tables import grouped
 
 CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 ORANGE, PURPLE = "#f58518", "#b279a2"

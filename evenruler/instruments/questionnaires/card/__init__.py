@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evenruler.grouping import grouped
 from evenruler.instruments.card import Card, amounts, assembled, one_line, task_template
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.questionnaires import declare
@@ -13,6 +12,7 @@ from evenruler.instruments.questionnaires.declare.source import QuestionnaireSou
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
+from evenruler.tables import grouped
 
 __all__ = ["card"]
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.grouping import grouped
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.tables import grouped
 
 ARTICLES = "articles"  # folder of our own texts, next to the domains' files
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenruler.errors import UserError
-from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare import FAMILY, Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
 from evenruler.instruments.saged.rows.english import LEAST, split
 from evenruler.instruments.saged.rows.questions import Question
+from evenruler.tables import grouped
 from evenruler.tables.ids import carried, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.whole_words import finder

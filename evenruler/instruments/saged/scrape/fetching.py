@@ -15,7 +15,6 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
-from evenruler.grouping import grouped
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings
 from evenruler.instruments.saged.declare.source import (
@@ -37,7 +36,7 @@ from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
-from evenruler.tables import write_table
+from evenruler.tables import grouped, write_table
 from evenruler.terminal import note
 
 Row = dict[str, Any]

@@ -10,10 +10,10 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
+from evenruler.tables import grouped
 from evenruler.text.english import BATCH, NO_NAMES, pipeline
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]

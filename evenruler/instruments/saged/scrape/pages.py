@@ -17,9 +17,8 @@ from markdown_it import MarkdownIt
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
-from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
-from evenruler.tables import read_table
+from evenruler.tables import grouped, read_table
 from evenruler.terminal import note
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")

@@ -21,9 +21,9 @@ from pydantic_core import from_json
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from evenruler.errors import UserError
-from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import Direction, Source
 from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
+from evenruler.tables import grouped
 
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
 """Exceptions from reading an answer that is not MediaWiki's."""
