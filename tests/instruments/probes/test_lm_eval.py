@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.card import harness
+from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.declare.settings import bias
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.rows import compile_domain
@@ -79,8 +79,8 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         evidence={},
         models={},
         command="make repro",
-        harness=harness.harness_files(DOMAIN, declared, CRITERION, "1.0.0"),
-        harness_task=harness.task_name(DOMAIN),
+        harness=harness_files(DOMAIN, declared, CRITERION, "1.0.0"),
+        harness_task=task_name(DOMAIN),
         changelog=Changelog(),
     )
 
@@ -122,7 +122,7 @@ def test_its_numbers_are_ours(
         client.run("evenruler", "publish", made.name, "--to", REPO)
         client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
 
-    found = lm_eval(model, root / "got", harness.task_name(DOMAIN), tmp_path / "elsewhere")
+    found = lm_eval(model, root / "got", task_name(DOMAIN), tmp_path / "elsewhere")
 
     values = found["results"]["probes_jobs__validation"]
     expected = numbers(smollm2, made)
@@ -149,7 +149,7 @@ def test_so_are_those_of_a_copy_by_dvc(tmp_path: Path) -> None:
     model = save_tiny(tmp_path / "tiny")
 
     limit = 48
-    found = lm_eval(model, copied, harness.task_name(DOMAIN), tmp_path / "elsewhere", "--limit", str(limit))
+    found = lm_eval(model, copied, task_name(DOMAIN), tmp_path / "elsewhere", "--limit", str(limit))
 
     assert found["n-samples"]["probes_jobs__validation"] == {"original": 144, "effective": limit}
     values = found["results"]["probes_jobs__validation"]

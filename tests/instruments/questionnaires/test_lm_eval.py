@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
-from evenruler.instruments.questionnaires.card import harness
+from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.instruments.questionnaires.rows import Translated, translate
 from evenruler.models import LABELS, load
@@ -70,8 +70,8 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         evidence={},
         models={},
         command="make repro",
-        harness=harness.harness_files(QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature),
-        harness_task=harness.task_name(QUESTIONNAIRE),
+        harness=harness_files(QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature),
+        harness_task=task_name(QUESTIONNAIRE),
         changelog=Changelog(),
     )
 
@@ -113,7 +113,7 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
         client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
-    run = lm_eval(folder, root / "got", harness.task_name(QUESTIONNAIRE), tmp_path / "elsewhere")
+    run = lm_eval(folder, root / "got", task_name(QUESTIONNAIRE), tmp_path / "elsewhere")
     found = run["results"]["nli_trust_in_people"]
 
     assert run["versions"] == {"nli_trust_in_people": "1.0.0"}
