@@ -211,7 +211,7 @@ def answer_of(result: Result) -> Iterator[str]:
     """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
     yield f"{_called(result)}, {result.settings.size}"
     told = [*result.answer, *_limited(result), *(f"warning: {line}" for line in result.warnings[:2])]
-    told += [f"{more} more warnings"] if (more := len(result.warnings) - 2) > 0 else []
+    told += [f"{more} more warning{'s' * (more > 1)}"] if (more := len(result.warnings) - 2) > 0 else []
     told += [f"not asked: {'; '.join(result.left_out)}"] if result.left_out else []
     lines = [line for one in told for line in _wrapped(f"  {one}", subsequent_indent="    ")]
     yield from lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]

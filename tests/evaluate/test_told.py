@@ -44,7 +44,8 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     assert len(lines) == 12
     assert lines[-1] == "  ... and 11 lines more, with --all"
     short = list(answer_of(base.model_copy(update={"answer": ["so"]})))
-    assert short[1:] == ["  so", "  warning: one", "  warning: two", "  1 more warnings"]
+    assert short[1:] == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
+    assert list(answer_of(base.model_copy(update={"answer": ["so"], "warnings": [*"four"]})))[-1] == "  2 more warnings"
 
 
 def test_without_a_verdict_all_amounts_are_explained() -> None:
