@@ -91,7 +91,8 @@ def read_csv(path: Path, remedy: str, columns: Sequence[str] = ()) -> tuple[list
 def csv_of(text: str, where: str, columns: Sequence[str] = (), delimiters: str = ",") -> tuple[list[str], Rows]:
     """The columns and rows of a CSV; of several delimiters, that which the header holds most often counts.
 
-    UserError if it is no CSV, one of `columns` is not there once, or a row has not as many fields as the header.
+    Rows without text are skipped: spreadsheets may end with them. UserError if it is no CSV, one of `columns` is not
+    there once, or a row has not as many fields as the header.
     """
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
     reader, rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), []
@@ -104,8 +105,11 @@ def csv_of(text: str, where: str, columns: Sequence[str] = (), delimiters: str =
                 found = "more than one column" if column in header else "no column"
                 raise UserError(f"{found} {column!r}; {nearest(column, header)}", where=where, remedy="add it once")
         for row in reader:
-            if None in row or None in row.values():
-                place = f"{where}: line {reader.line_num} ({next(iter(row.values()))})"
+            more = row.pop(None, [])
+            if not "".join([*filter(None, row.values()), *more]).strip():
+                continue
+            if more or None in row.values():
+                place = f"{where}: line {reader.line_num} ({[*row.values(), *more][0]})"
                 raise UserError("not as many fields as the header", where=place, remedy="quote fields that hold commas")
             rows.append((reader.line_num, row))
     except csv.Error as error:

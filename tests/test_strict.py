@@ -26,6 +26,7 @@ def test_rows_with_the_lines_that_they_end_in(tmp_path: Path, encoding: str) -> 
         (b"word;text\na;one, two\n", "line 1: no commas between fields; save it with commas"),
         (b"word\ttext\na\tone\n", "line 1: no commas between fields; save it with commas"),
         (f"{TABLE}c\n".encode(), "line 4 (c): not as many fields as the header"),
+        (b"\na,b\n", "line 2 (a): not as many fields as the header"),
         (f"{TABLE}c,{'x' * 200_000}\n".encode(), "line 4: not CSV (field larger than field limit (131072))"),
     ],
 )
@@ -33,6 +34,12 @@ def test_what_is_no_table_is_one_line(tmp_path: Path, error_of, content: bytes, 
     path = tmp_path / "table.csv"
     path.write_bytes(content)
     assert said in error_of(read_csv, path, "put it there")
+
+
+@pytest.mark.parametrize("empty", ["", ",", ",,,", '""', " , "])
+def test_a_row_without_text_is_skipped_wherever_it_stands(empty: str) -> None:
+    _, rows = csv_of(f"word,text\n{empty}\na,b\n{empty}\nc,d\n{empty}\n{empty}", "here")
+    assert rows == [(3, {"word": "a", "text": "b"}), (5, {"word": "c", "text": "d"})]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])

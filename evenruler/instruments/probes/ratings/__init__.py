@@ -163,13 +163,12 @@ def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
-    """A CSV as strings, with the number of each row; empty rows are skipped."""
+    """A CSV as strings, with the number of each row."""
     head, end, below = text.partition("\n")
     _, rows = csv_of(f"{head.lower()}{end}{below}", where, columns, DELIMITERS)
-    filled = [{**row, "row": number} for number, row in rows if any(field.strip() for field in row.values())]
-    if not filled:
+    if not rows:
         raise UserError("no rows", where=where, remedy="give a sheet that is filled in")
-    frame = pd.DataFrame(filled)
+    frame = pd.DataFrame([{**row, "row": number} for number, row in rows])
     frame = frame[list(columns)].map(from_spreadsheet).assign(row=frame["row"])
     return frame.assign(id=frame["id"].str.strip())
 

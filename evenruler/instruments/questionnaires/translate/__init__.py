@@ -79,8 +79,7 @@ class Draft:
 def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
     """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
     _, lines = read_csv(path, "write the scale there, a row an item")
-    told = ((line, {name: " ".join(text.split()) for name, text in row.items() if text.strip()}) for line, row in lines)
-    rows = {line: row for line, row in told if row}  # spreadsheets may end with empty rows
+    rows = {line: {name: " ".join(text.split()) for name, text in row.items() if text.strip()} for line, row in lines}
     if not rows:
         raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
     first = min(rows)

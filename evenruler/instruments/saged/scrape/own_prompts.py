@@ -82,8 +82,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Number and cells of each line that is not empty; UserError: unknown or missing columns."""
-    named, lines = read_csv(path, "write it or fix `material.path`")
-    columns = [name.strip() for name in named]
+    columns, lines = read_csv(path, "write it or fix `material.path`")
     for name in columns:
         if name not in COLUMNS or columns.count(name) > 1:
             known = "there twice" if name in COLUMNS else "none of a table of prompts"
@@ -91,9 +90,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     if "prompt" not in columns:
         raise UserError("no column `prompt`", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
     for line, said in lines:
-        cells = {name.strip(): cell.strip() for name, cell in said.items()}
-        if any(cells.values()):
-            yield line, cells
+        yield line, {name: cell.strip() for name, cell in said.items()}
 
 
 def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:

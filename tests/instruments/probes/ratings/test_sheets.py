@@ -186,6 +186,12 @@ def test_blanks_in_the_header_and_columns_of_raters_are_let_through(filled, key)
     pd.testing.assert_frame_equal(collect({"a.csv": spaced}, key), collect({"a.csv": filled("ana")}, key))
 
 
+@pytest.mark.parametrize("last", [",", ",,,,,,", ",,,,,,,,", "  "])
+def test_an_empty_last_row_is_skipped_however_many_fields_it_has(filled, key, last) -> None:
+    sheet = filled("ana")
+    pd.testing.assert_frame_equal(collect({"a.csv": f"{sheet}{last}\n"}, key), collect({"a.csv": sheet}, key))
+
+
 @pytest.mark.parametrize("column", ["id", "text", *CRITERIA, "rater"])
 def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
     sheet = pd.read_csv(StringIO(filled("ana"))).drop(columns=column).to_csv(index=False)
