@@ -87,16 +87,26 @@ def as_program(main: Callable[[], object]) -> None:
         sys.exit(130)
     except UserError as error:
         line = str(error)
-    except OSError as error:
-        if error.errno not in OF_THE_DISK:
-            raise
-        line = f"{error.filename or 'writing'}: {OF_THE_DISK[error.errno]}"
     except ModuleNotFoundError as error:
         extra = extra_of(error.name or "")
         if extra is None:
             raise
         line = f"this needs the package {distribution_of(error.name or '')}; run `pip install 'evenruler[{extra}]'`"
+    except Exception as error:
+        remedy = OF_THE_DISK.get(_number_of(error))
+        if remedy is None:
+            raise
+        line = f"{getattr(error, 'filename', None) or 'writing'}: {remedy}"
     else:
         return
     say(f"error: {line}", err=True)
     sys.exit(2)
+
+
+def _number_of(error: Exception) -> int:
+    """The system's error number, which libraries in Rust and C++ give in words alone; 0 if there is none."""
+    if isinstance(error, OSError):
+        return error.errno or 0
+    if found := re.search(r"\(os error (\d+)\)", str(error)):
+        return int(found[1])
+    return errno.ENOSPC if re.search(r"unexpected pos \d+ vs", str(error)) else 0  # PyTorch's file is too short

@@ -1,5 +1,6 @@
-"""What a program says when a package is missing."""
+"""What a program says when a package is missing, or a disk is full."""
 
+from functools import partial
 from importlib import metadata
 
 import pytest
@@ -72,3 +73,28 @@ def test_ctrl_c_is_130_and_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit) as ended:
         as_program(interrupted)
     assert (ended.value.code, *capsys.readouterr()) == (130, "", "")
+
+
+def serializing(said: str) -> Exception:
+    from safetensors import SafetensorError
+
+    return SafetensorError(f"Error while serializing: I/O error: {said}")
+
+
+def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """As safetensors and PyTorch say it where a tmpfs is full."""
+
+    def failing(error: Exception) -> None:
+        raise error
+
+    for error in (
+        serializing("No space left on device (os error 28)"),
+        RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            as_program(partial(failing, error))
+        assert ended.value.code == 2
+        assert capsys.readouterr().err == "error: writing: no space left on the device; free some and run again\n"
+    for other in (serializing("No such file or directory (os error 2)"), RuntimeError("CUDA out of memory"), OSError()):
+        with pytest.raises(type(other)):
+            as_program(partial(failing, other))

@@ -390,8 +390,10 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
             config.id2label = dict(enumerate(LABELS))
             config.label2id = {label: i for i, label in enumerate(LABELS)}
         model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False)
+    with quiet():
         model.float().save_pretrained(folder)
-        transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
 
 
 def small(config: Any) -> Any:

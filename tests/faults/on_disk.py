@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenruler import repository
 from evenruler.training.fit import ADAPTERS
 from tests.faults import hub, measuring, releases
@@ -47,6 +49,17 @@ def full(place: Path) -> Iterator[None]:
         yield
     finally:
         _full.remove(str(place))
+
+
+@contextmanager
+def full_for_tensors(_: Path) -> Iterator[None]:
+    """No space is left for what PyTorch writes itself, which no hook of Python sees."""
+    import torch
+
+    save = torch.save
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "save", lambda content, *_, **__: save(content, "/dev/full"))
+        yield
 
 
 def _released(disk: Disk, where: str, folder: Path) -> Seen:
@@ -112,6 +125,7 @@ CASES = [
         ("the Hub's cache can only be read", "publish", partial(_published, read_only), NO_RIGHT),
         ("the disk is full", "finetune", partial(_fitted, full, "root/data"), NO_SPACE),
         ("the disk of the cache is full", "finetune", partial(_fitted, full, "cache/finetune"), NO_SPACE),
+        ("the disk is full as weights are written", "finetune", partial(_fitted, full_for_tensors, ""), NO_SPACE),
         ("the folder can only be read", "finetune", partial(_fitted, read_only, "root"), NO_RIGHT),
         ("the disk is full", "measure", partial(_measured, full), ("No space left on device", "--out")),
         ("the folder of results can only be read", "measure", partial(_measured, read_only), ("--out",)),
