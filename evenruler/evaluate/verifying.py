@@ -98,7 +98,9 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
             if {*_keys(own.rows, own, held)} - {*_keys(held, own, held)}:
                 raise ValueError(f"{own.table} are answers to other questions")
         prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
+        said = {"title": benchmark.title, "family": benchmark.family, "plan_sha256": benchmark.manifest.files[PLAN]}
         ours = {
+            "benchmark": result.benchmark.model_copy(update=said),
             "headings": [Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
             "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
             "left_out": left_out(door, {benchmark.instrument: (tables, plan)}, subject),
@@ -115,6 +117,8 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
         return
     were, are = ({own[:3]: own[3] for own in figures_of(one)} for one in (result, done.result))
     wrong = [", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))] + altered
+    stray = sum(len(own) for models in result.figures.values() for own in models.values()) - len(were)
+    wrong += [f"records that are no figures: {stray}"] if stray else []
     if wrong:
         shown = "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more" if len(wrong) > 3 else "")
         yield DIFFERS, f"not those of its answers (by evenruler {result.evenruler}): {shown}"
@@ -145,6 +149,8 @@ def _altered(result: Result, done: Measured, folder: Path) -> list[str]:
     found = []
     with TemporaryDirectory() as fresh:
         made = write(done.result, Path(fresh), done.tables)
+        known = {path.name for path in made.glob("*.parquet")}
+        found += [f"{name} is no table of it" for name in sorted(result.tables_sha256.keys() - known)]
         for path in sorted(made.glob("*.parquet")):
             own = folder / path.name
             if path.name not in result.tables_sha256:
@@ -162,10 +168,13 @@ def _altered(result: Result, done: Measured, folder: Path) -> list[str]:
 
 def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
     """What a result says beside its figures, and is not what this evenruler says of them."""
-    parts = ("headings", "settings", "left_out", "asked")
+    parts = ("benchmark", "headings", "settings", "left_out", "asked")
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
-    other += ["warnings"] if set(again.warnings) - set(result.warnings) else []
-    told, now = ([re.sub(r"[\d.,]*\d", "#", line) for line in one.answer] for one in (result, again))
+    new = {line for line in result.warnings if not line.startswith("the server ")}  # what it said is not stored
+    other += ["warnings"] if set(again.warnings) - set(result.warnings) or new - set(again.warnings) else []
+    whys = ([_undigited(str(own.get("why"))) for *_, own in figures_of(one)] for one in (result, again))
+    other += ["why"] if next(whys) != next(whys) else []
+    told, now = ([*map(_undigited, one.answer)] for one in (result, again))
     n = min(len(told), len(now))
     # What weights of known strength gave may be known since, or here alone; it is the last line.
     other += ["answer"] if told[:n] != now[:n] or max(len(told), len(now)) > n + 1 or not n else []
@@ -174,6 +183,10 @@ def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         yield outcome, f"{', '.join(other)}: evenruler {__version__} says otherwise"
     elif result.answer != again.answer:
         yield OPEN, "answer: the same words with other digits, or another last line"
+
+
+def _undigited(line: str) -> str:
+    return re.sub(r"[\d.,]*\d", "#", line)
 
 
 def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> tuple[str, str]:

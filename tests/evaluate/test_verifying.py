@@ -158,6 +158,39 @@ def test_changed_words_and_settings(here: Path) -> None:
     assert verify("result", "--with", NAME)[3].startswith("not verified: headings, settings")
 
 
+def first(said: dict[str, Any]) -> dict[str, Any]:
+    return said["figures"]["seed"]["tiny"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda said: said["benchmark"].update(title="Quite fair"), "benchmark"),
+        (lambda said: said["benchmark"].update(plan_sha256="a" * 64), "benchmark"),
+        (lambda said: said["warnings"].append("its rows are wrong"), "warnings"),
+        (lambda said: first(said)["gain"].update(why="It is fair."), "why"),
+    ],
+)
+def test_words_that_nothing_bears_out(here: Path, change: Callable[[dict[str, Any]], object], named: str) -> None:
+    edit(change)
+    expected = f"differs: {named}: evenruler {__version__} says otherwise"
+    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, FIGURES, expected, UNASKED]
+
+
+def test_a_warning_about_a_server_cannot_be_computed_again(here: Path) -> None:
+    edit(lambda said: said["warnings"].append("the server takes no seed: it samples by its own"))
+    assert verify("result", "--with", NAME) == [FILES, CONTENT, FIGURES, UNASKED]
+
+
+def test_what_is_no_figure_and_no_table_of_it(here: Path) -> None:
+    edit(lambda said: first(said).update(fairness={"verdict": "effect"}))
+    pq.write_table(pa.table({"fair": [1]}), "result/fair.parquet")
+    renew("fair.parquet")
+    told = "fair.parquet is no table of it; records that are no figures: 1"
+    expected = f"differs: not those of its answers (by evenruler {__version__}): {told}"
+    assert verify("result", "--with", NAME, status=1)[2] == expected
+
+
 def test_changed_rows_behind_headlines_with_their_checksum(here: Path) -> None:
     """`compare` reads these alone."""
     rewrite("headlines.parquet", moved("value"))
