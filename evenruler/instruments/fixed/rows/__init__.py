@@ -136,7 +136,7 @@ def _frequencies(source: Source) -> dict[str, float] | None:
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
     counts: Counter[str] = Counter()
     try:
-        for page in json_of_others(read_text(path, REMEDY), path.name, REMEDY).values():
+        for page in json_of_others(read_text(path), path.name, REMEDY).values():
             counts.update(WORD.findall(page["extract"].lower()))
     except (KeyError, TypeError, AttributeError):
         what = "no object whose values have an `extract`"
@@ -243,7 +243,7 @@ LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": TH
 def stereoset(files: Files, source: Source) -> Iterator[Item]:
     """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or in the next one."""
     (path,) = files.values()
-    for half, examples in json_of_others(read_text(path, REMEDY), path.name, REMEDY)["data"].items():
+    for half, examples in json_of_others(read_text(path), path.name, REMEDY)["data"].items():
         for example in examples:
             own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
             texts, keys = ({role: each[name] for role, each in own.items()} for name in ("sentence", "id"))
@@ -261,7 +261,7 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
     biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
     for path in (path for name, path in files.items() if name != "metadata"):
-        for line in read_text(path, REMEDY).splitlines():
+        for line in read_text(path).splitlines():
             row = json_of_others(line, path.name, REMEDY)
             identity = tuple(str(row[name]) for name in key)
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
@@ -334,7 +334,7 @@ def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str,
     """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
     quoting: Literal[0, 3] = 0 if separator == "," else 3
     try:
-        text = io.StringIO(read_text(path, REMEDY))
+        text = io.StringIO(read_text(path))
         found = pd.read_csv(text, sep=separator, dtype=str, keep_default_na=False, quoting=quoting, header=None)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise UserError(f"not a table ({error})", where=path.name, remedy=REMEDY) from None

@@ -58,7 +58,7 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
         confirmatory=source.confirmed,
         headline=source.headline,
-    ).model_dump(mode="json")
+    ).model_dump()
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
