@@ -159,14 +159,19 @@ class TestWhatIsRefused:
         line = error_of(model.in_place, [Placed("x" + before, "often", "")])
         assert line == f"{'x' * 40!r}: a text of 201 tokens, tiny takes 200; shorten it"
 
-    def test_a_tokenizer_without_a_mask(self, tmp_path, loaded, error_of) -> None:
+    @pytest.mark.parametrize(
+        ("change", "lacking"),
+        [
+            ({"mask_token": None}, "no mask token"),
+            ({"tokenizer_class": "ByT5Tokenizer"}, "no places of its tokens in the text"),
+        ],
+    )
+    def test_a_tokenizer_without_a_mask_or_without_places(self, change, lacking, tmp_path, loaded, error_of) -> None:
         folder = save_tiny_masked(tmp_path / "bert")
         path = folder / "tokenizer_config.json"
-        settings = json.loads(path.read_text())
-        del settings["mask_token"]
-        path.write_text(json.dumps(settings))
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
         line = error_of(loaded(folder).in_place, ASKED[:1])
-        assert line == f"{folder}: the tokenizer of tiny has no mask token; see its `source`"
+        assert line == f"{folder}: the tokenizer of tiny has {lacking}; see its `source`"
 
     def test_a_causal_model_has_no_head_for_masks(self, tmp_path, loaded, error_of) -> None:
         folder = save_tiny(tmp_path / "causal")

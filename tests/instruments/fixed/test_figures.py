@@ -10,6 +10,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.fixed import ask, card, declare, diagnose, report
 from evenruler.instruments.instrument import Declaration, Shown, require_confirmed
 from evenruler.tables import table_of
+from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from tests.instruments.fixed import made
 
 
@@ -160,6 +161,28 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
     assert found.loc[("all", "shorter_wins"), "reason"] == "no item has two texts of other length"
 
 
+def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
+    """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
+    text = made.many_pairs(4, 3, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}")
+    concept = {"of": "writer", "trait": "age", "reversed": ["b"]}
+    built = made.built(made.source(tmp_path, "pairs", {"texts": text}, concept=concept))
+    leans = {"w0": [1.0, 1, 1], "w1": [-1.0, -1, 1], "w2": [1.0, 1, -1], "w3": [-1.0, -1, -1]}
+    nats = {str(item): lean for item, lean in enumerate(lean for own in leans.values() for lean in own)}
+    items = made.items(built, likelier("first", **nats))
+    apart = made.figures(built, items).loc[("all", "parts_apart")]
+    assert apart["value"] == pytest.approx(8)  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
+    assert apart["p"] == pytest.approx(1 - 8**0.5 / 10**0.5)
+    scores = {"items": items, "placed": items[:0].assign(framing="bare")}
+    found = diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING)["concepts"]
+    table_of(found, CONCEPTS)
+    own = found.set_index("concept")
+    assert own["value"].to_dict() == pytest.approx(
+        {"writer:w0": 1, "writer:w1": 1 / 3, "writer:w2": 1 / 3, "writer:w3": 1}
+    )
+    assert own["error"].tolist() == pytest.approx([0, 4 / 9, 4 / 9, 0])
+    assert set(found["trait"]) == {"age"}
+
+
 def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     """Unrelated texts are the likeliest ones of each target: the language modeling score is 0."""
     import json
@@ -203,13 +226,15 @@ def test_no_answer_at_all(tmp_path: Path) -> None:
 def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
     """Columns, headlines, card and report, of every layout."""
     for layout in made.LAYOUTS:
-        source = made.source(tmp_path, layout)
+        source = made.source(tmp_path, layout, texts=["the one", "the other"])
         built = made.built(source)
         tables = made.frames(built)
         scores = made.scores(built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"]))
         found = diagnose.figures("made", tables, built.plan, scores, made.SUBJECT, made.RESAMPLING)
         table_of(found["figures"], diagnose.TABLES["figures"])
+        assert table_of(found["headlines"], HEADLINES).num_rows > 0
         headings = declare.headings(built.plan)
+        assert headings[0].says == ["the one wins more often than the other", "the other wins more often than the one"]
         require_confirmed(found["figures"], headings)
         assert set(found["figures"]["figure"]) <= {heading.figure for heading in headings}
         own = diagnose.evidence(found)["made"]

@@ -12,6 +12,7 @@ from evenruler.instruments.fixed import declare, rows
 from evenruler.instruments.instrument import Declaration
 from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
+from evenruler.tables.ids import row_id
 from tests.instruments.fixed import made
 
 
@@ -29,10 +30,12 @@ def told(folder: Path, layout: str, *columns: str, **more: object) -> list[tuple
 
 
 def test_pairs(tmp_path: Path) -> None:
-    found = told(tmp_path, "pairs", "item", "role", "unit", "part", "text")
+    found = told(tmp_path, "pairs", "item", "role", "unit", "part", "text", "id")
     assert len(found) == 8
-    assert found[0] == ("0", "first", "a", "class", "The poor, they say, are idle.")
-    assert found[7] == ("3", "second", "b", "gender", "She cooks.")
+    own = {"family": "fixed", "benchmark": "made"}
+    first, last = row_id(**own, item="0", role="first"), row_id(**own, item="3", role="second")
+    assert found[0] == ("0", "first", "a", "class", "The poor, they say, are idle.", first)
+    assert found[7] == ("3", "second", "b", "gender", "She cooks.", last)
 
 
 def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
+from evenruler.tables.ids import content_sha256
 from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, hair, settings, with_placebos
 
 SETTINGS = settings()
@@ -62,6 +63,8 @@ def test_every_option_stands_once_at_every_position_and_cells_share_their_orders
         for framing in ("instruction", "salience+instruction")
     }
     assert by_cell["instruction"] == by_cell["salience+instruction"]
+    seed = int(content_sha256("hair", "choice", str(SETTINGS.seed))[:16], 16)  # published orders stay
+    assert by_cell["instruction"] == balanced_orders(["he", "she", "rabbit"], seed)
     for position in zip(*by_cell["instruction"], strict=True):
         assert sorted(position) == ["he", "he", "rabbit", "rabbit", "she", "she"]
     assert balanced_orders(["a", "b", "c"], seed=1) != balanced_orders(["a", "b", "c"], seed=3)

@@ -157,8 +157,10 @@ def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
         rivals = with_placebos(own.tables, own.plan).query(f"framing == {RIVAL!r}")
         poles = own.tables["probes"].drop_duplicates("target").set_index("target")["pole"]
         assert (rivals["pole"] == rivals["target"].map(poles)).all()
-        (gain,) = (column for column in headings(own.plan) if column.figure == "gain")
-        assert gain.ends == ["young", "old"]
+        shown = {column.figure: column for column in headings(own.plan)}
+        assert shown["gain"].ends == ["young", "old"]
+        refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
+        assert shown["unanswered"].says == refused
         plan = at_size(own.plan, "standard")
         rows = asked(own.tables, plan)
         said = choosing.read(Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"]))

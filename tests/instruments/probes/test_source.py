@@ -226,6 +226,12 @@ REFUSED_IN_WORDS = [
         id="word-in-both-groups-under-two-slugs",
     ),
     pytest.param(
+        ("attributes:", "placebos: [[cup, Woman], [pen, door]]\nattributes:"),
+        "the placebo 'woman' is a target",
+        [],
+        id="placebo-that-is-a-target",
+    ),
+    pytest.param(
         (
             "attributes: [engineer, flight attendant, CEO]",
             f"attributes: [{', '.join('abcdefghijklmnopqrstuvwx')}]\n"

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.encoders import Adapter, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.backends.encoders import Adapter, Classifier, head_of, load_adapted, load_with_head, require_all
 from evenruler.models.declared import Catalogue
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model
@@ -112,6 +112,10 @@ class TestLogits:
         words = {"input_ids": torch.tensor([[0, 5, 6, 2, 4, 2]]), "attention_mask": torch.ones(1, 6, dtype=torch.long)}
         with torch.inference_mode():
             assert half(**words).logits.float() == pytest.approx(full(**words).logits, abs=0.1)
+
+    def test_they_are_computed_on_the_device_that_is_asked_for(self, here) -> None:
+        found = Classifier("tiny", Path("encoder"), "meta", "float32", Adapter(ADAPTER, OWN_ORDER))
+        assert found.model.device.type == "meta"
 
     def test_loading_changes_nothing_that_is_drawn_after(self, here) -> None:
         torch.manual_seed(5)

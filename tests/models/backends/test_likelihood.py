@@ -148,6 +148,16 @@ class TestKindsOfModel:
             nats[pack] = scorer.score([sequences[i] for i in pack])
         assert nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
 
+    def test_it_may_be_a_thousandth_off_and_by_far_less_than_with_a_wrong_mask(self, tiny) -> None:
+        scorer = LikelihoodScorer(tiny().backend.model, max_nodes=64, batch=4)
+
+        def said(*off: float) -> str | None:
+            return scorer._why_off("mask", *(lambda nats=nats: np.array([nats]) for nats in (0.0, *off)))
+
+        assert said(9e-4, 1.0) is None
+        assert said(2e-3, 1.0) == "with a mask of ours the model answers 0.002 nats off"
+        assert said(9e-4, 4e-3) == "with a mask of ours the model answers 0.0009 nats off"
+
     def test_a_model_that_refuses_the_mask_falls_back(self, tiny) -> None:
         raw = tiny().backend.model
         forward = raw.base_model.forward

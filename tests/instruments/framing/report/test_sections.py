@@ -82,7 +82,9 @@ def test_a_cue_is_drawn_with_its_figure_among_its_placebos(pronouns: Section) ->
     assert placebos == {of.format(1, 5): 0.05, of.format(2, 5): 0.15, of.format(3, 4): 0.9}
     # A panel that has nothing holds a row nonetheless: without, panels stand under names that are not theirs.
     assert found["instruction", "Choosing", None]["value"] is None
-    assert marks(picture(pronouns, "Cues and placebos").chart, "circle") == 12
+    chart = picture(pronouns, "Cues and placebos").chart
+    assert {side: of["field"] for side, of in chart.to_dict()["facet"].items()} == {"row": "factor", "column": "task"}
+    assert marks(chart, "circle") == 12
 
 
 def test_below_five_stimuli_a_cue_is_its_stimuli(framings: Any) -> None:

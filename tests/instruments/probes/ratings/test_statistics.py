@@ -142,11 +142,13 @@ def test_null_has_a_reason() -> None:
 
 def test_a_set_of_one_probe_has_no_part_in_comparisons_and_that_is_said() -> None:
     by_set = {"a": [1, 2, 3], "b": [2, 3, 5], "one": [5]}
-    table = statistics(*long(by_set), RESAMPLING)
+    rated = long(by_set)
+    table = statistics(*rated, RESAMPLING)
     found = found_in(table)
     without = found_in(statistics(*long({"a": by_set["a"], "b": by_set["b"]}), RESAMPLING))
     assert found["anova_f",]["value"] == without["anova_f",]["value"]
     assert found["anova_f",]["reason"] == "left out, with fewer than two rated probes: one"
+    assert f"p = {found['anova_p',]['value']:.3f} (left out, with fewer" in as_markdown(table, *rated)
     assert found["tukey_p", "a", "b"]["value"] == without["tukey_p", "a", "b"]["value"]
     assert found["tukey_p", "a", "one"]["value"] is None
     assert found["tukey_p", "a", "one"]["reason"] == "fewer than two rated probes in a set"
