@@ -39,7 +39,7 @@ from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
-from evenruler.results.record import ANSWERS, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.results.record import ANSWERS, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, figures_of
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
@@ -264,10 +264,13 @@ def _answer(result: Result) -> list[str]:
 
 
 def _of_planted(benchmark: Benchmark, result: Result) -> str:
-    """The benchmark's sensitivity to planted associations, if nothing is found here; empty where unknown."""
+    """The sensitivity of these headlines to planted associations, if nothing is found here; empty where unknown."""
     path = benchmark.folder / PLANTED
     shown = {Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.INVALID} & {*result.verdicts.values()}
-    return of_planted(json_of(path)) if result.verdicts and not shown and is_file(path) else ""
+    if shown or not is_file(path):
+        return ""
+    judged = {(part, name) for part, _, name, figure in figures_of(result) if "verdict" in figure}
+    return of_planted([one for one in json_of(path) if (one["part"], one["figure"]) in judged])
 
 
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:

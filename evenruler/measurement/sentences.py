@@ -119,17 +119,19 @@ def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
     if not own:
         return ""
     if not fit:
-        return f"Its sensitivity to planted associations ({plants}) is unknown: it is invalid on these models."
+        return (
+            f"The benchmark's sensitivity to planted associations ({plants}) is unknown: it is invalid on these models."
+        )
     # A change that is no contrast of the plant's poles counts only if it is relevant.
     told = [one for one in fit if one.get("by") or one["verdict"] == Verdict.EFFECT]
     if doses := [one["threshold"] for one in fit if one["threshold"]]:
-        what = f"It detects a planted association of {min(doses):g} nats"
+        what = f"The benchmark detects a planted association of {min(doses):g} nats"
     elif any((one["low"] or 0) > 0 for one in told):
-        what = "It responds to a planted association, too weakly to detect it in one model"
+        what = "The benchmark responds to a planted association, too weakly to detect it in one model"
     elif any((one["high"] or 0) < 0 for one in told):
-        what = "It responds to a planted association with the opposite sign"
+        what = "The benchmark responds to a planted association with the opposite sign"
     else:
-        what = "It does not respond to a planted association"
+        what = "The benchmark does not respond to a planted association"
     others = sorted({one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT})
     beside = f"; it also responds to other constructs ({', '.join(others)})" if others else ""
     return f"{what} ({plants}){beside}."

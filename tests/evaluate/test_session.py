@@ -156,7 +156,7 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
     [
         (
             ["no effect", "inconclusive"],
-            "It detects a planted association of 2 nats (gender); it also responds to other constructs (x).",
+            "The benchmark detects a planted association of 2 nats (gender); it also responds to other constructs (x).",
         ),
         (["no effect", "effect"], ""),
         (["invalid on this model"], ""),
@@ -165,11 +165,15 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
 )
 def test_where_nothing_is_found_it_says_what_would_be(tmp_path: Path, verdicts: list[str], said: str) -> None:
     here = SimpleNamespace(folder=tmp_path)
-    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)))
+    found = {f"way {number}": {"gain": {"verdict": verdict, "value": 0.0}} for number, verdict in enumerate(verdicts)}
+    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures={"seed": found})
     assert _of_planted(here, result) == ""
     of = [("gender", True, "effect", 2.0), ("gender", True, "effect", None), ("x", False, "effect", None)]
     keys = ("plant", "own", "verdict", "threshold")
-    (tmp_path / "planted.json").write_text(json.dumps([dict(zip(keys, one, strict=True)) for one in of]))
+    records = [{**dict(zip(keys, one, strict=True)), "part": "seed", "figure": "gain"} for one in of]
+    # What was planted was read from another figure, and in another set.
+    records += [records[0] | {"threshold": 1.0, "figure": "share_gain"}, records[0] | {"threshold": 1.0, "part": "no"}]
+    (tmp_path / "planted.json").write_text(json.dumps(records))
     assert _of_planted(here, result) == said
 
 

@@ -100,14 +100,17 @@ class TestPlanted:
     @pytest.mark.parametrize(
         ("own", "said"),
         [
-            ({}, "It does not respond to a planted association (gender)."),
-            ({"low": None, "high": None}, "It does not respond to a planted association (gender)."),
-            ({"low": 0.05}, "It responds to a planted association, too weakly to detect it in one model (gender)."),
-            ({"high": -0.05}, "It responds to a planted association with the opposite sign (gender)."),
-            ({"high": -0.05, "by": ""}, "It does not respond to a planted association (gender)."),
+            ({}, "The benchmark does not respond to a planted association (gender)."),
+            ({"low": None, "high": None}, "The benchmark does not respond to a planted association (gender)."),
+            (
+                {"low": 0.05},
+                "The benchmark responds to a planted association, too weakly to detect it in one model (gender).",
+            ),
+            ({"high": -0.05}, "The benchmark responds to a planted association with the opposite sign (gender)."),
+            ({"high": -0.05, "by": ""}, "The benchmark does not respond to a planted association (gender)."),
             (
                 {"verdict": "invalid on this model", "threshold": 2.0},
-                "Its sensitivity to planted associations (gender) is unknown: it is invalid on these models.",
+                "The benchmark's sensitivity to planted associations (gender) is unknown: it is invalid on these models.",
             ),
         ],
     )
@@ -116,7 +119,7 @@ class TestPlanted:
 
     def test_the_smallest_dose_of_any_headline_counts(self) -> None:
         own = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
-        assert of_planted(own) == "It detects a planted association of 2 nats (gender)."
+        assert of_planted(own) == "The benchmark detects a planted association of 2 nats (gender)."
 
 
 def test_units_are_named_from_either_end() -> None:

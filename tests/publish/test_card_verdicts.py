@@ -155,7 +155,9 @@ class TestPlanted:
             ["occupation-gender", "yes", "`hand`", "r", *ends, "0.2", PLANTED["found"]],
             ["mood", "no", "`hand`", "r", "none", ends[1], "0.2", "not known"],
         ]
-        assert "\n**Planted bias.** It detects a planted association of 2 nats (occupation-gender).\n" in body
+        assert (
+            "\n**Planted bias.** The benchmark detects a planted association of 2 nats (occupation-gender).\n" in body
+        )
 
     def test_what_was_held_against_nothing_says_nothing_of_it(self, benchmark):
         assert "lanted" not in body_of(benchmark)
