@@ -3,11 +3,14 @@ makes of what is left.
 
 Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N`; N kills of each. All are started as users
 start them. `release` works on a small repository with real git and DVC, `publish` on the loopback Hub, `finetune` fits
-a tiny encoder, `measure` asks a tiny model for three benchmarks, and `weigh --record` reads a benchmark on the weights
-of a plant in a tiny model. Moments are drawn evenly over the time that the command takes when nobody kills it; who is
-killed is drawn, too: the command alone, or all that it started. After one to three kills the command is run until it
-ends well: twice at most where it names locks that a killed git left, which are removed as it says. What is there then
-is compared with what a run leaves that nobody killed.
+a tiny encoder, `measure` asks a tiny model for three benchmarks, `ray` asks it for two on a new Ray cluster of two
+nodes with a CPU each, and `weigh --record` reads a benchmark on the weights of a plant in a tiny model. Moments are
+drawn evenly over the time that the command takes when nobody kills it, every second one over a tenth of this time once
+something is half done. Who is killed is drawn, too: the command alone, or all that it started; on a cluster also a
+worker or the node that is not the head, which the command must survive. After one to three kills the command is run
+until it ends well: twice at most where it names locks that a killed git left, which are removed as it says. What is
+there then is compared with what a run leaves that nobody killed; no answer that was kept may be asked again, and no
+process of a command or worker may be left a minute later.
 """
 
 import argparse
@@ -21,19 +24,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 from ruamel.yaml import YAML
 
+from evenruler.models.engines import ENGINE
 from evenruler.models.store import RowStore
 from tests.evaluate.test_weigh import OCCUPATIONS, PLANT, PROBES
 from tests.faults.declarations import project
 from tests.hub_client import Client
 from tests.loopback_hub import WRITE_TOKEN, LoopbackHub, running
+from tests.performance.ask_by_ray import cluster
+from tests.performance.kills import LOGGED
+from tests.performance.ray_engine import ENVIRONMENT
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training import tiny
 
@@ -84,6 +92,8 @@ class Tried:
     env: dict[str, str]
     half: Callable[[Path], bool]
     """Whether something is there that is not whole."""
+    others: Callable[[], list[psutil.Process]] = list
+    """Who else may be killed; the command goes on then."""
     seconds: float = 0.0
     expected: Any = None
     kills: int = 0
@@ -99,8 +109,8 @@ def _run(one: Tried, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stderr + done.stdout
 
 
-def _kill(one: Tried, folder: Path, draws: random.Random) -> bool:
-    """Whether it was killed before it ended."""
+def _kill(one: Tried, folder: Path, draws: random.Random) -> set[psutil.Process]:
+    """Kill, unless the command ends first; the processes of the command that there were."""
     process = subprocess.Popen(
         [*COMMAND, *one.words],
         cwd=folder,
@@ -109,15 +119,29 @@ def _kill(one: Tried, folder: Path, draws: random.Random) -> bool:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=draws.uniform(0, one.seconds))
-        return False
+    moment, soon = time.monotonic() + draws.uniform(0, one.seconds), draws.random() < 0.5
+    while process.poll() is None and time.monotonic() < moment:
+        time.sleep(0.01)
+        if soon and one.half(folder):
+            moment, soon = time.monotonic() + draws.uniform(0, one.seconds / 10), False
+    if process.poll() is not None:
+        return set()
+    others, command = one.others(), psutil.Process(process.pid)
+    there = {command, *command.children(recursive=True), *filter(_is_worker, others)}
+    one.kills += 1
+    if others and draws.random() < 0.6:
+        draws.choice(others).kill()
+        one.halves += one.half(folder)
+        if status := process.wait(timeout=900):
+            one.wrong.append(f"status {status} of a command that was not killed")
+        return there
     if draws.random() < 0.5:
         process.kill()
     else:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    return True
+    one.halves += one.half(folder)
+    return there
 
 
 def _left_alone(one: Tried, folder: Path) -> tuple[int, str]:
@@ -138,17 +162,18 @@ def _left_alone(one: Tried, folder: Path) -> tuple[int, str]:
 
 def one_round(one: Tried, folder: Path, draws: random.Random) -> None:
     """Kill, run, compare."""
-    place = one.begin(folder)
+    place, seen, wrong = one.begin(folder), set[psutil.Process](), len(one.wrong)
     for _ in range(draws.randint(1, 3)):
-        if _kill(one, place, draws):
-            one.kills += 1
-            one.halves += one.half(place)
+        seen |= _kill(one, place, draws)
     status, said = _left_alone(one, place)
     left = one.left(place)
-    one.rounds += 1
-    one.same += status == 0 and left == one.expected
+    if alive := psutil.wait_procs([*seen, *filter(_is_worker, one.others())], timeout=60)[1]:
+        one.wrong.append(f"left after a minute: {alive}")
     if status or left != one.expected:
         one.wrong.append(f"status {status}: {said.strip().splitlines()[-1:]}; {_differing(left, one.expected)}")
+    one.rounds += 1
+    one.same += len(one.wrong) == wrong
+    if len(one.wrong) > wrong:
         shutil.copytree(place, folder / f"wrong-{one.name}-{len(one.wrong)}", dirs_exist_ok=True)
 
 
@@ -256,22 +281,56 @@ MEASURED = ("probes-age-competence", "framing-age", "questionnaires-phq-9")
 
 
 def _desk(folder: Path) -> Path:
-    """A folder with a tiny model, where nothing was ever asked."""
+    """A folder with a tiny model, where nothing was ever asked, and all that is kept is logged."""
     root = folder / "measure"
     shutil.rmtree(root, ignore_errors=True)
     save_tiny(root / "tiny", max_position_embeddings=1024)
+    (root / "hook").mkdir()
+    (root / "hook/sitecustomize.py").write_text(LOGGED)
     return root
 
 
-def _half_asked(root: Path) -> bool:
+def _cluster(folder: Path, env: dict[str, str], ended: ExitStack) -> Path:
+    """The same beside a new cluster, whose address is written into the surroundings of the command."""
+    ended.close()
+    os.environ.update(ENVIRONMENT)
+    env[ENGINE] = ended.enter_context(cluster(2))
+    return _desk(folder)
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return any(word.startswith("ray::Worker") for word in process.cmdline())
+    return False
+
+
+def _workers_and_node() -> list[psutil.Process]:
+    """The workers of the cluster that was started here, and the node that is not its head."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if _is_worker(process) or (process.name() == "raylet" and "--head" not in process.cmdline()):
+                found.append(process)
+    return found
+
+
+def _half_asked(results: int, root: Path) -> bool:
     """An answer is kept, and a result is missing."""
-    return (root / ".cache/rows.sqlite").exists() and len([*root.glob("results/*/*/result.json")]) < len(MEASURED)
+    return (root / ".cache/rows.sqlite").exists() and len([*root.glob("results/*/*/result.json")]) < results
+
+
+def _asking(name: str, asked: tuple[str, ...], begin: Callable[[Path], Path], env: dict[str, str]) -> Tried:
+    """A measurement with some benchmarks."""
+    words = ("measure", "local:tiny", "--size", "trial", "--limit", "5", *(f"--with={one}" for one in asked))
+    return Tried(name, words, begin, _asked, env, partial(_half_asked, len(asked)))
 
 
 def _asked(root: Path) -> dict[str, Any]:
-    """Every file of the results, and how many answers are kept."""
+    """Every file of the results, how many answers are kept, and how many were asked again that were kept."""
     files = {str(path.relative_to(root)): path.read_bytes() for path in root.glob("results/**/*") if path.is_file()}
-    return files | {"(answers)": RowStore(root / ".cache").count()}
+    log = (root / "log").read_bytes()
+    keys = {log[first : first + 32] for first in range(0, len(log), 32)}
+    return files | {"(answers)": RowStore(root / ".cache").count(), "(again)": len(log) // 32 - len(keys)}
 
 
 def _scales(folder: Path) -> Path:
@@ -309,12 +368,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("release", "publish", "finetune", "measure", "weigh"))
+    parser.add_argument("--only", choices=("release", "publish", "finetune", "measure", "ray", "weigh"))
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    with running() as hub:
+    with running() as hub, ExitStack() as ended:
         there = Client(hub, ROOT, folder / "home").env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
+        logged = ENV | {"EVENRULER_CACHE": ".cache", "HF_HUB_OFFLINE": "1", "ACKNOWLEDGED": str(folder / "measure/log")}
+        logged["PYTHONPATH"] = os.pathsep.join([str(folder / "measure/hook"), str(ROOT)])
+        on_nodes = logged | ENVIRONMENT | {"PYTHONPATH": logged["PYTHONPATH"]}
+        nodes = partial(_cluster, env=on_nodes, ended=ended)
         every = [
             Tried("release", ("release", NAME), _repository, _released, ENV, _half_released),
             Tried(
@@ -326,22 +389,8 @@ def main() -> None:
                 partial(_half_published, hub),
             ),
             Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
-            Tried(
-                "measure",
-                (
-                    "measure",
-                    "local:tiny",
-                    "--size",
-                    "trial",
-                    "--limit",
-                    "5",
-                    *(word for one in MEASURED for word in ("--with", one)),
-                ),
-                _desk,
-                _asked,
-                ENV | {"EVENRULER_CACHE": ".cache", "HF_HUB_OFFLINE": "1"},
-                _half_asked,
-            ),
+            _asking("measure", MEASURED, _desk, logged),
+            replace(_asking("ray", MEASURED[:2], nodes, on_nodes), others=_workers_and_node),
             Tried("weigh", ("weigh", "mine.yaml", "--base", "tiny", "--record"), _scales, _weighed, ENV, _half_weighed),
         ]
         for one in every:
@@ -356,11 +405,8 @@ def main() -> None:
             print(f"{one.name}: {one.seconds:.1f} s when nobody kills it", flush=True)
             while one.kills < given.kills:
                 one_round(one, folder, draws)
-                print(
-                    f"{one.name}: {one.kills} kills, {one.rounds} rounds, {one.same} the same",
-                    *one.wrong[-1:],
-                    flush=True,
-                )
+                counted = f"{one.kills} kills, {one.halves} half way, {one.rounds} rounds, {one.same} the same"
+                print(f"{one.name}: {counted}", *one.wrong[-1:], flush=True)
     print("| command | kills | of them half way | rounds | last runs with status 0 and the same left | locks of git |")
     print("| --- " * 6 + "|")
     for one in every:
