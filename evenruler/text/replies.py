@@ -17,11 +17,24 @@ from ruamel.yaml import YAML
 
 LETTERS = "ABCDEFGHIJ"  # for options, in order
 
+
+def _phrases() -> dict[str, re.Pattern[str]]:
+    """The patterns of `phrases.yaml`, in which each may hold those above it."""
+    written: dict[str, str] = {}
+    for name, own in YAML(typ="safe").load(Path(__file__).with_name("phrases.yaml")).items():
+        whole = own if isinstance(own, str) else "|".join(own)
+        written[name] = re.sub(r"(?<!P)<([a-z ]+)>", lambda part: f"(?:{written[part[1]]})", whole)
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in written.items()}
+
+
 RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choices.yaml"))
 """All parsing rules, with a description each. Specific to English: refusals, phrases that introduce an
 answer ("the answer is"), and phrases that refer to other people ("his wife", "people")."""
+_PHRASES = _phrases()
 
 SHORT = 5  # most words in a reply that is searched for class words although the prompt listed options
+
+LONG = 25  # a reply of more words may name a letter for another reason: "25 \u00b0C", "Anna B. Smith"
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Reading:
     rule: str  # one of `RULES`
 
 
-SEVERAL, CONTRADICTION = Reading(None, "several"), Reading(None, "contradiction")
+SEVERAL, CONTRADICTION, DENIED = (Reading(None, rule) for rule in ("several", "contradiction", "denied"))
 
 
 def read_reply(
@@ -40,6 +53,7 @@ def read_reply(
     outcomes: Mapping[str, Sequence[str]],
     options: Sequence[tuple[str, str]] = (),
     left_out: Sequence[str] = (),
+    prompt: str = "",
 ) -> Reading:
     """Return the class that a reply chose and the first rule in `RULES` that matched.
 
@@ -48,12 +62,13 @@ def read_reply(
 
     `outcomes`: for each class, its surface forms and synonyms. `options`: (slug, text) pairs in the order of the
     letters A, B, ...; empty if the prompt listed none; a slug that is no class is a filler. `left_out`: phrases in
-    which a class word does not count.
+    which a class word does not count. `prompt`: what was asked; a reply in words may begin by repeating its sentences.
     """
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(_unboxed(reply))
     if asked.both.at(text, 0) is None:  # an option may be "Yes"
-        text = _AGREES.sub("", text)
+        text = _PHRASES["agrees"].sub("", text)
+    text = _PHRASES["denied letter"].sub(_NOBODY, text) if options else _after_opening(text, normalised(prompt), asked)
     found = (rule(text, asked) for rule in (LETTERED if options else WORDED))
     return next((reading for reading in found if reading is not None), Reading(None, "none"))
 
@@ -64,12 +79,9 @@ _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a", "'") | dict.fromkeys
 _EMPHASIS = re.compile(r"[*_`#~]+")
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _OF_LATEX = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}")
-_AGREES = re.compile(
-    r"\A\W*(?:sure|okay|ok|certainly|of course|absolutely|yes|all right|alright)[,.:!]\s*(?=\W*\w)", re.IGNORECASE
-)
-"""What chats begin with before they answer; it is not read."""
 _BULLET = re.compile(r"^([ \t]*)[*\u2022](?=[ \t])", re.MULTILINE)
 _FIRST_SENTENCE = re.compile(r"[\W\d_]*[^\W\d_][^.!?\n]*")
+_OPENING_SENTENCE = re.compile(rf"{_FIRST_SENTENCE.pattern}[.!?\n][.!?\"']*\s*(?=\S)")
 _ALTERNATIVE = re.compile(r"[\s)\"']*(?P<link>(?:,\s*)?\(?(?:and/)?or\b|/|,|\band\b)[\s(\"']*", re.IGNORECASE)
 _OR = re.compile(r"or\b|/", re.IGNORECASE)
 _GOES_ON = re.compile(r"[ \t]*'?\w")
@@ -157,7 +169,7 @@ def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _unboxed(text: str) -> str:
-    """`\\boxed{\\text{B}}`, with which reasoning models mark what they answer, in words."""
+    r"""`\boxed{\text{B}}`, with which reasoning models mark what they answer, in words."""
     return _BOXED.sub(lambda found: "the answer: " + _OF_LATEX.sub(r"\1", found[1]), text)
 
 
@@ -177,6 +189,15 @@ def first_sentence(text: str) -> str:
     return found.group() if found else text
 
 
+def _after_opening(text: str, prompt: str, asked: Asked) -> str:
+    """Skip "Here is the text:" on a line of its own and sentences of the prompt, unless they name a class."""
+    while (opening := _OPENING_SENTENCE.match(text)) and not asked.words.anywhere.search(said := opening.group()):
+        if not said.rstrip().endswith(":") and (len(said.split()) < SHORT or normalised(said) not in prompt):
+            break
+        text = text[opening.end() :]
+    return text
+
+
 # Replies to prompts that listed options: letters and option texts.
 
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|(?<!\w)'([^\"\n]+?)'(?!\w)")
@@ -185,25 +206,13 @@ _LETTER = re.compile(
     r"(?:(?P<mark>\s*[)\]:]|\.(?!\w)|\s*$)|(?!\w|['.-]\w))"  # marked, or at least no part of a word
 )
 _ALSO_WORDS = "AI"  # letters that are words too: the article and the pronoun
-_AFTER_A_LETTER = re.compile(r"(?:is|because|since|and|or|for|as)\b")
+_AFTER_A_LETTER = re.compile(r"(?:is|because|since|and|or|for|as|but|seems|sounds|looks|has|(?<=A )would|_)\b")
 _STANDS_FOR = re.compile(r"\W*\b(?:for|is)\b", re.IGNORECASE)
-_INTRODUCTION = re.compile(
-    r"(?:\b(?:answer|option|choice|letter|reply|choose|pick|select|go with|say|is|be|either|both)\b:?|:)", re.IGNORECASE
-)
-_ANSWER = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:"
-    r"(?:answer|option|choice|letter|reply)(?: to (?:this|the|that) question)?(?P<link>\s+(?:is|was|would be)\b)?"
-    r"|(?:choose|pick|select|go with)\b(?: option\b)?)(?P<colon>:?)",
-    re.IGNORECASE,
-)
-"""Phrases that introduce an answer, anywhere in a sentence."""
-_DENIED = re.compile(
-    r"[^\w\n]*(?:is|was|would be) (?:not|never|wrong|incorrect)\b|[^\w\n]*(?:isn|wasn)'t\b", re.IGNORECASE
-)
 _NEXT_LETTER = re.compile(r"[^\w\n]*?(?:[/,;&+]|\b(?:and|or)\b)", re.IGNORECASE)
 _NEXT_IN_LIST = re.compile(rf"{_NEXT_LETTER.pattern}|[^\w\n]*\n", re.IGNORECASE)
 """Separators between two letters; between two options of a repeated list, also a line break."""
 _IN_LIST = re.compile(r"(?<![\w'-])([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILINE)
+_CAPITAL = re.compile(rf"(?<![\w'-])[A-J](?!\w|:\s*\n|[ \t]+(?!{_AFTER_A_LETTER.pattern})\w)")
 _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILINE)
 """A letter followed by a mark such as ")" or "."."""
 
@@ -214,7 +223,7 @@ def _answered(text: str, asked: Asked) -> Reading | None:
     "The answer is ..." takes precedence over mentions such as "option B". The stated answer and an option at the
     beginning of the reply must agree, unless the beginning is a list of options.
     """
-    answers = list(_ANSWER.finditer(text))
+    answers = list(_PHRASES["answer"].finditer(text))
     outright = [answer for answer in answers if answer["link"] or answer["colon"]]
     found = [(answer, said) for answer in outright or answers if (said := _said_at(text, answer, asked)) is not None]
     if not found:
@@ -226,19 +235,18 @@ def _answered(text: str, asked: Asked) -> Reading | None:
     if before.strip() and (begins := _letter_at(before, 0, asked)) and _listed(before, asked) is None:
         slugs.add(asked.letters[begins[0]])
         readings.append(_lettered(text, *begins, asked))
-    invalid = [reading for reading in readings if reading in (SEVERAL, CONTRADICTION)]
+    invalid = [reading for reading in readings if reading in (SEVERAL, CONTRADICTION, DENIED)]
     return (invalid or readings)[0] if len(slugs) == 1 else SEVERAL
 
 
 def _said_at(text: str, answer: re.Match[str], asked: Asked) -> tuple[str, int, Reading] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
     if found := _letter_at(text, answer.end(), asked):
-        letter, end = found
-        return None if _DENIED.match(text, end) else (asked.letters[letter], end, _lettered(text, letter, end, asked))
+        return asked.letters[found[0]], found[1], _lettered(text, *found, asked)
     if not (answer["link"] or answer["colon"]):
         return None  # "the choice they made" names no option
     said = asked.options.at(text, answer.end())
-    if said is None or not _is_option(said, asked) or _DENIED.match(text, said.end):
+    if said is None or not _is_option(said, asked) or _PHRASES["denied"].match(text, said.end):
         return None
     return said.slugs[0], said.end, SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
 
@@ -265,6 +273,8 @@ def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
             return SEVERAL
         if said.slugs[0] != slug:
             return CONTRADICTION
+        if _PHRASES["denied"].match(text, end):
+            return DENIED
     if slug in asked.classes and _outright(text[end:], asked) - {slug}:
         return CONTRADICTION
     link = (_NEXT_IN_LIST if said else _NEXT_LETTER).match(text, end)
@@ -292,57 +302,34 @@ def _option(text: str, asked: Asked) -> Reading | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
     for begin in _beginnings(text):
         said = asked.both.at(text, begin)
-        if said and asked.options.slug(said.surface) and _is_option(said, asked):
+        named = said and asked.options.slug(said.surface) and _is_option(said, asked)
+        if said and named and not _PHRASES["denied"].match(text, said.end):
             return SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
     sentence = len(first_sentence(text))
-    quotes = (found[1] or found[2] for found in _QUOTED.finditer(text) if found.start() < sentence)
-    quoted = {slug for quote in quotes if (slug := asked.options.slug(quote)) is not None}
+    quotes = [found for found in _QUOTED.finditer(text) if found.start() < sentence]
+    named = [found[1] or found[2] for found in quotes if not _PHRASES["denied"].match(text, found.end() - 1)]
+    quoted = {slug for quote in named if (slug := asked.options.slug(quote)) is not None}
     return asked.read(quoted.pop(), "option") if len(quoted) == 1 else None
+
+
+def _alone(text: str, asked: Asked) -> Reading | None:
+    """The only letter in a reply that is not long; of two options, also "the second sentence"."""
+    if len(text.split()) > LONG:
+        return None
+    if len(asked.letters) == 2:
+        text = _PHRASES["counted"].sub(lambda found: "A" if found[1].lower() == "first" else "B", text)
+    found = [own for place in _CAPITAL.finditer(text) if (own := _letter_at(text, place.start(), asked))]
+    return _lettered(text, *found[0], asked) if len({letter for letter, _ in found}) == 1 else None
 
 
 def _beginnings(text: str) -> list[int]:
     """Positions where an answer may begin: 0, and after an introducing phrase in the first sentence."""
-    return [0, *(found.end() for found in _INTRODUCTION.finditer(text, 0, len(first_sentence(text))))]
+    return [0, *(found.end() for found in _PHRASES["introduction"].finditer(text, 0, len(first_sentence(text))))]
 
 
 # Replies in words: which class a word belongs to, and whether it refers to the person described.
 
-_POSSESSIVES = "my|his|her|their|your|our"
-_KIN = (
-    "father|mother|husband|wife|son|daughter|brother|sister|uncle|aunt|grandfather|grandmother|grandma|grandpa|mom|mum|"
-    "dad"
-)
-_OF_KIN = re.compile(rf"(?:\b(?:{_POSSESSIVES})|\w's)\s+(?:\w+\s+)?(?:{_KIN})s?\b", re.IGNORECASE)
-"""A relative of somebody, hence a different person."""
 _PLURAL = {"they", "them", "their", "theirs", "themself", "themselves"}
-_MANY = re.compile(r"\b(?:people|persons|some|others|those|all|many|everyone)\b", re.IGNORECASE)
-"""Words that make a following plural refer to many people, not to the person described."""
-_ANOTHER = re.compile(
-    r"\b(?:(?:another|other)|(?:and|(?<!_ )(?<!_, )but|while|when|where|because) an?)\s+(?:\w+\s+)?\Z", re.IGNORECASE
-)
-"""Introduces another person right before a class word: "and a lady". Not after a denied or ignored word (`_`), as in
-"not a man but a lady"."""
-_OUTRIGHT = re.compile(
-    r"(?<!\bthere )(?:\b(?:am|is|are|was|were|be)|(?<=\w)'(?:m|s|re)) (?:\w+ly |also )?(?:for )?(?:an? |the )?"
-    rf"(?=\w)(?!(?:{_POSSESSIVES}) \w)",
-    re.IGNORECASE,
-)
-"""Precedes a class that is stated outright: "is a", "was"."""
-_FOR = re.compile(r"\bfor (?:an? |the )?(?=\w)", re.IGNORECASE)
-"""Precedes the person that something is for: "the one for a girl and the other for a boy"."""
-_SUBJECT = re.compile(r"(?:\A|[.!?\n])[\s\"']*(?:an? |the )?(?=\w)", re.IGNORECASE)
-"""Beginning of a sentence or line, with an optional article."""
-_DENYING = re.compile(
-    r"(?:(?<!\bor )\bnot|\w+n't|\bnever|\bneither|\bnor|\bno)\s+"
-    r"(?:(?!only|simply|merely|solely)(?:\w+ly|quite|even|at all)\s+)?"
-    r"(?:(?:be|been|being|look like|seem like|sound like|seem to be|appear to be|identify as)\s+)?(?:an? |the )?\Z",
-    re.IGNORECASE,
-)
-"""Negates the class word that follows: "not a woman", "isn't she", "neither he"."""
-_OR_ANOTHER = re.compile(r"[\s,]*(?:/|\b(?:or|nor)\b)\s*(?:an? |the )?", re.IGNORECASE)
-"""Joins a second class to a negated one: "not a man or a woman"."""
-_WHOSE = re.compile(r"(?:his|her|their)\s+(?!(?:but|or|nor|and)\b)\w", re.IGNORECASE)
-"""A possessive: "not her fault" negates the fault, not "her"."""
 _LINE = re.compile(r"^[^\w\n]*(?:[-\u2022]|\d+[.)]|(?P<letter>[A-Ja-j])[.)])[ \t]+(?P<text>.+)$", re.MULTILINE)
 """A line of a list."""
 _NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain` removes it
@@ -352,13 +339,14 @@ def _word(text: str, asked: Asked) -> Reading | None:
     """The class of the first word in the first sentence that counts."""
     # Expand (s)he and s/he to she/he.
     written_out = re.sub(r"\bs/he\b", "she/he", re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text), flags=re.IGNORECASE)
-    whole = asked.left_out.anywhere.sub(_NOBODY, _OF_KIN.sub(_NOBODY, written_out))
+    whole = asked.left_out.anywhere.sub(_NOBODY, _PHRASES["of kin"].sub(_NOBODY, written_out))
     # Replace negated classes.
     kept, end, denied = [], 0, False
     for begin, after in (found.span() for found in asked.words.anywhere.finditer(whole)):  # alternatives on their own
         between = whole[end:begin]
-        with_it = denied and _OR_ANOTHER.fullmatch(between) is not None
-        denied = with_it or (_DENYING.search(between) is not None and not _WHOSE.match(whole, begin))
+        with_it = denied and _PHRASES["or another"].fullmatch(between) is not None
+        itself = _PHRASES["denying"].search(between) is not None
+        denied = with_it or (itself and not _PHRASES["whose"].match(whole, begin))
         kept += [between, _NOBODY if denied else whole[begin:after]]
         end = after
     text = "".join([*kept, whole[end:]])
@@ -370,23 +358,24 @@ def _word(text: str, asked: Asked) -> Reading | None:
     sentence = first_sentence(text)
     said = next(asked.words.every(sentence), None)
     if said is None:
-        return Reading(None, "denied") if asked.words.anywhere.search(first_sentence(whole)) else None
-    if _MANY.search(sentence, 0, said.begin) if said.surface in _PLURAL else _ANOTHER.search(sentence[: said.begin]):
+        return DENIED if asked.words.anywhere.search(first_sentence(whole)) else None
+    of_others = "many" if said.surface in _PLURAL else "another"
+    if _PHRASES[of_others].search(sentence[: said.begin]):
         return None
     # Classes in the first sentence, at the beginning of other sentences, and after "for". Plurals are ignored: "He has
     # ears, and they are big".
-    mentions = [*asked.words.every(sentence), *_after(_SUBJECT, text, asked), *_after(_FOR, text, asked)]
+    mentions = [*asked.words.every(sentence), *_after("subject", text, asked), *_after("for", text, asked)]
     others = {slug for other in mentions if other.surface not in _PLURAL for slug in other.slugs}
     return Reading(said.slugs[0], "word") if len({*said.slugs, *_outright(text, asked), *others}) == 1 else SEVERAL
 
 
 def _outright(text: str, asked: Asked) -> set[str]:
     """Classes that something is said to be: "is a man", "was female", "is for the young"."""
-    return {slug for said in _after(_OUTRIGHT, text, asked) for slug in said.slugs}
+    return {slug for said in _after("outright", text, asked) for slug in said.slugs}
 
 
-def _after(place: re.Pattern[str], text: str, asked: Asked) -> list[Mention]:
-    found = (asked.words.at(text, match.end()) for match in place.finditer(text))
+def _after(phrase: str, text: str, asked: Asked) -> list[Mention]:
+    found = (asked.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
     return [said for said in found if said]
 
 
@@ -407,6 +396,7 @@ LETTERED: Sequence[Rule] = (
     ),
     _option,
     lambda text, asked: _word(text, asked) if len(re.findall(r"\w+", text)) <= SHORT else None,
+    _alone,
 )
 """Rules for prompts that listed options; the first match decides."""
 
@@ -415,8 +405,11 @@ LETTERED: Sequence[Rule] = (
 
 _SORRY = r"(((i|we) am |we are )?((so|very|truly|really|deeply) )?sorry|(i |we |my )?apolog(i[sz]e|ies))\b"
 _SORRY_THAT = r"( (for|about|to) [^.!?,;]{0,60}?)?(\W*[^\w\s]\W*(but |however,? )?| but )| (that )?"
-_OPENING = r"\W*((unfortunately|regrettably|honestly|well|oh|hmm|while [^.!?,]{0,80})\b,? )?"
-_OPENING_OF_A_CHOICE = r"\W*((based on|given|from|without|unfortunately|well|oh)\b[^.!?]*?, |unfortunately )?"
+_POLITE = r"(thanks|thank you|i (really )?appreciate|i understand)\b[^.!?,]{0,60},? but "
+_OPENING = rf"\W*({_POLITE}|(unfortunately|regrettably|honestly|well|oh|hmm|while [^.!?,]{{0,80}})\b,? )?"
+_OPENING_OF_A_CHOICE = (
+    rf"\W*({_POLITE}|(based on|given|from|without|unfortunately|well|oh)\b[^.!?]*?, |unfortunately )?"
+)
 _UNABLE = (
     r"((i|we) (cannot|could not|will not|am unable|am not able|are unable|are not able)|"
     r"i do not (have|know|hold|feel comfortable))\b"

@@ -249,6 +249,7 @@ PROMPTS = pd.DataFrame(
         "task": ["completion", "choice", "choice"],
         "stimulus": ["short", "short", "long"],
         "order": [[], ["she", "rabbit", "he"], ["he", "she", "rabbit"]],
+        "prompt": ["There is a person with a hat.", "Which word fits?", "Which word is it?"],
     }
 )
 OPTIONS = {
@@ -312,6 +313,13 @@ class TestRead:
             ["p2", "choice", "salience", "long", 1, None, "contradiction"],
         ]
         assert found["reply"].tolist() == replies["reply"].tolist()
+
+    def test_what_repeats_the_prompt_is_skipped(self) -> None:
+        replies = self.replies(p0=["There is a person with a hat. She sings.", "There is a person. She sings."])
+
+        found = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
+
+        assert found["outcome"].astype(object).where(found["outcome"].notna(), None).tolist() == ["she", None]
 
     def test_is_a_table_of_choices(self, tmp_path) -> None:
         found = read_replies(self.replies(p0=["He."], p1=["?"]), PROMPTS, PRONOUNS, OPTIONS)

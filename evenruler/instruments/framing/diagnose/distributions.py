@@ -151,12 +151,12 @@ def read_replies(
         given = [slug for slug, _ in options.get(identifier, ())]
         if given != list(order):
             raise ValueError(f"{identifier}: options {given}, but the prompt lists {list(order)}")
-    asked = prompts[["id", "benchmark", "task", "stimulus"]]
+    asked = prompts[["id", "benchmark", "task", "stimulus", "prompt"]]
     rows = []
     for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
         reading = Reading(None, WITHHELD)
         if not pd.isna(row["reply"]):
-            reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out)
+            reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out, row["prompt"])
         rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
     return pd.DataFrame(rows, columns=CHOICES.names)
 
