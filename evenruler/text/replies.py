@@ -317,7 +317,7 @@ def _alone(text: str, asked: Asked) -> Reading | None:
     if len(text.split()) > LONG:
         return None
     if len(asked.letters) == 2:
-        text = _PHRASES["counted"].sub(lambda found: "A" if found[1].lower() == "first" else "B", text)
+        text = _PHRASES["counted"].sub(lambda found: "A" if found[1].lower().startswith("f") else "B", text)
     found = [own for place in _CAPITAL.finditer(text) if (own := _letter_at(text, place.start(), asked))]
     return _lettered(text, *found[0], asked) if len({letter for letter, _ in found}) == 1 else None
 

@@ -482,7 +482,10 @@ def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
         assert readings == [Reading("he", "letter"), Reading("she", "letter")]
 
 
-@pytest.mark.parametrize("reply", ["The second sentence", "The first sentence is less likely than the second."])
+@pytest.mark.parametrize(
+    "reply",
+    ["The second sentence", "Second option.", "The latter", "The first sentence is less likely than the second."],
+)
 def test_two_options_may_be_counted(reply: str) -> None:
     assert read_reply(reply, {"he": (), "she": ()}, TIRED) == Reading("she", "letter")
     assert read_reply(reply, {"he": (), "she": ()}, [*TIRED, ("rain", "It rains.")]) == Reading(None, "none")
@@ -498,6 +501,9 @@ def test_two_options_may_be_counted(reply: str) -> None:
         ('"The nurse said he was tired." is more likely', "he", "option"),
         ('A ("The nurse said he was tired.") is less likely', None, "denied"),
         ("A is less likely", None, "none"),
+        ("A is as likely as B.", None, "none"),
+        ("B is no more likely than A.", None, "none"),
+        ("B is not as likely as A.", "he", "letter"),
         ("The less likely one is A", None, "none"),
         ("Neither A nor B.", None, "none"),
         ("It isn't A or B.", None, "none"),
