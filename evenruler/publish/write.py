@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from evenruler.files import file_sha256, swapped, templates
 from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
-from evenruler.instruments.instrument import Column
 from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.sentences import answer, of_planted, with_capital
 from evenruler.publish import manifest
@@ -186,17 +185,10 @@ def render_card(benchmark: Benchmark) -> str:
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
         # Figures that a part of a benchmark has.
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
-        "verdicts": _verdicts,
-        # The heading of a figure on cards.
-        "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
-        "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
-        "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
-        "ends": lambda record, keys: _with_ends(record, keys, "none", "z.2g"),
-        "per_nat": _per_nat,
+        # One entry of the figures, by the models that have it.
+        "having": lambda models, name: {model: own[name] for model, own in models.items() if name in own},
+        "merged": lambda found: {key: own for one in found for key, own in one.items()},
         "read_of_planted": of_planted,
-        "beside": _beside,
-        "items": _items,
-        "compared": _compared,
     }
     rows = sum(table.num_rows for table in benchmark.tables.values())
     return environment.get_template("card.md.j2").render(
@@ -204,7 +196,8 @@ def render_card(benchmark: Benchmark) -> str:
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
         answers=_answers(benchmark),
-        parts=[part for part in _ordered(benchmark.evidence) if part not in benchmark.items],
+        headings={own.figure: own.heading for own in benchmark.quality},
+        verdicts=[*amounts(benchmark.evidence)],
         shown={name for own in benchmark.evidence.values() for figures in own.values() for name in figures},
         project={"name": PROJECT, "url": URL, "commit": COMMIT},
         checklist=CHECKLIST,
@@ -234,8 +227,7 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
     return {
         "told": benchmark.example.told,
         "quoted": "\n>\n".join(_quotation(row[name], name, len(config.first)) for name in config.first),
-        "columns": [f"`{name}`" for name in shown],
-        "cells": [cell(str(value).lower() if isinstance(value, bool) else value) for value in shown.values()],
+        "shown": shown,
     }
 
 
@@ -255,56 +247,3 @@ def _answers(benchmark: Benchmark) -> dict[str, list[str]]:
         of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
     beyond = {own.not_shown for own in words.values()}
     return {model: [line for line in answer(own, words) if line not in beyond] for model, own in of_models.items()}
-
-
-def _ordered(evidence: Mapping[str, Any]) -> list[str]:
-    """Parts of a benchmark, those with a verdict first."""
-    with_verdict = {part for part, *_ in amounts(evidence)}
-    return sorted(evidence, key=lambda part: (part not in with_verdict, part))
-
-
-def _verdicts(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
-    """Part, model, figure and record of all verdicts, grouped by model."""
-    found = list(amounts(evidence))
-    models = [model for _, model, *_ in found]
-    return sorted(found, key=lambda one: models.index(one[1]))
-
-
-def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: str, form: str) -> str:
-    """A value and its interval, if any, by their keys; `absent` if there is no value."""
-    value, low, high = ((record or {}).get(key) for key in keys)
-    if value is None:
-        return absent
-    return f"{value:{form}}" + ("" if low is None else f" [{low:{form}}, {high:{form}}]")
-
-
-def _per_nat(one: Mapping[str, Any]) -> str:
-    """The sensitivity to a plant; bold where its interval excludes 0."""
-    told = _with_ends(one, ("sensitivity", "low", "high"), "none", "z.2g")
-    return f"**{told}**" if (one.get("low") or 0) > 0 or (one.get("high") or 0) < 0 else told
-
-
-def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The items of a part, each with its item-rest correlation on every model."""
-    known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
-    named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
-    keys = ("item_rest_correlation", "low", "high")
-    cells = {item: [_with_ends(items.get(item), keys, "none", ".2f") for items in known.values()] for item in named}
-    ordered = sorted(named, key=lambda item: (named[item], item))
-    return [{"item": own, "control": named[own], "models": list(known), "cells": cells[own]} for own in ordered]
-
-
-def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Differences between a part and others, per model."""
-    rows, keys = [], ("difference", "low", "high")
-    for model, figures in models.items():
-        for other, found in figures.get("compared", {}).items():
-            cells = [_with_ends(found.get(column.figure), keys, "", "+.2f") for column in columns]
-            rows.append({"model": model, "against": other, "cells": cells})
-    return rows
-
-
-def _beside(record: Mapping[str, Any] | None) -> str:
-    """A figure, with its control if it has one."""
-    told = figure_in_words(record)
-    return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"
