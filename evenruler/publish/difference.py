@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenruler.errors import UserError
+from evenruler.files import templates
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import places
-from evenruler.publish.manifest import KIND, PLAN, cell, data_file, identity_of, markdown_table, read_manifest
+from evenruler.publish.manifest import KIND, PLAN, cell, data_file, identity_of, read_manifest
 from evenruler.publish.places import opened
 from evenruler.tables import contents
 from evenruler.tables.frames import TOLERANCE, differs, same
@@ -269,42 +271,9 @@ def as_json(difference: Difference) -> dict[str, Any]:
 
 def as_markdown(difference: Difference) -> str:
     """The difference as Markdown: required version and reasons, rows, columns, figures."""
-    parts = [f"# {difference.name}: {difference.before} to {difference.after}"]
-    parts += [f"{folder} is not what its manifest says: see `evenruler verify`." for folder in difference.altered]
-    if difference.needs == "none":
-        parts.append("Nothing changed that asks for a new version.")
-    else:
-        reasons = "\n".join(f"- {bump}: {cell(reason)}" for bump, reason in difference.reasons)
-        parts.append(f"Needs a **{difference.needs}** version, {difference.next_version}:\n{reasons}")
-    counts = {own.config: (own.before, own.after, own.added, own.removed, own.changed) for own in difference.configs}
-    rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
-    table = markdown_table(("config", "rows before", "rows after", "added", "removed", "changed"), rows)
-    parts += ["## Rows", table, *filter(None, map(_details, difference.configs))]
-    shown = [figure for figure in difference.figures if figure.differs]
-    if told := [(one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown]:
-        parts += ["## Figures of quality", markdown_table(("figure", "before", "after", "change"), told)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _details(config: ConfigDifference) -> str:
-    lines = [f"- {cell(column)}: {count:,} rows" for column, count in config.by_column.items()]
-    lines = ["Changed, by column:", *lines] if lines else []
-    lines += [f"- {kind}, for example: {cell(', '.join(ids))}" for kind, ids in config.examples.items()]
-    return "\n".join([f"### {config.config}", *lines]) if lines else ""
-
-
-def _words(record: Any) -> str:
-    if record is None:
-        return "-"
-    if "n" in record:
-        return figure_in_words(record, 3)
-    return "none" if record["value"] is None else str(record["value"])
-
-
-def _change(figure: FigureDifference) -> str:
-    values = [record and record.get("value") for record in (figure.before, figure.after)]
-    numbers = [value for value in values if isinstance(value, int | float)]
-    return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"
+    environment = templates("evenruler.publish")
+    environment.filters |= {"cell": cell, "figure": partial(figure_in_words, decimals=3)}
+    return environment.get_template("difference.md.j2").render(found=difference)
 
 
 def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
