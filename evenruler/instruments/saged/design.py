@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.errors import UserError, nearest
+from evenruler.files import templates
 from evenruler.instruments.saged.ask import with_items
 from evenruler.instruments.saged.declare import FAMILY, is_branched
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
@@ -23,7 +24,6 @@ from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS
 from evenruler.instruments.saged.rows.prompts import own_rows
 from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.measurement.verdicts import ALPHA
-from evenruler.strict import read_yaml
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in SD of a reply
 
 WIDTH = 110
-
-WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 
 BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
 """Paths of a domain's rows: as built, and as published."""
@@ -65,6 +63,11 @@ class Design:
     def alpha(self) -> float:
         """Threshold of the smallest p under Holm's correction over the figures that have a verdict."""
         return ALPHA / self.figures
+
+    @property
+    def smallest(self) -> float:
+        """Minimum detectable difference, in SD of a reply."""
+        return smallest_difference(self.roots, self.concepts, self.replies, self.alpha)
 
     @property
     def noun(self) -> str:
@@ -125,47 +128,19 @@ def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WA
     """
     name = _domain(name, params)
     design = design_of(root, name, params.settings(name, FAMILY))
-    smallest = f"Below {FEWEST_ROOTS} root items no difference can be detected."
-    if design.roots >= FEWEST_ROOTS:
-        found = smallest_difference(design.roots, design.concepts, design.replies, design.alpha)
-        smallest = (
-            f"Minimum detectable difference ({POWER:.0%} power): a concept {found:.2f} SD of a reply from the "
-            "mean of all. "
-            "Smaller differences are often missed."
-        )
-    yield from wrap(f"{name}, scale {params.scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
-    yield from wrap(smallest, WIDTH, subsequent_indent="  ")
-    yield ""
-    yield f"Number of {design.noun} needed to detect a concept at this distance from the mean of all:"
-    yield from _table(design, wanted)
-    yield ""
-    means = WORDS["of_own_texts"]
-    if design.branched:
-        corrected = f" / {design.figures}: {WORDS['of_several']}" if design.figures > 1 else ""
-        named = f"named by the permutation test, p < {ALPHA}{corrected}"
-        means = f"Detected means that the concept is {named}. {WORDS['of_effects']}"
-    change = (
-        f"To change it, set `items`, `most_roles` or `generations` under instruments.{name} in params.yaml. "
-        f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more of them need more text "
-        f"or prompts, or a higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
+    environment = templates("evenruler.instruments.saged")
+    environment.filters["wrapped"] = lambda text: "\n".join([*wrap(text, WIDTH, subsequent_indent="  "), ""])
+    told = environment.get_template("plan.txt.j2").render(
+        name=name,
+        scale=params.scale,
+        own=design,
+        table="\n".join(_table(design, wanted)),
+        count=_count,
+        fewest=FEWEST_ROOTS,
+        power=POWER,
+        threshold=ALPHA,
     )
-    for note in (WORDS["of_a_reply"], means, WORDS["of_replies"], change):
-        yield from wrap(note, WIDTH, subsequent_indent="  ")
-
-
-def _in_words(design: Design) -> str:
-    one = "root item" if design.branched else "item of each concept"
-    some = f"{design.roots:,} of " if design.roots != design.of_roots else ""
-    parts = [
-        some + _count(design.of_roots, one, design.noun),
-        _count(design.concepts, "concept", "concepts"),
-        _count(design.replies, "reply", "replies"),
-    ]
-    made = (("role", design.roles), ("template", design.templates), ("generation", design.generations))
-    asked = " x ".join(_count(n, noun, f"{noun}s") for noun, n in made)
-    later = "" if design.built else "; declared but not built yet: there may be fewer"
-    unasked = "" if design.asked else "; no model is asked at this scale (`asked: false`)"
-    return f"{' x '.join(parts)} to a prompt ({asked}){later}{unasked}."
+    yield from told.splitlines()
 
 
 def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
@@ -209,5 +184,6 @@ def _domain(name: str, params: "Declared") -> str:
     if family == FAMILY:
         return name
     what = f"{name!r} is of the family {family}, but plans are for {FAMILY}" if family else f"no domain {name!r}"
-    remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
+    of_probes = "the report (data/report/index.html) shows the reliability by number of templates and words"
+    remedy = of_probes if family == "probes" else nearest(name, domains)
     raise UserError(what, where=f"{params.path}: instruments", remedy=remedy)
