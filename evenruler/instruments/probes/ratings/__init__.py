@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from evenruler.errors import UserError
+from evenruler.files import templates
 from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
@@ -91,19 +92,7 @@ def as_sheet(rows: pd.DataFrame) -> str:
 
 def instructions(constructs: Sequence[Construct]) -> str:
     """What raters read before they fill the sheet, as plain text."""
-    lines = [
-        "Rate every sentence of sheet.csv by itself, in a spreadsheet. {ATTRIBUTE} and {TARGET} stand for words.",
-        f"Write a whole number from {LOWEST} (not at all) to {HIGHEST} (fully) under each of these columns, or nothing "
-        "where you cannot say:",
-        *(f"- {name}: {question}" for name, question in CRITERIA.items()),
-        "Write your name, or a code, into every row under rater. Leave ids and texts as they are, and save as CSV.",
-    ]
-    for construct in constructs:
-        lines += ["", f"Construct: {construct.name}."]
-        for slot, words in (("{ATTRIBUTE}", construct.attributes), ("{TARGET}", construct.targets)):
-            lines.append(f"For {slot} stand words such as {', '.join(words)}.")
-        lines += [construct.warning] if construct.warning else []
-    return "\n".join(lines) + "\n"
+    return _filled("instructions.txt.j2", constructs=constructs, criteria=CRITERIA)
 
 
 def read_key(text: str, where: str) -> pd.DataFrame:
@@ -346,32 +335,36 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     """Report in Markdown: what was rated, means by set with the ANOVA, pairs of sets, agreement."""
     shown = statistics.assign(told=[figure_in_words(row) for _, row in statistics.iterrows()])
     named = {str(name): rows.reset_index(drop=True) for name, rows in shown.groupby("statistic")}
-    missing, places = named["missing"].set_index("criterion").loc[ALL], key.groupby("id")["set"].nunique()
-    lines = [
-        f"# Ratings of {len(places)} probes by {ratings['rater'].nunique()} raters",
-        "",
-        f"The unit is the probe: its mean over raters, from 1 (not at all) to 5 (fully). {missing['value']:,.0f} of "
-        f"{missing['n']:,} ratings are missing.",
-    ]
-    if shared := int((places > 1).sum()):
-        lines.append(f"In more than one set, rated once and counted in each: {shared} probes.")
+    places = key.groupby("id")["set"].nunique()
     spread = named["sd"]["value"].map(lambda sd: "" if pd.isna(sd) else f"; SD {sd:.2f}")
     means = named["mean"].assign(told=named["mean"]["told"] + spread)
     rows: list[list[str]] = [
         [str(criterion), *own["told"], _anova_in_words(statistics[statistics["criterion"] == criterion])]
         for criterion, own in means.groupby("criterion", sort=False)
     ]
-    lines += ["", "## Means by set", "", *_markdown(["criterion", *means["set"].unique(), "ANOVA"], rows)]
+    tables: list[tuple[str, list[str], list[list[str]]]]
+    tables = [("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows)]
     if "tukey_p" in named:
         pairs, p = named["tukey_difference"], named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _p(p))
         rows = np.column_stack([pairs["criterion"], pairs["set"] + " - " + pairs["other"], pairs["told"], p]).tolist()
-        lines += ["", "## Pairs of sets (Tukey HSD)", "", *_markdown(["criterion", "pair", "difference", "p"], rows)]
+        tables.append(("Pairs of sets (Tukey HSD)", ["criterion", "pair", "difference", "p"], rows))
     agreed = [named["missing"]["criterion"]]
     for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
         agreed += [named[index]["told"], named[left_out]["value"].map("{:.0f}".format)]
     columns = ["criterion", "Fleiss' kappa", "left out", "Krippendorff's alpha (ordinal)", "left out"]
-    rows = np.column_stack(agreed).tolist()
-    return "\n".join([*lines, "", "## Agreement of raters", "", *_markdown(columns, rows)]) + "\n"
+    tables.append(("Agreement of raters", columns, np.column_stack(agreed).tolist()))
+    return _filled(
+        "report.md.j2",
+        n_probes=len(places),
+        n_raters=ratings["rater"].nunique(),
+        missing=named["missing"].set_index("criterion").loc[ALL],
+        shared=int((places > 1).sum()),
+        tables=tables,
+    )
+
+
+def _filled(template: str, **said: object) -> str:
+    return templates(__name__).get_template(template).render(lowest=LOWEST, highest=HIGHEST, **said)
 
 
 def _anova_in_words(of_criterion: pd.DataFrame) -> str:
@@ -387,7 +380,3 @@ def _anova_in_words(of_criterion: pd.DataFrame) -> str:
 
 def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _markdown(columns: list[str], rows: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(line)} |" for line in [columns, ["---"] * len(columns), *rows]]
