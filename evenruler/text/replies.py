@@ -307,8 +307,8 @@ def _option(text: str, asked: Asked) -> Reading | None:
             return SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
     sentence = len(first_sentence(text))
     quotes = [found for found in _QUOTED.finditer(text) if found.start() < sentence]
-    named = [found[1] or found[2] for found in quotes if not _PHRASES["denied"].match(text, found.end() - 1)]
-    quoted = {slug for quote in named if (slug := asked.options.slug(quote)) is not None}
+    kept = [found[1] or found[2] for found in quotes if not _PHRASES["denied"].match(text, found.end() - 1)]
+    quoted = {slug for quote in kept if (slug := asked.options.slug(quote)) is not None}
     return asked.read(quoted.pop(), "option") if len(quoted) == 1 else None
 
 

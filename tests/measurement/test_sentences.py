@@ -110,7 +110,8 @@ class TestPlanted:
             ({"high": -0.05, "by": ""}, "The benchmark does not respond to a planted association (gender)."),
             (
                 {"verdict": "invalid on this model", "threshold": 2.0},
-                "The benchmark's sensitivity to planted associations (gender) is unknown: it is invalid on these models.",
+                "The benchmark's sensitivity to planted associations (gender) is unknown: it is invalid on these "
+                "models.",
             ),
         ],
     )
