@@ -3,13 +3,14 @@
 import csv
 import io
 import json
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
@@ -28,8 +29,16 @@ Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max
 DEEPEST, MOST_VALUES = 50, 1_000_000
 """Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and some thousand."""
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""Text of at least one character."""
+
+
+def _filled(text: str) -> str:
+    if re.search(r"\bFILL\b", text):
+        raise ValueError(f"found {_cut(repr(text))}: write your text in place of FILL")
+    return text
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_filled)]
+"""Text of at least one character, without the placeholder FILL."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """Random seed in the range that every library accepts, 0 to 4,294,967,295."""

@@ -37,7 +37,7 @@ from evenruler.project.code import write_digests
 from evenruler.project.params import Params, edited, load_params, write_as_it_was
 from evenruler.project.pipeline import KEPT, Lock, all_stages, examine_lock, keep_lock, known_outs, unblock, write_lock
 from evenruler.repository import git
-from evenruler.strict import read_yaml
+from evenruler.strict import read_text, read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.versions import load_changelog
 
@@ -112,6 +112,10 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
             continue
+        lines = read_text(root / own.written).splitlines()
+        if starters := [str(n) for n, line in enumerate(lines, 1) if line.endswith("# FILL")]:
+            what = "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
+            found.append(f"warning: {own.written}: line {', '.join(starters)}: {what}")
         found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
         if detects := own.sizes[STANDARD].detects(own.source):
             found.append(f"{own.name}: at size {STANDARD} it detects {detects} (80% power)")

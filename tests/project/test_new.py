@@ -73,6 +73,21 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
     assert "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml, settings:" in path.read_text()
 
 
+def test_texts_of_the_starter_are_warned_of_until_they_are_replaced(tmp_path) -> None:
+    told.put(tmp_path)
+    start(tmp_path, "framing", "beards")
+    path = tmp_path / "data/sources/framing/beards.yaml"
+    text = path.read_text()
+    line = text.splitlines().index("source: who wrote this, and when # FILL") + 1
+    (said,) = [one for one in check(tmp_path) if one.startswith("warning: data/sources/framing/beards.yaml")]
+    assert said == (
+        f"warning: data/sources/framing/beards.yaml: line {line}: still says what `evenruler new` wrote; "
+        "write your text there and take out `# FILL`"
+    )
+    path.write_text(text.replace("who wrote this, and when # FILL", "A. Author, 2026"))
+    assert not [one for one in check(tmp_path) if "evenruler new" in one]
+
+
 @pytest.mark.parametrize("text", ["", "instruments: {}\n"])
 def test_the_first_of_all(tmp_path, text) -> None:
     path = told.put(tmp_path)

@@ -105,8 +105,9 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
         for name in names:
             source = root / "data/sources" / family / f"{name}.yaml"
             source.parent.mkdir(parents=True, exist_ok=True)
-            # Without a headline, so that nobody is warned that it can have no verdict.
-            source.write_text(starter.replace("NAME", name).replace("\nheadline: ", "\n# "), encoding="utf-8")
+            # Without a headline or marks, so that nobody is warned: no verdict, texts of the starter.
+            said = starter.replace("NAME", name).replace("\nheadline: ", "\n# ").replace(" # FILL", "")
+            source.write_text(said, encoding="utf-8")
     for name in ("tiny", "big", "shared", "head", "parked"):
         (root / "weights" / name).mkdir(parents=True, exist_ok=True)
     return path

@@ -328,9 +328,10 @@ class TestScale:
 
 
 def filled(text: str) -> str:
-    """A draft whose twins a person wrote."""
+    """A draft whose twins, author and licence a person wrote."""
     content = YAML(typ="safe").load(text)
     del content["unread"]
+    content |= {"source": "A. Author, 2026", "licence": "cc0-1.0"}
     for slug, item in content["items"].items():
         for number, twin in enumerate(item["twins"]):
             machine = f"Pump {number} of {slug}"
@@ -388,8 +389,12 @@ class TestYaml:
         path.write_text(text)
         assert error_of(load_questionnaire, path, SCALES).startswith(f"{path}: unread: unknown key 'unread'; ")
         path.write_text(text.replace("unread: true\n", ""))
-        assert "twins.0.terms.source" in error_of(load_questionnaire, path, SCALES)
-
+        said = error_of(load_questionnaire, path, SCALES)
+        assert said.startswith(f"{path}: source: found 'FILL': write your text in place of FILL; fix it (and ")
+        path.write_text(filled(text).replace("is {TERM}.", "FILL {TERM}."))
+        said = error_of(load_questionnaire, path, SCALES)
+        assert ".twins.0.premise: found 'Pump 0 of " in said
+        assert "FILL {TERM}.': write your text in place of FILL; fix it (and " in said
         path.write_text(filled(text))
         found, _ = load_questionnaire(path, SCALES)
         assert [*found.items] == [slug for slug, draft in drafts.items() if draft.passes]
