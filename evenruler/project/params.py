@@ -181,6 +181,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
     if not isinstance(YAML(typ="safe", pure=True).load(name), str):
         raise UserError(f"{name!r} is not a string in YAML", remedy="begin with a word, as in 'set-1'")
     params, folder = root / "params.yaml", root / SOURCES / family
+    refuse_hidden_keys({name: None}, params, "instruments.")
     source = folder / f"{name}.yaml"
     if source.exists() or name in load_params(params).instruments:
         raise UserError(f"the instrument {name!r} exists already", where=str(source), remedy="take another name")

@@ -141,6 +141,15 @@ class TestWhatIsRefused:
                 ("pairs", name, f"{name!r} is not a string in YAML; begin with a word, as in 'set-1'")
                 for name in ("2024", "null", "2024-01-01")
             ),
+            *(
+                (
+                    "pairs",
+                    name,
+                    f"instruments.{name}: a parameter called {name!r} is invisible to DVC; call it something "
+                    "else, for example 'n_rows'",
+                )
+                for name in ("size", "nfiles")
+            ),
             ("pairs", "doctors", "the instrument 'doctors' exists already; take another name"),
             ("pairs", "bred", "the instrument 'bred' exists already; take another name"),
             ("framing", "doctors", "the instrument 'doctors' exists already; take another name"),
