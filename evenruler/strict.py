@@ -30,7 +30,6 @@ DEEPEST, MOST_VALUES = 50, 1_000_000
 """Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and some thousand."""
 
 
-
 def _filled(text: str) -> str:
     if re.search(r"\bFILL\b", text):
         raise ValueError(f"found {_cut(repr(text))}: write your text in place of FILL")

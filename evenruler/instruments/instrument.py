@@ -26,7 +26,6 @@ Frames that `TABLES` does not name are passed to `across` only. `schemas.py` has
 `diagnose` get only published tables and the plan, so a benchmark can be measured from any place.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -115,14 +114,20 @@ Evidence = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 def _named_words(value: Any) -> Any:
     """Convert a list of words to a mapping from slug to word; mappings are returned unchanged."""
+    if isinstance(value, str):
+        raise ValueError(f"found {value!r}, expected a list: [{value}]")
     if not isinstance(value, list):
         return value
     if wrong := [word for word in value if isinstance(word, bool) or not isinstance(word, str | int)]:
         raise ValueError(f"found {wrong[0]!r} in the list, expected words")
-    words = [str(word) for word in value]
-    if twice := [slug for slug, count in Counter(map(slug_of, words)).items() if count > 1]:
-        raise ValueError(f"{twice[0]!r} stands in the list twice")
-    return {slug_of(word): word for word in words}
+    by_slug: dict[str, list[str]] = {}
+    for word in map(str, value):
+        by_slug.setdefault(slug_of(word), []).append(word)
+    for slug, same in by_slug.items():
+        if len(same) > 1 or not slug:
+            found = f"found the slug {slug!r}, expected one of its own for each"
+            raise ValueError(f"{', '.join(map(repr, same))}: {found}; write `slug: word`, the slug in letters a-z")
+    return {slug: word for slug, (word,) in by_slug.items()}
 
 
 Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_length=1)]

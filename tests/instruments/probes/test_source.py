@@ -183,8 +183,32 @@ REFUSED = [
     pytest.param(
         ("[engineer, flight attendant, CEO]", "[nurse, CEO, Nurse]"),
         "attributes",
-        ["'nurse'", "twice"],
+        ["'nurse', 'Nurse': found the slug 'nurse', expected one of its own for each"],
         id="attribute-twice",
+    ),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "[умный, глупый]"),
+        "attributes",
+        ["'умный', 'глупый': found the slug ''", "write `slug: word`, the slug in letters a-z"],
+        id="attributes-in-another-script",
+    ),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "[CEO, 聪明]"),
+        "attributes",
+        ["attributes: '聪明': found the slug ''", "write `slug: word`"],
+        id="one-attribute-in-another-script",
+    ),
+    pytest.param(
+        ("[engineer, flight attendant, CEO]", "[schön, schün]"),
+        "attributes",
+        ["'schön', 'schün': found the slug 'sch-n', expected one of its own for each"],
+        id="attributes-with-accents",
+    ),
+    pytest.param(
+        ("[man, he]", "man, he"),
+        "targets.men",
+        ["found 'man, he', expected a list: [man, he]"],
+        id="words-without-brackets",
     ),
     pytest.param(("[man, he]", "[]"), "targets.men", ["[]", "at least 1"], id="empty-group"),
     pytest.param(
