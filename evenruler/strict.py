@@ -23,20 +23,27 @@ from evenruler.files import MOST_READ, require_regular
 LONGEST_SLUG = 100
 """Most characters of a slug; file names combine several and may have 255."""
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=LONGEST_SLUG)]
+
+def shaped(pattern: str, expected: str) -> AfterValidator:
+    """Validator of a text that a pattern matches as a whole; `expected`: the same in words, for errors."""
+
+    def as_expected(text: str) -> str:
+        if not re.fullmatch(pattern, text, re.DOTALL):
+            raise ValueError(f"found {_cut(repr(text))}, expected {expected}")
+        return text
+
+    return AfterValidator(as_expected)
+
+
+_SLUG = shaped("[a-z0-9]+(-[a-z0-9]+)*", "a slug (lower-case letters a-z, digits, single hyphens)")
+Slug = Annotated[str, StringConstraints(max_length=LONGEST_SLUG), _SLUG]
 """A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on dots)."""
 
 DEEPEST, MOST_VALUES = 50, 1_000_000
 """Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and some thousand."""
 
-
-def _filled(text: str) -> str:
-    if re.search(r"\bFILL\b", text):
-        raise ValueError(f"found {_cut(repr(text))}: write your text in place of FILL")
-    return text
-
-
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_filled)]
+_FILLED = shaped(r"(?!.*\bFILL\b).*", "your text in place of FILL")
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), _FILLED]
 """Text of at least one character, without the placeholder FILL."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
@@ -256,9 +263,6 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
         remedy = "rename or remove it"
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
-    elif first["type"] == "string_pattern_mismatch":
-        message = f"{found}, expected a slug (lower-case letters, digits, single hyphens)"
-        remedy = "rename it"
     elif first["type"] in ("dict_type", "model_type"):
         message = f"{found}, expected keys"
     elif not first["type"].endswith("value_error"):

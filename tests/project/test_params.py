@@ -183,7 +183,13 @@ REFUSED = [
     pytest.param(
         "hub:org/big", "[hub:org/big, hub:org/b]", "models.big.source", ["only the file of a package"], id="parts-hub"
     ),
-    pytest.param("  big:", "  big.2b:", "models.big.2b", ["'big.2b'", "slug", "rename"], id="slug-of-a-model"),
+    pytest.param(
+        "  big:",
+        "  big.2b:",
+        "models.big.2b",
+        ["'big.2b', expected a slug (lower-case letters a-z, digits, single hyphens)"],
+        id="slug-of-a-model",
+    ),
     pytest.param(
         "  jobs:\n    family: framing\n    stimuli: {quick: 3, paper: 9}",
         "  jobs: framing",

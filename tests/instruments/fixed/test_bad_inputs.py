@@ -70,9 +70,15 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "pairs",
         {},
         file("http://x.org/x.csv"),
-        "files.texts.source: found 'http://x.org/x.csv'",
+        "files.texts.source: found 'http://x.org/x.csv', expected local:FILE, package:MODULE/FILE or git:OWNER/...",
     ),
-    ("a checksum that is none", "pairs", {}, file("local:x", "12"), "files.texts.sha256: found '12'"),
+    (
+        "a checksum that is none",
+        "pairs",
+        {},
+        file("local:x", "12"),
+        "files.texts.sha256: found '12', expected 64 hex digits",
+    ),
     ("other bytes", "pairs", {}, file("local:{place}/texts.txt"), "other bytes than were declared"),
     (
         "an unknown layout",

@@ -390,11 +390,11 @@ class TestYaml:
         assert error_of(load_questionnaire, path, SCALES).startswith(f"{path}: unread: unknown key 'unread'; ")
         path.write_text(text.replace("unread: true\n", ""))
         said = error_of(load_questionnaire, path, SCALES)
-        assert said.startswith(f"{path}: source: found 'FILL': write your text in place of FILL; fix it (and ")
+        assert said.startswith(f"{path}: source: found 'FILL', expected your text in place of FILL; fix it (and ")
         path.write_text(filled(text).replace("is {TERM}.", "FILL {TERM}."))
         said = error_of(load_questionnaire, path, SCALES)
         assert ".twins.0.premise: found 'Pump 0 of " in said
-        assert "FILL {TERM}.': write your text in place of FILL; fix it (and " in said
+        assert "FILL {TERM}.', expected your text in place of FILL; fix it (and " in said
         path.write_text(filled(text))
         found, _ = load_questionnaire(path, SCALES)
         assert [*found.items] == [slug for slug, draft in drafts.items() if draft.passes]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import pandas as pd
-from pydantic import Field, PrivateAttr, StringConstraints, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Size
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.strict import Slug, Strict, Text, read_yaml, shaped, validate
 from evenruler.tables.schemas import WHOLE
 
 __all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
@@ -59,9 +59,9 @@ EVERY: Final = 1_000_000
 class File(Strict):
     """A third-party file, pinned by its checksum."""
 
-    source: Annotated[Text, StringConstraints(pattern="^(package|local|git):.")]
+    source: Annotated[Text, shaped("(package|local|git):.+", "local:FILE, package:MODULE/FILE or git:OWNER/...")]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH` (`evenruler.models.sources.pinned`)."""
-    sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    sha256: Annotated[str, shaped("[0-9a-f]{64}", "64 hex digits, the letters in lower case")]
 
 
 class Framings(Strict):

@@ -15,7 +15,7 @@ from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, shaped, validate
 from evenruler.tables import grouped
 
 ARTICLES = "articles"  # folder of our own texts, next to the domains' files
@@ -160,7 +160,7 @@ class Concept(Strict):
     """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
     """Titles of the pages that are read for it; by default those that were found, else its name."""
-    forms: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")], Text] = Field(default_factory=dict)
+    forms: dict[Annotated[str, shaped("[a-z][a-z_]*", "lower-case a-z and _")], Text] = Field(default_factory=dict)
     """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the user's own, as
     {people}."""
     control: bool = False

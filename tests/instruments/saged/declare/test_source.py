@@ -66,6 +66,10 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"concepts": {"apple": "apple", "pear": {"name": "pear", "keywords": ["Apple"]}}},
             "belongs to two concepts, apple and pear",
         ),
+        (
+            {"concepts": {"apple": "apple", "pear": {"name": "pear", "forms": {"Concept": "a pear"}}}},
+            "forms.Concept: found 'Concept', expected lower-case a-z and _; fix it",
+        ),
         ({"material": {"kind": "local"}}, "`path` is missing, the file or folder that is read"),
         (
             {"concepts": {"apple": {"name": "apple", "keywords": ["pip", "Pip"]}, "pear": "pear"}},
