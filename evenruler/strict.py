@@ -83,7 +83,11 @@ def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     except IsADirectoryError:
         raise UserError("a folder, expected a file", where=str(path), remedy="put the file in its place") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8 (byte {error.start})", where=str(path), remedy="save it as UTF-8") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        what, remedy = f"not UTF-8 (line {line})", "save it as UTF-8"
+        if error.object.startswith(b"PK"):
+            what, remedy = "a workbook or archive, expected text", "save it as CSV UTF-8"
+        raise UserError(what, where=str(path), remedy=remedy) from None
 
 
 def at_home(path: str) -> Path:
@@ -158,8 +162,9 @@ def read_yaml(path: Path) -> Any:
         raise _too_deep(str(path)) from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        problem = str(error.problem).split("\n")[0]
-        remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "fix the YAML there"
+        problem = str(error.problem).split("\n")[0].partition(" with value ")[0]
+        remedy = "fix the YAML there; a text that begins with { or holds a colon stands in quotes"
+        remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else remedy
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
     except (YAMLError, ValueError, LookupError) as error:  # e.g. an impossible date
         raise UserError(f"not YAML ({error})", where=str(path), remedy="fix the YAML") from None
@@ -224,7 +229,8 @@ def validate(
     """
     if not isinstance(data, dict):
         where = f"{path}: {under}" if under and isinstance(under, str) else str(path)
-        raise UserError(f"found {type(data).__name__}, expected keys", where=where, remedy="see README")
+        what = "empty" if data is None else f"found {type(data).__name__}"
+        raise UserError(f"{what}, expected keys", where=where, remedy="write `key: value`")
     try:
         return model.model_validate(data, context=context)
     except ValidationError as error:
@@ -248,12 +254,24 @@ def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
         refuse_hidden_keys(value, path, f"{above}{key}.")
 
 
+EXPECTED = {
+    "dict_type": ("keys", "write `key: value`"),
+    "model_type": ("keys", "write `key: value`"),
+    "list_type": ("a list", "write [one, two]"),
+    "bool_type": ("true or false", "write one of them"),
+    "string_type": ("text", "put it in quotes"),
+}
+"""What is expected, and what to write, by pydantic's types of errors."""
+
+
 def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable[[str], str]) -> UserError:
     first = errors[0]
     if not isinstance(under, str):
         under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
     parts = [_cut(str(part)) for part in first["loc"] if not str(part).startswith("[")]
-    found = f"found {_cut(repr(first['input']))}"
+    value = first["input"]
+    shown = "nothing" if value is None else repr(value) if isinstance(value, str) else str(value)
+    found = f"found {_cut(shown)}"
     key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "fix it"
@@ -263,8 +281,9 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
         remedy = "rename or remove it"
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
-    elif first["type"] in ("dict_type", "model_type"):
-        message = f"{found}, expected keys"
+    elif first["type"] in EXPECTED:
+        expected, more = EXPECTED[first["type"]]
+        message, remedy = f"{found}, expected {expected}", "write it" if value is None else more
     elif not first["type"].endswith("value_error"):
         message = f"{found}: {message[0].lower()}{message[1:]}"
     if len(errors) > 1:

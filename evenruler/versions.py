@@ -1,27 +1,19 @@
 """Versions of benchmarks, and their changelogs in `data/sources/changelogs/`."""
 
 import datetime
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from evenruler.strict import Strict, Text, read_yaml, validate
+from evenruler.strict import Strict, Text, read_yaml, shaped, validate
 
 Bump = Literal["none", "patch", "minor", "major"]
 """The version bump that a change of a benchmark requires, smallest first."""
 
 BUMPS: tuple[Bump, ...] = ("none", "patch", "minor", "major")
 
-
-def _three_numbers(version: str) -> str:
-    if not re.fullmatch(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})", version):
-        raise ValueError(f"found {version!r}, expected MAJOR.MINOR.PATCH")
-    return version
-
-
-Version = Annotated[str, AfterValidator(_three_numbers)]
+Version = Annotated[str, shaped(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}", "MAJOR.MINOR.PATCH")]
 
 
 def version_key(version: str) -> tuple[int, ...]:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from pydantic import Field
 
-from evenruler.strict import csv_of, read_csv
+from evenruler.strict import Slug, Strict, Text, csv_of, read_csv, read_yaml, validate
 
 TABLE = 'word,text\na,"one, two"\nb,three\n'
 
@@ -22,7 +23,9 @@ def test_rows_with_the_lines_that_they_end_in(tmp_path: Path, encoding: str) -> 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (TABLE.encode("utf-16"), "not UTF-8 (byte 0)"),
+        (TABLE.encode("utf-16"), "not UTF-8 (line 1); save it as UTF-8"),
+        (f"{TABLE}c,caf\xe9\n".encode("latin-1"), "not UTF-8 (line 4); save it as UTF-8"),
+        (b"PK\x03\x04\xff\xfe", "a workbook or archive, expected text; save it as CSV UTF-8"),
         (b"word;text\na;one, two\n", "line 1: no commas between fields; save it with commas"),
         (b"word\ttext\na\tone\n", "line 1: no commas between fields; save it with commas"),
         (f"{TABLE}c\n".encode(), "line 4 (c): not as many fields as the header"),
@@ -59,3 +62,48 @@ def test_a_column_that_is_needed_is_there_once(error_of, header: str, said: str)
 def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:
     assert error_of(read_csv, tmp_path / "none.csv", "put it there").endswith("no such file; put it there")
     assert "a folder, expected a file" in error_of(read_csv, tmp_path, "put it there")
+
+
+class Told(Strict):
+    """A source in small."""
+
+    title: Text = "A title"
+    control: bool = False
+    words: list[Text] = Field(default_factory=list)
+    parts: dict[Slug, Text] = Field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty, expected keys; write `key: value`"),
+        ("a title\n", "found str, expected keys; write `key: value`"),
+        ("title: 2026\n", "title: found 2026, expected text; put it in quotes"),
+        ("title: 2026-01-02\n", "title: found 2026-01-02, expected text; put it in quotes"),
+        ("title: {TARGET}\n", "title: found {'TARGET': None}, expected text; put it in quotes"),
+        ("title:\n", "title: found nothing, expected text; write it"),
+        ("title: FILL me\n", "title: found 'FILL me', expected your text in place of FILL; fix it"),
+        ("control: yes\n", "control: found 'yes', expected true or false; write one of them"),
+        ("words: one, two\n", "words: found 'one, two', expected a list; write [one, two]"),
+        ("parts: one, two\n", "parts: found 'one, two', expected keys; write `key: value`"),
+        ("title: a\ntitle: []\n", 'line 2: found duplicate key "title"; keep one of the two'),
+        (
+            "title: Age: x\n",
+            "line 1: mapping values are not allowed here; "
+            "fix the YAML there; a text that begins with { or holds a colon stands in quotes",
+        ),
+        (
+            "title: {TARGET} is\n",
+            "line 1: expected <block end>, but found '<scalar>'; "
+            "fix the YAML there; a text that begins with { or holds a colon stands in quotes",
+        ),
+    ],
+)
+def test_yaml_that_is_refused_says_what_to_write(tmp_path: Path, error_of, text: str, said: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    assert error_of(lambda: validate(Told, read_yaml(path), path)) == f"{path}: {said}"
+
+
+def test_a_text_that_holds_fill_in_another_word_is_read() -> None:
+    assert Told(title="FILLED, refill and fill").title == "FILLED, refill and fill"

@@ -83,7 +83,7 @@ class TestChangelog:
     @pytest.mark.parametrize(
         ("old", "new", "message"),
         [
-            ("1.9.0:", "1.9:", "releases.1.9: found 1.9: input should be a valid string; fix it"),
+            ("1.9.0:", "1.9:", "releases.1.9: found 1.9, expected text; put it in quotes"),
             ("1.9.0:", "v1.9.0:", "releases.v1.9.0: found 'v1.9.0', expected MAJOR.MINOR.PATCH; fix it"),
             ("releases:", "release:", "release: unknown key 'release'; did you mean 'releases'?; rename or remove it"),
             ("[More rows.]", "[' ']", "releases.1.9.0.changes.0: found ' ': string should have at least 1 character"),

@@ -140,9 +140,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
     said = read_yaml(path)
     family, stem = family_of(said, path), path.stem
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
-        raise UserError(
-            "its name is not valid", where=str(path), remedy="use lower-case letters, digits, single hyphens"
-        )
+        raise UserError("its name is not valid", where=str(path), remedy="use letters a-z, digits, single hyphens")
     declare = room(family, "declare")
     given = {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
     sizes = {size: validate(declare.Settings, given, path, context={"scale": "quick", "size": size}) for size in SIZES}
@@ -182,7 +180,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
 def family_of(said: Any, path: Path) -> str:
     """The family of a source: declared, or best match by its keys; UserError without one, or if a stage makes it."""
     if not isinstance(said, dict):
-        raise UserError(f"found {type(said).__name__}, expected keys", where=str(path), remedy="write a source")
+        validate(Source, said, path)  # says so
     counts = {}
     for name in FAMILIES:
         fields = get_type_hints(room(name, "declare").load)["return"].model_fields

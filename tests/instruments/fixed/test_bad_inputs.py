@@ -138,7 +138,7 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "age.txt: not JSON, or cut off",
     ),
     ("a file that is cut", "stereoset", {"dev": made.stereoset()[:90]}, {}, "dev.txt: not JSON, or cut off"),
-    ("Latin-1", "pairs", {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")}, {}, "not UTF-8 (byte 25)"),
+    ("Latin-1", "pairs", {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")}, {}, "not UTF-8 (line 2)"),
     ("a licence that is not stated", "pairs", {}, {"licence": "not stated"}, "so `passed_on` is to be false"),
     ("no file", "pairs", {}, {"files": {}}, "files: found {}"),
     ("no corpus", "pairs", {}, {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]}, "other bytes than"),

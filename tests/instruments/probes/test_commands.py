@@ -177,4 +177,4 @@ def test_what_is_not_there_is_named(repository, error_of) -> None:
     assert error_of(run, "read", "a.csv", "--key", "key.csv") == "key.csv: no such file; check the name"
     assert error_of(run, "read", "a.csv", "a.csv", "--key", "k.csv") == "a.csv: given twice; give each sheet once"
     Path("latin.csv").write_bytes("é".encode("latin-1"))
-    assert error_of(run, "read", "a.csv", "--key", "latin.csv").startswith("latin.csv: not UTF-8 (byte 0);")
+    assert error_of(run, "read", "a.csv", "--key", "latin.csv").startswith("latin.csv: not UTF-8 (line 1);")

@@ -270,7 +270,7 @@ class TestWhatIsRefused:
         lines = tmp_path / "lines.txt"
         lines.write_bytes(b"I am in a caf\xe9.\n")
         path = file_with("gloom.yaml", from_file(lines))
-        assert error_of(load_corpus, path) == f"{lines}: not UTF-8 (byte 13); save it as UTF-8"
+        assert error_of(load_corpus, path) == f"{lines}: not UTF-8 (line 1); save it as UTF-8"
 
 
 class TestMatching:

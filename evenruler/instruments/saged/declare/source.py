@@ -3,7 +3,6 @@
 Text comes from files or a wiki, where `evenruler find` looks for keywords and replacements.
 """
 
-import re
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
@@ -40,7 +39,7 @@ class Material(Strict):
     pages once `evenruler refresh` has fetched them; `wiki`: pages that `evenruler refresh` fetched."""
     path: Text | None = None
     """Of `table` (a CSV) and `local`: a path in the folder `articles` next to the domain's file, which DVC watches."""
-    api: Text | None = None
+    api: Annotated[Text, shaped(r"https?://[^/?#]+(/[^?#]*)?/api\.php", "https://HOST/PATH/api.php")] | None = None
     """Of `wiki`: API of another wiki, https://HOST/PATH/api.php; by default that of Wikipedia in the language."""
     revisions: dict[Text, Annotated[int, Field(ge=1)]] | None = None
     """Of `wiki`: by title, the revision (`oldid`) to read, so that everybody gets the same text; other pages are read
@@ -55,8 +54,6 @@ class Material(Strict):
         for key, kinds in belongs.items():
             if getattr(self, key) is not None and self.kind not in kinds.split(" or "):
                 raise ValueError(f"`{key}` belongs to kind {kinds}, found {self.kind}")
-        if self.api is not None and not re.fullmatch(r"https?://[^/?#]+(/[^?#]*)?/api\.php", self.api):
-            raise ValueError(f"`api` is {self.api!r}, expected one such as https://HOST/PATH/api.php")
         if self.api is not None and self.licence is None:
             raise ValueError("`licence` is missing, that of the text of `api`")
         if self.is_ours and self.path is None:

@@ -113,7 +113,10 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ({"material": {"kind": "table", "path": "articles/a.md"}}, "expected a table such as articles/mine.csv"),
         ({"find": {"by": ["links"]}}, "find.by names links, which local text has none of"),
         ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local or table, found extracts"),
-        ({"material": {"kind": "local", "path": "a.md", "api": "http://x"}}, "`api` belongs to kind wiki, found local"),
+        (
+            {"material": {"kind": "local", "path": "a.md", "api": "http://x/api.php"}},
+            "`api` belongs to kind wiki, found local",
+        ),
         (
             {"branch": {"roots": ["apple"], "replacements": {}, "read": {"rows": 2, "wrong": 3, "by": "us"}}},
             "branch.read: `wrong` is 3, but `rows` only 2",
@@ -150,7 +153,7 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ),
         (
             {"material": {"kind": "wiki", "api": "wiki.example", "licence": "l"}},
-            "`api` is 'wiki.example', expected",
+            "material.api: found 'wiki.example', expected https://HOST/PATH/api.php",
         ),
         (
             {"material": {"kind": "wiki", "api": "https://w.example/api.php"}},
