@@ -102,24 +102,31 @@ Rows = list[tuple[int, dict[str, str]]]
 """Rows of a CSV, each with the number of the line at which it ends."""
 
 
-def read_csv(path: Path, remedy: str, columns: Sequence[str] = ()) -> tuple[list[str], Rows]:
+def read_csv(path: Path, remedy: str, columns: Sequence[str] = (), known: Sequence[str] = ()) -> tuple[list[str], Rows]:
     """Read a CSV file, as `csv_of`; `remedy` if there is no file."""
-    return csv_of(read_text(path, remedy), str(path), columns)
+    return csv_of(read_text(path, remedy), str(path), columns, known=known)
 
 
-def csv_of(text: str, where: str, columns: Sequence[str] = (), delimiters: str = ",") -> tuple[list[str], Rows]:
+def csv_of(
+    text: str, where: str, columns: Sequence[str] = (), delimiters: str = ",", known: Sequence[str] = ()
+) -> tuple[list[str], Rows]:
     """The columns and rows of a CSV; of several delimiters, that which the header holds most often counts.
 
-    Rows without text are skipped: spreadsheets may end with them. UserError if it is no CSV, one of `columns` is not
-    there once, or a row has not as many fields as the header.
+    With tabs alone, quotes count as letters. Rows without text are skipped: spreadsheets may end with them. UserError
+    if it is no CSV, one of `columns` is not there once, one is not among `known` (if given), or a row has not as many
+    fields as the header.
     """
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
-    reader, rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), []
+    quoting, rows = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL, list[tuple[int, dict[str, str]]]()
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
     try:
         reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]
         if delimiters == "," and len(header) == 1 and {";", "\t"} & {*header[0]}:
             raise UserError("no commas between fields", where=f"{where}: line 1", remedy="save it with commas")
-        for column in columns:
+        if known and (others := [name for name in header if name not in known]):
+            what = f"unknown column {others[0]!r}; {nearest(others[0], filter(None, known))}"
+            raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
+        for column in (*columns, *(name for name in known if name and name in header)):
             if header.count(column) != 1:
                 found = "more than one column" if column in header else "no column"
                 raise UserError(f"{found} {column!r}; {nearest(column, header)}", where=where, remedy="add it once")

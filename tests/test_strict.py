@@ -59,6 +59,23 @@ def test_a_column_that_is_needed_is_there_once(error_of, header: str, said: str)
     assert error_of(csv_of, f"{header}\na,b\n", "here", ["text"]).startswith(said)
 
 
+def test_with_tabs_alone_quotes_are_letters() -> None:
+    _, rows = csv_of('word\ttext\na\t"b\n', "here", ["text"], "\t")
+    assert rows == [(2, {"word": "a", "text": '"b'})]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("word,txt", "here: line 1: unknown column 'txt'; did you mean 'text'?; rename or remove it"),
+        ("word,word", "here: more than one column 'word'; "),
+    ],
+)
+def test_where_columns_are_known_others_are_refused(error_of, header: str, said: str) -> None:
+    assert error_of(lambda: csv_of(f"{header}\na,b\n", "here", known=["word", "text"])).startswith(said)
+    assert csv_of("word\na\n", "here", known=["word", "text"])[1] == [(2, {"word": "a"})]
+
+
 def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:
     assert error_of(read_csv, tmp_path / "none.csv", "put it there").endswith("no such file; put it there")
     assert "a folder, expected a file" in error_of(read_csv, tmp_path, "put it there")

@@ -33,7 +33,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Resampling
@@ -133,14 +133,7 @@ def _named_words(value: Any) -> Any:
 Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_length=1)]
 """Words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
 
-
-def _one_way_or_the_other(keying: int) -> int:
-    if keying not in (1, -1):
-        raise ValueError(f"found {keying}, expected 1 or -1")
-    return keying
-
-
-Keying = Annotated[int, AfterValidator(_one_way_or_the_other)]
+Keying = Literal[1, -1]
 """1, or -1 for reverse-worded items."""
 
 MEND = "write the file or check the name under `instruments` in params.yaml"

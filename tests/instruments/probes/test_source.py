@@ -150,7 +150,10 @@ REFUSED = [
         id="unknown-slot-in-small-letters",
     ),
     pytest.param(
-        ("keying: -1", "keying: 2"), "sets.hand.templates.turned.keying", ["found 2", "expected 1 or -1"], id="keying-2"
+        ("keying: -1", "keying: 2"),
+        "sets.hand.templates.turned.keying",
+        ["found 2: input should be 1 or -1"],
+        id="keying-2",
     ),
     pytest.param(
         (

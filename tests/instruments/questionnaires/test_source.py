@@ -136,7 +136,9 @@ REFUSED = [
         "items.second: the intensifier 'very rarely' stands in a template; take it out: {INTENSIFIER} says how often",
         id="intensifier-in-hypothesis",
     ),
-    pytest.param(("keying: -1", "keying: 2"), "items.second.keying: found 2, expected 1 or -1; fix it", id="keying"),
+    pytest.param(
+        ("keying: -1", "keying: 2"), "items.second.keying: found 2: input should be 1 or -1; fix it", id="keying"
+    ),
     pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happen"),
         "items.second: 'It {INTENSIFIER} happen': subject and verb do not agree; fix it",

@@ -285,7 +285,7 @@ class TestDoubts:
 
 
 class TestScale:
-    @pytest.mark.parametrize("mark", ["1", "yes", "R", "r", "-"])
+    @pytest.mark.parametrize("mark", ["1", "yes", "R", "r", "-", "-1"])
     def test_marks_of_reverse_items(self, mark, written) -> None:
         assert read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
 
@@ -311,9 +311,15 @@ class TestScale:
         ("text", "message"),
         [
             (HEAD, "holds no item; write a row an item, in the column `item`"),
-            (HEAD.replace("item", "text") + f"I feel tired,{FACTS}\n", "line 2.text: unknown key 'text'; "),
+            (
+                HEAD.replace("item", "items") + f"I feel tired,{FACTS}\n",
+                "line 1: unknown column 'items'; did you mean 'item'?; rename or remove it",
+            ),
             (HEAD + f"I feel tired, very,{FACTS}\n", "line 2 (I feel tired): not as many fields as the header; "),
-            (HEAD + f"I feel tired,x{FACTS}\n", "line 2.reverse: found 'x': input should be a valid boolean"),
+            (
+                HEAD + f"I feel tired,x{FACTS}\n",
+                "line 2.reverse: found 'x', expected 1, yes, R, r, -, -1 where keyed in reverse, or 0, no, +; fix it",
+            ),
             (HEAD + f"I feel tired,{FACTS}\n,1,,,,,,\n", "line 3.item: missing; add the key 'item'"),
             (HEAD + f"I feel tired,{FACTS}\na,,Others,,,,,\n", "line 3.title: unknown key 'title'; "),
             (HEAD + "I feel tired,,Moods,low mood,,ours,never,\n", "line 2.licence: missing; add the key 'licence'"),

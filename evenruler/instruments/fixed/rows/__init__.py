@@ -3,7 +3,6 @@
 Items are read from the files of the authors, by a function for each layout.
 """
 
-import io
 import math
 import re
 from collections import Counter
@@ -11,9 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
-
-import pandas as pd
+from typing import Any, Final, TypeVar
 
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import schemas
@@ -22,7 +19,7 @@ from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST,
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import json_of_others, read_text
+from evenruler.strict import csv_of, json_of_others, read_text
 from evenruler.tables.frames import evenly_spread, table_of
 from evenruler.tables.ids import carried, row_id
 
@@ -332,16 +329,5 @@ def _file(files: Files, name: str) -> Path:
 
 def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
     """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
-    quoting: Literal[0, 3] = 0 if separator == "," else 3
-    try:
-        text = io.StringIO(read_text(path))
-        found = pd.read_csv(text, sep=separator, dtype=str, keep_default_na=False, quoting=quoting, header=None)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise UserError(f"not a table ({error})", where=path.name, remedy=REMEDY) from None
-    head, *rows = found.to_numpy().tolist()
-    known = ", ".join(head)
-    for column in columns:
-        if (n := head.count(column)) != 1:
-            what = f"{'no' if n == 0 else n} column{'s' if n else ''} {column!r} among {known}"
-            raise UserError(what, where=path.name, remedy="check its name")
-    return [dict(zip(head, map(str, row), strict=True)) for row in rows]
+    _, rows = csv_of(read_text(path), path.name, [*columns], separator)
+    return [row for _, row in rows]

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenruler.instruments.instrument import Keying
 from evenruler.instruments.probes.declare.settings import Article, bias
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve.words import without, words_of
@@ -30,7 +31,7 @@ class Template:
     slug: str
     """As in the source for templates of the start, else `g{generation}-{place}`."""
     text: str
-    keying: int
+    keying: Keying
     """+1; -1 where a higher likelihood means less association. Inherited."""
     born: int = 0
     """The generation in which it was made; 0 for templates of the start."""

@@ -24,8 +24,17 @@ REPLIES = 8
 
 SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
 
-MARKS: Mapping[str, str] = {"R": "1", "r": "1", "-": "1", "+": "0"}
-"""Marks of reverse-keyed items, besides those that pydantic parses (1, yes, 0, no)."""
+REVERSE, FORWARD = ("1", "yes", "R", "r", "-", "-1"), ("0", "no", "+")
+"""Marks of items that are keyed in reverse, and of others."""
+
+
+def _is_reverse(mark: str) -> bool:
+    if mark not in REVERSE + FORWARD:
+        raise ValueError(
+            f"found {mark!r}, expected {', '.join(REVERSE)} where keyed in reverse, or {', '.join(FORWARD)}"
+        )
+    return mark in REVERSE
+
 
 Wording = Mapping[str, Any]
 """Premise, hypothesis and terms of an item."""
@@ -57,7 +66,7 @@ class Row(Strict):
     """An item of the scale."""
 
     item: Text
-    reverse: Annotated[bool, BeforeValidator(lambda mark: MARKS.get(mark, mark))] = Field(default=False, strict=False)
+    reverse: Annotated[bool, BeforeValidator(_is_reverse)] = False
     subscale: Slug | None = None
     slug: Slug | None = None
 
@@ -78,12 +87,12 @@ class Draft:
 
 def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
     """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
-    _, lines = read_csv(path, "write the scale there, a row an item")
+    names = [field.alias or name for name, field in Facts.model_fields.items()]
+    _, lines = read_csv(path, "write the scale there, a row an item", ["item"], ["", *Row.model_fields, *names])
     rows = {line: {name: " ".join(text.split()) for name, text in row.items() if text.strip()} for line, row in lines}
     if not rows:
         raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
     first = min(rows)
-    names = [field.alias or name for name, field in Facts.model_fields.items()]
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
     facts = validate(Facts, whole, path, under=f"line {first}")
     own = {line: {name: text for name, text in row.items() if whole.get(name) != text} for line, row in rows.items()}

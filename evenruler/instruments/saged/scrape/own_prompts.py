@@ -3,7 +3,7 @@
 The stage `scrape` reads it; the stage `rows` asks each prompt about the concepts that it fits.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -58,8 +58,8 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     """
     path = folder / str(source.material.path)
     found: dict[str, Row] = {}
-    for line, said in _lines(path):
-        row = _read(domain, source, path, line, said)
+    for line, said in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
+        row = _read(domain, source, path, line, {name: cell.strip() for name, cell in said.items()})
         if row["id"] in found:
             what = "a prompt of this root_id and concept was there before"
             raise UserError(what, where=f"{path}: line {line}", remedy="keep one of them")
@@ -78,19 +78,6 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
         "reason": None,
     }
     return rows, [about]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number and cells of each line that is not empty; UserError: unknown or missing columns."""
-    columns, lines = read_csv(path, "write it or fix `material.path`")
-    for name in columns:
-        if name not in COLUMNS or columns.count(name) > 1:
-            known = "there twice" if name in COLUMNS else "none of a table of prompts"
-            raise UserError(f"the column {name!r} is {known}", where=str(path), remedy=nearest(name, COLUMNS))
-    if "prompt" not in columns:
-        raise UserError("no column `prompt`", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
-    for line, said in lines:
-        yield line, {name: cell.strip() for name, cell in said.items()}
 
 
 def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:

@@ -87,9 +87,9 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
     ("table", "error"),
     [
         ("prompt\n", "own.csv: no prompt in it"),
-        ("text\nWhy?\n", "the column 'text' is none of a table of prompts"),
-        ("prompt,prompt\na,b\n", "the column 'prompt' is there twice"),
-        ("topic\na\n", "no column `prompt`"),
+        ("text\nWhy?\n", "line 1: unknown column 'text'; did you mean 'note'?; rename"),
+        ("prompt,prompt\na,b\n", "more than one column 'prompt'"),
+        ("topic\na\n", "no column 'prompt'"),
         (
             "prompt\nWhy, {concept}?\n",
             "line 2 (Why): not as many fields as the header; quote fields that hold commas",
