@@ -145,7 +145,7 @@ OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
     ("an object of Python", _with("x: !!python/object/apply:os.system [true]\n"), ("line ",)),
     ("a number of 5,000 digits", _with(f"x: {'9' * 5000}\n"), ("not YAML",)),
     ("a list in place of keys", _text("- a\n"), ("expected keys",)),
-    ("empty", _text(""), ("empty, expected keys",)),
+    ("empty", _text(""), ("expected keys",)),
 )
 
 OF_PARAMS: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
