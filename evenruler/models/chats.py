@@ -76,7 +76,7 @@ class ChatSettings(Strict):
     @property
     def in_key(self) -> dict[str, Any]:
         """The settings on which answers depend; empty by default."""
-        return self.model_dump(mode="json", include={"template", "thinking", "effort"}, exclude_none=True)
+        return self.model_dump(include={"template", "thinking", "effort"}, exclude_none=True)
 
     @property
     def cut(self) -> str:

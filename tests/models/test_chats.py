@@ -299,6 +299,11 @@ def test_two_clocks_tell_whether_the_day_is_in_the_key(
     plain, later = (model_of(folder, store, **own) for own in ({}, {"now": datetime.date(2030, 5, 6)}))
     assert json.loads(plain.engine).get("now") == (NOW.isoformat() if writes else None)
     assert (plain.engine == later.engine) is not writes
+    # The template may also stand among the tokenizer's settings.
+    settings = folder / "tokenizer_config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"chat_template": template}))
+    (folder / "chat_template.jinja").unlink()
+    assert json.loads(model_of(folder, store).engine).get("now") == (NOW.isoformat() if writes else None)
 
 
 @pytest.mark.parametrize(
@@ -334,3 +339,4 @@ def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
     }
     assert models["m"].in_key == {"thinking": "off", "effort": "low", "template": {"a": [1, "b"]}}
     assert models["n"].thoughts == Thinking(tokens=7)
+    assert models["n"].in_key == {"thinking": {"end": "</think>", "tokens": 7}}
