@@ -4,7 +4,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -191,6 +193,30 @@ def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
     pool = Pool(cluster.connected(nodes.address), 0, "none", "none", no_model)
     with user_error("the folder", "no such weights", "fetch them"):
         list(pool.generate(["a"], frozenset([0])))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(there, user_error, monkeypatch) -> None:
+    """A double of a cluster in which nothing is ever ready."""
+    monkeypatch.setattr(cluster, "LOOK", 0)
+    begin = SimpleNamespace(remote=lambda *_: "begun")
+    members = [cluster.Member(SimpleNamespace(begin=begin), "node", "place")] if there else []
+    ray = SimpleNamespace(put=lambda questions: questions, wait=lambda references, timeout: ([], references))
+    joined = SimpleNamespace(ray=ray, members=lambda gpus: members)
+    call = cluster.Call(Pool(joined, 0, "tiny", "tiny", no_model), "generate", ["a"])
+    call._join()
+    for _ in range(cluster.PATIENCE - 1):
+        assert call._ready() == []
+    with nullcontext() if there else user_error("tiny", "no node of the cluster is left", "run again"):
+        assert call._ready() == []
+
+
+@pytest.mark.parametrize(
+    ("resources", "gpus", "places"),
+    [({"CPU": 8.0}, 0, 1), ({}, 0, 0), ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30), ({"GPU": 1.0}, 2, 0)],
+)
+def test_how_many_workers_a_node_has_place_for(resources, gpus, places) -> None:
+    assert cluster._places({"Resources": resources}, gpus) == places
 
 
 @pytest.mark.parametrize(
