@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from evenruler.errors import UserError
@@ -16,6 +17,7 @@ from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue, operations_of
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
+from evenruler.tables.frames import write_whole
 
 STEREOSET = {
     "intrasentence": [{"id": "a", "score": 0.25}, {"id": "b", "score": 0.5}],
@@ -148,6 +150,21 @@ def test_it_does_nothing_else(recorded: Callable[..., Model], tmp_path: Path) ->
     assert "answers that were recorded cannot be asked more" in error_of(lambda: model.backend)
     found = chosen(f"recorded:{tmp_path / 'log.jsonl'}", RowStore(tmp_path / "cache"), name="mine")
     assert subject_of("mine", found.catalogue).operations == {"loglikelihood"}
+
+
+def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: Path) -> None:
+    own = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
+    engines = {"adapted": "of the model, adapted", "plain": "of the model"}
+    rows = [{**own, "engine": engine, "key": name.encode() * 4} for name, engine in engines.items()]
+    write_whole(pa.Table.from_pylist(rows), tmp_path / "answers.parquet")
+    said = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
+    said["sha256"] = file_sha256(tmp_path / "answers.parquet")
+    (tmp_path / "model.json").write_text(json.dumps(said), encoding="utf-8")
+    store = RowStore(tmp_path / "cache")
+    source = f"recorded:{tmp_path}"
+    found = chosen(source, store)
+    model = load(found.name, found.catalogue, store=store, where=source)
+    assert (model.name, model.engine) == ("theirs", "of the model")
 
 
 def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:

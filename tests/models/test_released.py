@@ -188,6 +188,12 @@ class TestCompared:
             said.take((-3.0, 0.0), (-3.0, -0.4 if one == 7 else 0.0))
         assert (said.difference, said.beyond, said.is_beyond) == (0.4, 1, stops)
 
+    @pytest.mark.parametrize(
+        ("replies", "otherwise", "stops"), [(1, 1, False), (2, 2, True), (4, 2, False), (4, 3, True)]
+    )
+    def test_half_of_the_replies_may_be_in_other_words(self, replies, otherwise, stops) -> None:
+        assert Compared("r", again=replies, replies=replies, otherwise=otherwise).is_beyond is stops
+
     def test_a_hundredth_is_asked_again(self, tmp_path) -> None:
         keys = [bytes([one % 256, one // 256]) * 16 for one in range(20_000)]
         assert 120 < len(Released(tmp_path).again(keys)) < 290  # 200, 6 standard deviations

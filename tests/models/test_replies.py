@@ -210,7 +210,7 @@ def test_what_a_log_of_inspect_ai_says(recorded: Recorded, text: str, expected: 
 REFUSED = [
     (
         changed(lambda said: said.update(status="error")),
-        "its run ended as 'error', with 3 samples and 1 epochs; take the log of a whole run",
+        "log.json: its run ended as 'error', with 3 samples and 1 epochs; take the log of a whole run",
     ),
     (changed(lambda said: said.update(status="cancelled")), "its run ended as 'cancelled'"),
     (

@@ -376,6 +376,11 @@ class TestFolders:
 
         assert sources.locate("tiny", entry(source=f"local:~/{llama_folder.name}"), store) == llama_folder
 
+    def test_a_home_folder_of_nobody_is_refused_as_it_is_read(self, error_of) -> None:
+        line = error_of(entry, source="local:~no-such-user/tiny")
+
+        assert line == "~no-such-user/tiny: no such user here; check the name after `~`"
+
     @pytest.mark.parametrize(
         ("file", "content"),
         [
