@@ -472,6 +472,7 @@ class TestCard:
             "stop_below": False,
             "scale": {"never": -4.0, "often": 2.5},
         }
+        assert {own.figure: own.heading for own in found.quality_of_any}["alpha (head)"] == "alpha, head"
         assert found.harness_task == "nli_meetings"
         assert f"version: {declared.version}" in found.harness["nli_meetings.yaml"]
         assert [config.name for config in found.configs] == ["prompts", "items", "terms"]

@@ -78,6 +78,7 @@ def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, 
 def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> None:
     tables, plan = built(declaration)
     request = embedding_request(tables, plan)
+    assert (request.by, request.of_instrument) == ("e", True)
     axes = {"How often do you rest?": [1.0, 0.0], LICENSED["rest"]: [0.6, 0.8], LICENSED["alone"]: [0.0, 1.0]}
     axes |= {"How often are you alone?": [0.0, -1.0]}
     vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]  # every prompt along the first axis

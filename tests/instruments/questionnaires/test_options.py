@@ -152,7 +152,9 @@ class TestScripted:
 
     def test_the_first_option_shows_in_the_order(self) -> None:
         assert measured(Rater(mood=0, last=0.99)).loc["order_shift", "value"] > 6
-        assert measured(Rater(mood=1)).loc["order_shift", "value"] < 0.5
+        found = measured(Rater(mood=1)).loc["order_shift"]
+        assert found["value"] < 0.5
+        assert (found["n"], found["unit"]) == (4, "orders")
 
     def test_half_of_an_item_left_open_leaves_it_out(self) -> None:
         tables, plan = published()

@@ -116,6 +116,21 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(questionnair
     ]
 
 
+def test_items_are_analysed_beside_their_twins(declared: Any, tables: Any) -> None:
+    own = {"benchmark": "worry", "part": "one", "model": "head-a", "unit": "items"}
+    answer = {**own, "figure": "item_answer", "value": 1.5, "low": 1.0, "high": 2.0, "n": 6, "control": 0.25}
+    without = {**own, "figure": "without_item", "value": 0.75, "n": 1}
+    figures = pd.concat([tables["figures"], pd.DataFrame([answer, without])], ignore_index=True)
+    found = of_questionnaires(declared, {**tables, "figures": figures})
+    table = table_of(section(found, "Questionnaires: items"), "Quality of the items")
+    assert table.columns[-2] == "points, head-a"
+    assert {row[0]: plain(row)[-2] for row in table.rows} == {
+        "worry: one": "answer 1.50 [1.00, 2.00], n = 6, twins 0.25; scale beyond twins without it 0.75, n = 1",
+        "worry: two": "",
+        "trust: one": "",
+    }
+
+
 def test_interventions_are_told_beside_their_controls(interventions: Section) -> None:
     gloom = table_of(interventions, "Moved by gloom")
     assert [plain(row) for row in gloom.rows] == [
