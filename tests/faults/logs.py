@@ -17,7 +17,7 @@ from evenruler.tables.frames import write_whole
 from tests.faults.cases import Case, Outcome, Seen, doing
 
 HEADER = json.dumps({"status": "success", "eval": {"config": {}}})
-ANSWERS = {"operation": "loglikelihood/1", "question": "{}", "answer": "[-1.5, 3]", "engine": "e", "key": b"k" * 32}
+ANSWERS = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]", "engine": "e", "key": b"k" * 32}
 MODEL = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
 
 
