@@ -115,7 +115,7 @@ class TestTwoWayOfLogs:
         found = two_way_of_logs([[0.0, 0.0], [-2000.0, -1999.0]])
         assert found == pytest.approx(np.array([[0.5, 0.5], [1 / (1 + math.e), math.e / (1 + math.e)]]), abs=1e-12)
 
-    def test_half_as_exact_logs_give_shares_that_are_exact(self) -> None:
+    def test_logs_in_single_precision_give_shares_in_double(self) -> None:
         assert two_way_of_logs(np.log(P).astype(np.float32)).sum(axis=1) == pytest.approx(1, abs=1e-15)
 
     def test_a_temperature_is_positive(self) -> None:
