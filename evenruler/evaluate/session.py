@@ -17,6 +17,7 @@ from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.cost import Cost, cost_of
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
+from evenruler.instruments.choosing import NO_ANSWER
 from evenruler.instruments.instrument import (
     STANDARD,
     SUBJECT,
@@ -44,6 +45,7 @@ from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
+from evenruler.terminal import printable
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -51,8 +53,8 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
 RESAMPLING = DiagnosisSettings().resampling
 """The pipeline's defaults."""
 
-MANY_CUT = 0.05
-"""Share of replies that hold only thinking above which a warning is given; above `MOST_CUT` nothing was measured."""
+MANY = 0.05
+"""Share of replies that hold only thinking, or no answer, above which a warning is given."""
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Records by part, model and figure."""
@@ -235,7 +237,7 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     heard = model.heard if model else []
     update = {
         "figures": for_people(figures),
-        "warnings": [*silences(own), *changes(heard), *warnings(figures, planned.headings)],
+        "warnings": [*silences(own), *unread({**scores, **record.found}), *changes(heard), *warnings(figures, planned.headings)],
         "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         "model": planned.result.model.model_copy(update={"heard": heard_of(heard)}),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
@@ -337,9 +339,21 @@ def silences(answers: Tables) -> list[str]:
         withheld = int(rows["reply"].isna().sum())
         empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
         cut = cut_of(rows["reason"]) if "reason" in rows else []
-        found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if len(cut) > MANY_CUT * len(rows) else []
+        found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if len(cut) > MANY * len(rows) else []
         found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
+    return found
+
+
+def unread(readings: Tables) -> list[str]:
+    """Warnings on replies in which no rule finds an answer, with two examples, in tables of replies with their rule."""
+    found = []
+    for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows} and len(rows)):
+        replies = rows.loc[rows["rule"].map(NO_ANSWER) == "unread", "reply"]
+        if (share := len(replies) / len(rows)) > MANY:
+            said = " and ".join(f'"{printable(" ".join(own.split()))[:60]}"' for own in replies.unique()[:2])
+            what = f"no answer is found in {len(replies):,} of {len(rows):,} replies ({share:.0%}), as {said}"
+            found.append(f"{what}; if they are cut off, say a larger --new-tokens")
     return found
 
 

@@ -140,7 +140,9 @@ def fitness(said: pd.DataFrame) -> Fitness:
     right, n = known_right(said)
     if right == n == 0:
         return Fitness(doubt="no control pairs were asked")
-    return by_known(right, n, "control pairs are right in both orders")
+    unread = said.loc[(said["framing"] == KNOWN) & (said["rule"] == "none"), "id"].nunique()
+    lost = f" ({unread} hold a reply in which no answer is found)" if unread else ""
+    return by_known(right, n, f"control pairs are right in both orders{lost}")
 
 
 def by_known(right: int, n: int, what: str) -> Fitness:

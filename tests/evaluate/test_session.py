@@ -21,7 +21,7 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
-from evenruler.evaluate.session import Session, _examples, _of_planted, silences, warnings
+from evenruler.evaluate.session import Session, _examples, _of_planted, silences, unread, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column, Request, at_size
@@ -311,6 +311,26 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`",
         "the model gave no reply to 1 of 19 prompts",
     ]
+
+
+def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
+    replies = ["A", "so\n" + "long " * 20, "\x1b[1mwell", "so\n" + "long " * 20, "A", ""]
+    read = pd.DataFrame({"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]})
+    assert unread({"choices": read, "scores": pd.DataFrame({"value": [1.0]})}) == [
+        f'no answer is found in 3 of 6 replies (50%), as "so {("long " * 20)[:57]}" and "\\u001b[1mwell"; '
+        "if they are cut off, say a larger --new-tokens"
+    ]
+    one = pd.DataFrame({"reply": ["A"] * 20, "rule": ["none"] + ["letter"] * 19})
+    assert unread({"choices": one}) == []
+    assert unread({"choices": one.iloc[:19]})[0].startswith('no answer is found in 1 of 19 replies (5%), as "A"; ')
+    assert unread({"choices": one.iloc[:0]}) == []
+
+
+@pytest.mark.parametrize("name", ["probes-age-competence", "framing-age", "questionnaires-gad-7"])
+def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path, name: str) -> None:
+    result = measure(lambda messages, **_: "It depends.", name, size="trial", limit=2)
+    (warning,) = [line for line in result.warnings if line.startswith("no answer is found in ")]
+    assert '(100%), as "It depends."; if they are cut off' in warning
 
 
 def test_an_example_without_a_reply_says_why_there_is_none() -> None:

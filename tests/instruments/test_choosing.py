@@ -78,6 +78,10 @@ def test_known_answers_are_a_bar() -> None:
         "25 of 30 control pairs are right in both orders; the lower 95% bound must exceed 70%"
     )
     assert "0 of 30" in str(fitness(of_known(0)).unfit), "always A"
+    assert fitness(of_known(22, "Neither of them")).unfit == (
+        "22 of 30 control pairs are right in both orders (8 hold a reply in which no answer is found); "
+        "the lower 95% bound must exceed 70%"
+    )
 
 
 def test_who_refuses_all_does_not_choose() -> None:

@@ -66,7 +66,7 @@ def figures(
         "items": items,
         "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=population.called(items))),
-        "figures": pd.concat([*found, shifts]),
+        "figures": pd.concat([*found, shifts]).reindex(columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
