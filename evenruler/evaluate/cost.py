@@ -15,7 +15,7 @@ from evenruler.instruments.instrument import SIZES, STANDARD, SUBJECT, Request, 
 from evenruler.instruments.registry import room
 from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.models.records import LETTERS_A_TOKEN
-from evenruler.terminal import say
+from evenruler.terminal import note, say
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,16 @@ class Spending:
         if self.most is not None and self.price is not None and (dollars := whole.dollars(self.price)) > self.most:
             what = f"it may cost ${dollars:,.2f}"
             raise UserError(what, where=f"--max-cost {self.most:g}", remedy="take --size trial, or allow more")
-        if self.yes:
+        sends = f"sends {whole.in_words(self.price)}"
+        if self.yes or (self.most is not None and not hopeless):
+            note(f"it {sends}")
             return
         if hopeless:
             remedy = "take another size or benchmark, or say --yes to describe the model alone"
             raise UserError(f"no verdict is possible on {', '.join(hopeless)}", where="measure", remedy=remedy)
-        if self.most is not None:
-            return
         if not sys.stdin.isatty():
             remedy = "say --yes, or --max-cost with --price"
-            raise UserError(f"it sends {whole.in_words(self.price)}", where="measure", remedy=remedy)
-        if not typer.confirm(f"It sends {whole.in_words(self.price)}. Send?", err=True):
+            raise UserError(f"it {sends}", where="measure", remedy=remedy)
+        if not typer.confirm(f"It {sends}. Send?", err=True):
             say("nothing was sent", err=True)
             raise typer.Exit(1)

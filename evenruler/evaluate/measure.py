@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
@@ -149,10 +150,16 @@ def measure_each(
                 planned.append(one)
         for one in planned:
             note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
-        left = [session.left(one) for one in planned] if entry.kind in HOSTED and current_budget().most is None else []
+        left = [session.left(one) for one in planned] if entry.kind in HOSTED else []
+        most = current_budget().most
         if any(cost.requests for cost in left):
             hopeless = [one.benchmark.name for one in planned if one.detects is None and size != "trial"]
-            (spending or Spending()).agree(left, hopeless)
+            allowed = spending or Spending()
+            # A number of requests is consent, too, but not to more dollars than the user allows.
+            agreed = allowed.yes or most == 0 or (most is not None and allowed.most is None)
+            replace(allowed, yes=agreed).agree(left, hopeless)
+            if most == 0:
+                found, planned, tasks = [], [], []
         for one in planned:
             try:
                 measured = session.measure(one)

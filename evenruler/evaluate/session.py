@@ -235,9 +235,10 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
         scores = ask_room.scores(tables, plan, own, subject)
         record, figures = _diagnosed(planned, scores)
     heard = model.heard if model else []
+    of_replies = [*silences(own), *unread({**scores, **record.found}), *changes(heard)]
     update = {
         "figures": for_people(figures),
-        "warnings": [*silences(own), *unread({**scores, **record.found}), *changes(heard), *warnings(figures, planned.headings)],
+        "warnings": [*of_replies, *warnings(figures, planned.headings)],
         "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         "model": planned.result.model.model_copy(update={"heard": heard_of(heard)}),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -113,6 +114,31 @@ def test_a_budget_of_requests(user: User, chat: ScriptedServer) -> None:
     user.run(*words, "--yes")
     asked = [json.dumps(question["messages"]) for question in chat.asked]
     assert len(asked) == len({(text, question["seed"]) for text, question in zip(asked, chat.asked, strict=True)})
+
+
+def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServer) -> None:
+    words = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "2", "--size", "trial")
+    price = ("--price", "1000,1000")
+    sends = r"it sends (\d+) requests, about [\d,]+ tokens in, at most [\d,]+ out"
+    _, refused = user.run(*words, *price, "--max-cost", "0.01", "--max-requests", "40", status=2)
+    assert "error: --max-cost 0.01: it may cost $" in refused
+    _, unknown = user.run(*words, "--max-cost", "0.01", "--max-requests", "40", status=2)
+    assert "error: --max-cost: prices are unknown; add --price IN,OUT" in unknown
+    said, plan = user.run(*words, *price, "--max-requests", "0")
+    assert (found := re.search(sends + r"; at most \$[\d.]+\n", plan))
+    assert (said, "error" in plan, "%" in plan, chat.asked) == ("", False, False, [])
+    assert not (user.folder / "results").exists() or not list((user.folder / "results").iterdir())
+    both = (*words, "--with", "probes-age-competence", "--form", "sampled", "--max-requests", "0")
+    _, other = user.run(*both, status=2)
+    assert "error: --form: no form 'sampled'" in other
+    assert "the others were measured" not in other
+    assert chat.asked == []
+    _, meanwhile = user.run(*words, *price, "--max-cost", "999", "--max-requests", found[1])
+    assert found[0].strip() in meanwhile
+    assert len(chat.asked) == int(found[1])
+    again, meanwhile = user.run(*words, "--max-requests", "0")
+    assert again.startswith("framing-age")
+    assert "it sends" not in meanwhile, "all is known"
 
 
 def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tiny: Path) -> None:

@@ -41,12 +41,18 @@ def test_what_is_no_price(error_of: Callable[..., str], said: str) -> None:
 class TestAgreeing:
     """Nobody is at a terminal here, unless a test says so."""
 
-    def test_nothing_is_sent_unless_somebody_said_so(self, error_of: Callable[..., str]) -> None:
+    def test_nothing_is_sent_unless_somebody_said_so(
+        self, error_of: Callable[..., str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
         line = error_of(Spending(PRICE).agree, [COST, COST], [])
         assert line.startswith("measure: it sends 2,000 requests, about 200,000 tokens in")
         assert line.endswith("$0.30; say --yes, or --max-cost with --price")
         Spending(yes=True).agree([COST], [])
         Spending(PRICE, most=0.15).agree([COST], [])
+        assert capsys.readouterr().err.splitlines() == [
+            f"it sends {COST.in_words(None)}",
+            f"it sends {COST.in_words(PRICE)}",
+        ]
 
     def test_more_than_allowed(self, error_of: Callable[..., str]) -> None:
         line = error_of(Spending(PRICE, most=0.14, yes=True).agree, [COST], [])
