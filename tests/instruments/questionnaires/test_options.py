@@ -22,6 +22,7 @@ from tests.personas import REFUSAL, STYLES, Rater, rated
 
 SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
 
+LOST = "of 7 items have a term without a readable reply. Validity on this model is unknown"
 RESAMPLING = Resampling(resamples=100, seed=0, level=0.95)
 
 CHAT = subject("chat", kind="chat", operations=frozenset({"generate"}), chats=True, continues=False, forms=("options",))
@@ -173,7 +174,8 @@ class TestScripted:
             ("twin > 0", "invalid on this model", "504 of 672 requests were not answered", 0),
             ("twin == 0", "inconclusive", "No verdict is possible: no completely answered item.", 0),
             ("item == 'item-1-nervous' and twin < 2", "inconclusive", "Validity on this model is unknown", 6),
-            ("item != 'item-1-nervous' and twin == 0", "inconclusive", "Validity on this model is unknown", 1),
+            ("item != 'item-1-nervous' and twin == 0", "inconclusive", f"1 item (at least 6 needed); 6 {LOST}", 1),
+            ("item < 'item-3' and twin == 1", "inconclusive", f"2 twins per item (at least 3 needed); 2 {LOST}", 7),
         ],
     )
     def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:

@@ -200,6 +200,8 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
             figure, of_items = _beyond([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
+            if figure.lacking and form == OPTIONS and (lost := _unread(fits[0])):
+                figure = replace(figure, lacking=f"{figure.lacking}; {lost}")
             if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
                 figure = replace(figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note))))
             yield WHOLE, named(label, form), figure, fit
@@ -215,6 +217,14 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             before = bars[name][form]
             for figure, after in moved(changes[changes["configuration"] == form], course, of.plan, form, level):
                 yield WHOLE, named(name, form), figure, after if before.unfit is None else before
+
+
+def _unread(record: Record) -> str:
+    """How many items lack a term, their own or of a twin, by options; empty where none does."""
+    asked = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
+    there = {key for table in ("items", "twins") for key in _scores(record.found[table], OPTIONS, "score").index}
+    lost, n = len({item for item, _ in asked - there}), len({item for item, _ in asked})
+    return f"{lost} of {n} items have a term without a readable reply" if lost else ""
 
 
 def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[tuple[str, Figure]]]:
