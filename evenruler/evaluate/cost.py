@@ -11,7 +11,7 @@ import typer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.instruments.instrument import SIZES, STANDARD, SUBJECT, Request, Size, Subject, at_size
+from evenruler.instruments.instrument import SIZES, STANDARD, SUBJECT, Plan, Request, Size, Subject, at_size
 from evenruler.instruments.registry import room
 from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.models.records import LETTERS_A_TOKEN
@@ -86,6 +86,13 @@ def cost_of(requests: Iterable[Request]) -> Cost:
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
 
+def detectable(plan: Plan, size: Size, form: str | None) -> str | None:
+    """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty where it is unknown."""
+    of_size = plan.get("sizes", {}).get(size, {})
+    found: str | None = of_size.get(form, of_size.get("detects", ""))
+    return found if form != OPTIONS else None
+
+
 def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     """For each form and size: its cost for a model that can do everything, and the effect it detects, in words."""
     door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
@@ -94,9 +101,8 @@ def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     )
     for form in door.FORMS:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
-            plan, of_size = at_size(benchmark.plan, size), benchmark.plan.get("sizes", {}).get(size, {})
+            plan, detects = at_size(benchmark.plan, size), detectable(benchmark.plan, size, form)
             cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
-            detects = of_size.get(form, of_size.get("detects", ""))
             if cost.requests:
                 found = f"80 of 100 such studies find {detects}" if detects else "what they find is not known"
                 yield form, size, cost, "no verdict is possible" if detects is None else found

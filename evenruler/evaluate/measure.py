@@ -234,6 +234,8 @@ def _called(result: Result) -> str:
 def _limited(result: Result) -> Iterator[str]:
     if result.settings.limit is not None:
         yield f"trial run: figures are for at most {result.settings.limit} units (--limit)"
+    if result.settings.size == "trial" and any("No verdict is possible" in line for line in result.answer):
+        yield "a trial asks too little for a verdict: take --size standard"
 
 
 def lines_of(result: Result) -> Iterator[str]:

@@ -14,7 +14,7 @@ from evenruler import __version__
 from evenruler.declared import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.evaluate.cost import Cost, cost_of
+from evenruler.evaluate.cost import Cost, cost_of, detectable
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.choosing import NO_ANSWER
@@ -98,11 +98,9 @@ class Planned:
     @property
     def detects(self) -> str | None:
         """The detectable effect in words; None where no verdict is possible, empty where it is unknown."""
-        of_size = self.plan.get("sizes", {}).get(self.result.settings.size, {})
         forms = room(self.benchmark.family, "ask").FORMS
         usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
-        found: str | None = of_size.get(self.subject.form or usual, of_size.get("detects", ""))
-        return found
+        return detectable(self.plan, self.result.settings.size, self.subject.form or usual)
 
 
 class Session:
@@ -340,7 +338,9 @@ def silences(answers: Tables) -> list[str]:
         withheld = int(rows["reply"].isna().sum())
         empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
         cut = cut_of(rows["reason"]) if "reason" in rows else []
-        found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if len(cut) > MANY * len(rows) else []
+        if len(cut) > MANY * len(rows):
+            found.append(f"{len(cut):,} of {len(rows):,} replies were {cut[0]}")
+            withheld -= len(cut)
         found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
     return found

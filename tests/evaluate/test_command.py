@@ -125,7 +125,8 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
     _, unknown = user.run(*words, "--max-cost", "0.01", "--max-requests", "40", status=2)
     assert "error: --max-cost: prices are unknown; add --price IN,OUT" in unknown
     said, plan = user.run(*words, *price, "--max-requests", "0")
-    assert (found := re.search(sends + r"; at most \$[\d.]+\n", plan))
+    found = re.search(sends + r"; at most \$[\d.]+\n", plan)
+    assert found is not None
     assert (said, "error" in plan, "%" in plan, chat.asked) == ("", False, False, [])
     assert not (user.folder / "results").exists() or not list((user.folder / "results").iterdir())
     both = (*words, "--with", "probes-age-competence", "--form", "sampled", "--max-requests", "0")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import typer
 
-from evenruler.evaluate.cost import Cost, Price, Spending, cost_of
+from evenruler.evaluate.cost import Cost, Price, Spending, cost_of, detectable
 from evenruler.instruments.instrument import Request
 
 COST = Cost({"generate": 1000}, 100_000, 16_000)
@@ -31,6 +31,14 @@ def test_a_price_is_of_a_million_tokens() -> None:
 
 def test_costs_add_up() -> None:
     assert (COST + Cost({"words": 5}, 1, 2)) == Cost({"generate": 1000, "words": 5}, 100_001, 16_002)
+
+
+def test_a_form_without_a_verdict_promises_none() -> None:
+    plan = {"sizes": {"trial": {"detects": None}, "standard": {"detects": "0.9 points", "choice": "32 points"}}}
+    forms = (None, "entail", "choice", "options")
+    assert [detectable(plan, "standard", form) for form in forms] == ["0.9 points", "0.9 points", "32 points", None]
+    assert [detectable(plan, "trial", form) for form in forms] == [None, None, None, None]
+    assert [detectable(plan, "paper", form) for form in forms] == ["", "", "", None]
 
 
 @pytest.mark.parametrize("said", ["1", "a,b", "1,2,3", "-1,2", ""])

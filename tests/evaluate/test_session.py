@@ -20,7 +20,7 @@ from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measure import lines_of, measure
+from evenruler.evaluate.measure import answer_of, lines_of, measure
 from evenruler.evaluate.session import Session, _examples, _of_planted, silences, unread, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
@@ -149,6 +149,10 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
         assert finds in session.planned(benchmark).in_words
         assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
         assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, "it asks no placebos"
+    chat = Session(chosen(lambda messages, **_: "A", RowStore()), RowStore(), "it")
+    with benchmark_at("questionnaires-gad-7") as benchmark:
+        assert "80 of 100 such studies find " in session.planned(benchmark).in_words
+        assert chat.planned(benchmark).in_words.endswith(" replies; no verdict is possible")
 
 
 @pytest.mark.parametrize(
@@ -189,6 +193,7 @@ def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
     whole = measure(model, "probes-age-competence", limit=FEW)
     quick = measure(model, "probes-age-competence", limit=FEW, size="trial", out="results")
     assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+trial+limit-6"
+    assert "  a trial asks too little for a verdict: take --size standard" in answer_of(quick)
     assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
     for figures, other in zip(quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True):
         differ = {name for name in figures if figures[name] != other[name]}
@@ -308,9 +313,10 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     replies = pd.DataFrame({"reply": [None, *["yes"] * 19], "reason": reasons})
     assert silences({"replies": replies}) == ["the model gave no reply to 1 of 20 prompts"]
     assert silences({"replies": replies.iloc[:19]}) == [
-        "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`",
-        "the model gave no reply to 1 of 19 prompts",
+        "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
+    refused = pd.DataFrame({"reply": [None, None, "yes"], "reason": [reasons[0], "rude", None]})
+    assert silences({"replies": refused})[1:] == ["the model gave no reply to 1 of 3 prompts"]
 
 
 def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
