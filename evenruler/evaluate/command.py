@@ -50,10 +50,7 @@ def measure(
         typer.Option(metavar="KIND", help="causal, seq2seq, masked or nli; for an endpoint: chat or completions."),
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="GPU data type.")] = "float32",
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="TOKEN", help="Start token, if the server adds none."),
-    ] = None,
+    start: Annotated[str | None, typer.Option(metavar="TOKEN", help="Start token, if the server adds none.")] = None,
     thinking: Annotated[
         str | None, typer.Option(metavar="off|N", help="Thinking before the answer: off, or a budget in tokens.")
     ] = None,
@@ -78,10 +75,7 @@ def measure(
         typer.Option("--format", help="json: one line per benchmark, as in result.json; html: one page of all."),
     ] = "text",
     max_requests: Annotated[
-        int | None,
-        typer.Option(
-            min=0, metavar="N", help="Stop after N requests to an endpoint, retries included; 0 only prints the count."
-        ),
+        int | None, typer.Option(min=0, metavar="N", help="Most requests to send, with retries; 0 prints the cost.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Send requests to an endpoint without confirmation.")] = False,
     price: Annotated[

@@ -96,9 +96,8 @@ def detectable(plan: Plan, size: Size, form: str | None) -> str | None:
 def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     """For each form and size: its cost for a model that can do everything, and the effect it detects, in words."""
     door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
-    subject = Subject(
-        "", "causal", "", able, chats=True, continues=True, forms=(VERBALISER, SENTENCE, OPTIONS), origin=""
-    )
+    forms = (VERBALISER, SENTENCE, OPTIONS)
+    subject = Subject("", "causal", "", able, chats=True, continues=True, forms=forms, origin="")
     for form in door.FORMS:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
             plan, detects = at_size(benchmark.plan, size), detectable(benchmark.plan, size, form)

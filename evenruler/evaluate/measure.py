@@ -104,7 +104,7 @@ def measure_each(
     form: str | None = None,
     dtype: str,
     max_requests: int | None,
-    spending: Spending | None = None,
+    spending: Spending,
     unit: str | None = None,
     show: Literal["answer", "all", "json", "html"] = "answer",
     **named: Any,
@@ -148,16 +148,14 @@ def measure_each(
                 refused.append(str(error))
             else:
                 planned.append(one)
-        for one in planned:
-            note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
+                note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
         left = [session.left(one) for one in planned] if entry.kind in HOSTED else []
         most = current_budget().most
         if any(cost.requests for cost in left):
             hopeless = [one.benchmark.name for one in planned if one.detects is None and size != "trial"]
-            allowed = spending or Spending()
-            # A number of requests is consent, too, but not to more dollars than the user allows.
-            agreed = allowed.yes or most == 0 or (most is not None and allowed.most is None)
-            replace(allowed, yes=agreed).agree(left, hopeless)
+            # A budget of requests is consent, too, but not to more dollars than the user allows.
+            agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
+            replace(spending, yes=agreed).agree(left, hopeless)
             if most == 0:
                 found, planned, tasks = [], [], []
         for one in planned:
@@ -171,12 +169,11 @@ def measure_each(
             folder = write(measured.result, out, measured.tables)
             if show == "json":
                 yield measured.result.to_json()
-                continue
-            if show == "html":
+            elif show == "html":
                 pages.append(Stored(measured.result, folder))
-                continue
-            yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
-            yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
+            else:
+                yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
+                yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
         for place in tasks:
             try:
                 from evenruler.evaluate import harness  # which few need

@@ -233,10 +233,10 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
         scores = ask_room.scores(tables, plan, own, subject)
         record, figures = _diagnosed(planned, scores)
     heard = model.heard if model else []
-    of_replies = [*silences(own), *unread({**scores, **record.found}), *changes(heard)]
+    read = {**scores, **record.found}
     update = {
         "figures": for_people(figures),
-        "warnings": [*of_replies, *warnings(figures, planned.headings)],
+        "warnings": [*silences(own, read), *changes(heard), *warnings(figures, planned.headings)],
         "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         "model": planned.result.model.model_copy(update={"heard": heard_of(heard)}),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
@@ -331,30 +331,23 @@ def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
     return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
 
 
-def silences(answers: Tables) -> list[str]:
-    """Warnings on missing, empty or cut-off replies, in the tables with a column `reply`."""
+def silences(answers: Tables, readings: Tables) -> list[str]:
+    """Warnings on missing, empty or cut-off replies; and on those of `readings` in which no rule finds an answer."""
     found = []
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
-        withheld = int(rows["reply"].isna().sum())
-        empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
         cut = cut_of(rows["reason"]) if "reason" in rows else []
-        if len(cut) > MANY * len(rows):
-            found.append(f"{len(cut):,} of {len(rows):,} replies were {cut[0]}")
-            withheld -= len(cut)
+        cut = cut if len(cut) > MANY * len(rows) else []
+        withheld = int(rows["reply"].isna().sum()) - len(cut)
+        empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
+        found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
         found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
-    return found
-
-
-def unread(readings: Tables) -> list[str]:
-    """Warnings on replies in which no rule finds an answer, with two examples, in tables of replies with their rule."""
-    found = []
-    for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows} and len(rows)):
-        replies = rows.loc[rows["rule"].map(NO_ANSWER) == "unread", "reply"]
-        if (share := len(replies) / len(rows)) > MANY:
-            said = " and ".join(f'"{printable(" ".join(own.split()))[:60]}"' for own in replies.unique()[:2])
-            what = f"no answer is found in {len(replies):,} of {len(rows):,} replies ({share:.0%}), as {said}"
-            found.append(f"{what}; if they are cut off, say a larger --new-tokens")
+    for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows}):
+        unread = rows.loc[rows["rule"].map(NO_ANSWER) == "unread", "reply"]
+        if len(unread) > MANY * len(rows):
+            said = " and ".join(f'"{printable(" ".join(own.split()))[:60]}"' for own in unread.unique()[:2])
+            share = f"{len(unread):,} of {len(rows):,} replies ({len(unread) / len(rows):.0%})"
+            found.append(f"no answer is found in {share}, as {said}; if they are cut off, say a larger --new-tokens")
     return found
 
 

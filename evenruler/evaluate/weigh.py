@@ -177,16 +177,13 @@ def ask(
     interrupted run resumes.
     """
     plants, known = {name: load_plant(name) for name in names()}, known or {}
+    asked = {weight: (weight, places, how, plants, known.get(weight)) for weight, places in weights.items()}
     if at_once == 1 or len(weights) == 1:
-        for weight, places in weights.items():
-            yield weight, *read(weight, places, how, plants, known.get(weight))
+        yield from ((weight, *read(*own)) for weight, own in asked.items())
         return
     threads = max(1, (os.cpu_count() or 1) // at_once)
     with ProcessPoolExecutor(at_once, get_context("spawn"), _quietly, (threads,)) as pool:
-        doing = {
-            pool.submit(read, weight, places, how, plants, known.get(weight)): weight
-            for weight, places in weights.items()
-        }
+        doing = {pool.submit(read, *own): weight for weight, own in asked.items()}
         try:
             for done in as_completed(doing):
                 yield doing[done], *done.result()

@@ -132,24 +132,22 @@ def shares(said: pd.DataFrame) -> pd.DataFrame:
     return found.assign(share=found["share"].where(found["unanswered"] == 0))
 
 
-def fitness(said: pd.DataFrame) -> Fitness:
-    """Whether a model answers, and chooses by content; `said` comes from `read` and includes control pairs."""
-    asked = said[said["framing"] != KNOWN]
-    if why := unanswered(counted(asked)):
+def fitness(said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs are right in both orders") -> Fitness:
+    """Whether a model answers, and enough known answers are right, `of` which kind, in words.
+
+    `said` and `known`: from `read` and `known_right`, here or in `writing`; `said` includes control rows.
+    """
+    control = said[said["framing"] == KNOWN]
+    if why := unanswered(counted(said[said["framing"] != KNOWN])):
         return Fitness(unfit=why)
-    right, n = known_right(said)
-    if right == n == 0:
-        return Fitness(doubt="no control pairs were asked")
-    unread = said.loc[(said["framing"] == KNOWN) & (said["rule"] == "none"), "id"].nunique()
-    lost = f" ({unread} hold a reply in which no answer is found)" if unread else ""
-    return by_known(right, n, f"control pairs are right in both orders{lost}")
-
-
-def by_known(right: int, n: int, what: str) -> Fitness:
-    """Whether enough known answers are right, which are `what`."""
+    if control.empty:
+        return Fitness(doubt="no known answers were asked")
+    right, n = known
     if n and wilson(right / n, n)[0] > LEAST:
         return Fitness()
-    return Fitness(unfit=f"{right} of {n} {what}; the lower 95% bound must exceed {LEAST:.0%}")
+    unread = control.loc[control["rule"] == "none", "id"].nunique()
+    told = f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"
+    return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:

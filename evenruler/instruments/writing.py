@@ -11,10 +11,8 @@ from typing import Final
 
 import pandas as pd
 
-from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, by_known, counted, in_chat
+from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, in_chat
 from evenruler.instruments.instrument import Request
-from evenruler.measurement.answered import unanswered
-from evenruler.measurement.verdicts import Fitness
 from evenruler.strict import read_yaml
 from evenruler.text.replies import is_empty, is_refusal
 
@@ -64,13 +62,6 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
         return None, "none"
     said = next((group_of[own] for own in re.findall(r"\w+", reply.lower()) if own in group_of), NEITHER)
     return said, "pronoun"
-
-
-def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
-    """Whether a model writes the sentences, with the right pronoun where it is known (`right` of `sentences`)."""
-    if why := unanswered(counted(said[said["framing"] != KNOWN])):
-        return Fitness(unfit=why)
-    return by_known(*known_right(said, sentences), "pronouns of control words are right")
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:

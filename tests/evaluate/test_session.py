@@ -21,7 +21,7 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import answer_of, lines_of, measure
-from evenruler.evaluate.session import Session, _examples, _of_planted, silences, unread, warnings
+from evenruler.evaluate.session import Session, _examples, _of_planted, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column, Request, at_size
@@ -301,35 +301,36 @@ def test_a_limit_is_at_least_one(error_of: Callable[..., str], elsewhere: Path, 
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
     replies = pd.DataFrame({"reply": ["", " ", "yes", None]})
     likelihoods = pd.DataFrame({"nats": [1.0]})
-    assert silences({"replies": replies, "likelihoods": likelihoods}) == [
+    assert silences({"replies": replies, "likelihoods": likelihoods}, {}) == [
         "the model gave no reply to 1 of 4 prompts",
         "2 of 4 replies are empty",
     ]
-    assert silences({"replies": replies.iloc[2:3]}) == []
+    assert silences({"replies": replies.iloc[2:3]}, {}) == []
 
 
 def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     reasons = [f"{CUT} (9 tokens to think in): say `--thinking 18`", *[None] * 19]
     replies = pd.DataFrame({"reply": [None, *["yes"] * 19], "reason": reasons})
-    assert silences({"replies": replies}) == ["the model gave no reply to 1 of 20 prompts"]
-    assert silences({"replies": replies.iloc[:19]}) == [
+    assert silences({"replies": replies}, {}) == ["the model gave no reply to 1 of 20 prompts"]
+    assert silences({"replies": replies.iloc[:19]}, {}) == [
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
     refused = pd.DataFrame({"reply": [None, None, "yes"], "reason": [reasons[0], "rude", None]})
-    assert silences({"replies": refused})[1:] == ["the model gave no reply to 1 of 3 prompts"]
+    assert silences({"replies": refused}, {})[1:] == ["the model gave no reply to 1 of 3 prompts"]
 
 
 def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
     replies = ["A", "so\n" + "long " * 20, "\x1b[1mwell", "so\n" + "long " * 20, "A", ""]
     read = pd.DataFrame({"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]})
-    assert unread({"choices": read, "scores": pd.DataFrame({"value": [1.0]})}) == [
+    assert silences({}, {"choices": read, "scores": pd.DataFrame({"value": [1.0]})}) == [
         f'no answer is found in 3 of 6 replies (50%), as "so {("long " * 20)[:57]}" and "\\u001b[1mwell"; '
         "if they are cut off, say a larger --new-tokens"
     ]
     one = pd.DataFrame({"reply": ["A"] * 20, "rule": ["none"] + ["letter"] * 19})
-    assert unread({"choices": one}) == []
-    assert unread({"choices": one.iloc[:19]})[0].startswith('no answer is found in 1 of 19 replies (5%), as "A"; ')
-    assert unread({"choices": one.iloc[:0]}) == []
+    assert silences({}, {"choices": one}) == []
+    (line,) = silences({}, {"choices": one.iloc[:19]})
+    assert line.startswith('no answer is found in 1 of 19 replies (5%), as "A"; ')
+    assert silences({}, {"choices": one.iloc[:0]}) == []
 
 
 @pytest.mark.parametrize("name", ["probes-age-competence", "framing-age", "questionnaires-gad-7"])

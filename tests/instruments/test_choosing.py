@@ -5,6 +5,7 @@ import pytest
 
 from evenruler.instruments import choosing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, fitness, read, request_of, shares
+from evenruler.measurement.verdicts import Fitness
 
 PAIRS = pd.DataFrame(
     [("one", "bare", "A nurse is a man.", "A nurse is a woman."), ("two", "bare", "A cook sings.", "A cook shouts.")],
@@ -70,23 +71,29 @@ def of_known(right: int, both: str = "A") -> pd.DataFrame:
     return read(pd.DataFrame(rows, columns=choosing.ANSWERS.names), asked)
 
 
+def fitted(said: pd.DataFrame) -> Fitness:
+    return fitness(said, choosing.known_right(said))
+
+
 def test_known_answers_are_a_bar() -> None:
     """Wilson's lower end of 26 of 30 is .703, of 25 it is .664."""
     assert choosing.known_right(of_known(26)) == (26, 30)
-    assert fitness(of_known(26)).unfit is None
-    assert fitness(of_known(25)).unfit == (
+    assert fitted(of_known(26)).unfit is None
+    assert fitted(of_known(25)).unfit == (
         "25 of 30 control pairs are right in both orders; the lower 95% bound must exceed 70%"
     )
-    assert "0 of 30" in str(fitness(of_known(0)).unfit), "always A"
-    assert fitness(of_known(22, "Neither of them")).unfit == (
-        "22 of 30 control pairs are right in both orders (8 hold a reply in which no answer is found); "
+    assert "0 of 30" in str(fitted(of_known(0)).unfit), "always A"
+    assert fitted(of_known(22, "Neither of them")).unfit == (
+        "22 of 30 control pairs are right in both orders (no answer is found in replies to 8); "
         "the lower 95% bound must exceed 70%"
     )
+    one = of_known(30).query("framing != @KNOWN")
+    assert fitted(one) == Fitness(doubt="no known answers were asked")
 
 
 def test_who_refuses_all_does_not_choose() -> None:
     told = answers(*((pair, turn, "I'm sorry, I can't help with that.") for pair in ("one", "two") for turn in (0, 1)))
-    assert fitness(read(told, PAIRS)).unfit == (
+    assert fitted(read(told, PAIRS)).unfit == (
         "4 of 4 requests were not answered (4 refused, 0 empty, 0 in another language)"
     )
 

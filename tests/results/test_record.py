@@ -12,6 +12,7 @@ import pytest
 
 import evenruler
 from evenruler import models
+from evenruler.evaluate.cost import Spending
 from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import written
 from evenruler.results.record import Result
@@ -142,7 +143,8 @@ def test_what_is_measured_brings_its_tables_and_a_page(tmp_path: Path, monkeypat
         "headlines",
         "answers-likelihoods",
     }
-    said = {"device": None, "name": None, "kind": None, "dtype": "float32", "start": None, "max_requests": None}
+    said: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
+    said |= {"dtype": "float32", "spending": Spending()}
     (page,) = measure_each(
         "./tiny", ["probes-age-competence", "framing-age"], Path("results"), limit=6, size="trial", show="html", **said
     )  # fmt: skip

@@ -389,7 +389,8 @@ def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     rested_on = rows_of(tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"])
     for template_set, of_set in asked.groupby("set", sort=True):
         own = said[said["id"].isin(of_set["id"]) | (said["framing"] == choosing.KNOWN)]
-        fit, known = choosing.fitness(own), choosing.known_right(own)
+        known = choosing.known_right(own)
+        fit = choosing.fitness(own, known)
         yield _Part(f"{template_set}, {CHOICE}", SHARE_GAIN, of_set, fit, known, rested_on.xs(template_set))
 
 
@@ -399,7 +400,8 @@ def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     asked = asked.rename(columns={"attribute": "unit", "template": "at"})
     asked = asked.assign(share=asked["said"].map(writing.NAMED), unanswered=asked["said"].isna().astype(float))
     rested_on = asked.groupby("unit")["prompt"].agg(lambda own: content_sha256(*own)[:16])
-    fit, known = writing.fitness(said, every), writing.known_right(said, every)
+    known = writing.known_right(said, every)
+    fit = choosing.fitness(said, known, "pronouns of control words are right")
     yield _Part(WRITTEN, WRITTEN_GAIN, asked.assign(word=WRITTEN, pole=1), fit, known, rested_on)
 
 

@@ -200,16 +200,15 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
             figure, of_items = _beyond([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
-            if figure.lacking and form == OPTIONS and (lost := _unread(fits[0])):
-                figure = replace(figure, lacking=f"{figure.lacking}; {lost}")
+            if figure.lacking and form == OPTIONS:
+                figure = replace(figure, lacking=f"{figure.lacking}{_unread(fits[0])}")
             if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
                 figure = replace(figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note))))
             yield WHOLE, named(label, form), figure, fit
             yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
         elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, but no item was fully answered
-            nothing, plan = np.empty((1, 0)), fits[0].plan
-            figure = beyond(nothing, nothing, 0, 1.0, plan["smallest"], plan["least"])
-            figure = replace(figure, lacking="no completely answered item")
+            levels, lacking = {UNIT: 0, "twins": 0, "fits": 1}, "no completely answered item"
+            figure = Confirmatory(BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking)
             yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
@@ -224,7 +223,7 @@ def _unread(record: Record) -> str:
     asked = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
     there = {key for table in ("items", "twins") for key in _scores(record.found[table], OPTIONS, "score").index}
     lost, n = len({item for item, _ in asked - there}), len({item for item, _ in asked})
-    return f"{lost} of {n} items have a term without a readable reply" if lost else ""
+    return f"; {lost} of {n} items have a term without a readable reply" if lost else ""
 
 
 def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[tuple[str, Figure]]]:
