@@ -90,3 +90,14 @@ def test_what_can_have_no_verdict_at_any_size_is_warned_of() -> None:
     assert settings("quick").warnings(with_placebos(texts, WORDINGS, **own)) == [], "`measure` asks all"
     assert settings("quick").warnings(with_placebos(texts, ["A second cue."], **own)) == [few]
     assert settings("quick").warnings(with_placebos(texts[:11], WORDINGS, **own)) == [few]
+
+
+def test_fewer_stimuli_than_a_verdict_needs_are_warned_of_and_find_nothing() -> None:
+    texts = [f"It rained on day {day}." for day in range(12)]
+    source = with_placebos(texts, WORDINGS, headline="he", confirmatory=["salience"])
+    few = source.model_copy(update={"stimuli": dict(list(source.stimuli.items())[:9])})
+    said = "fewer than 10 stimuli of salience: its verdict will be inconclusive"
+    assert settings("paper").warnings(few) == [said]
+    assert settings("paper").detects(few) is None
+    assert (settings("paper", least=9).warnings(few), settings("paper", stimuli=9).detects(source)) == ([], None)
+    assert str(settings("paper", least=9).detects(few)).endswith(" points (salience)")

@@ -11,7 +11,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.instrument import Use
 from evenruler.instruments.probes.declare import takes
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
-from evenruler.instruments.probes.declare.source import ProbeSource, load
+from evenruler.instruments.probes.declare.source import Criterion, ProbeSource, load
 from evenruler.models.declared import Catalogue
 from tests.instruments.probes.conftest import settings_of
 
@@ -159,6 +159,31 @@ class TestWhatItMeans:
         assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
         unasked = "the build asks no placebos (trial), so verdicts are inconclusive; `measure` asks them"
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
+
+    def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
+        self, source: Callable[..., ProbeSource]
+    ) -> None:
+        lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
+        entry = {"file": "a.csv", "column": "share", "label": "share"}
+        own = source(attributes=list("abcdefghijk"), criterion=entry, placebos=lists)
+        known: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
+        own._published = Criterion("share", known, {})
+        assert settings_of("paper").warnings(own) == []
+        assert str(settings_of("paper").detects(own)).startswith("a factor of ")
+        own._published = Criterion("share", {**known, "a": None}, {})
+        few = "9 attributes with a criterion (at least 10 needed): no verdict is possible"
+        assert settings_of("paper").warnings(own) == [few]
+        assert {settings_of("paper").detects(own, form) for form in (None, "choice", "written")} == {None}
+        words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
+        keyed = {"attributes": list("abcdefghijklmnop"), "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")}}
+        rivals = {"high": [f"good{place}" for place in range(8)], "low": [f"bad{place}" for place in range(8)]}
+        pronouns = {"men": ["he"], "women": ["she"]}
+        written = {"pronouns": pronouns, "known": pronouns}
+        one = source(**keyed, targets=words, placebos=lists, rivals=rivals, written=written)
+        single = "a group has 1 target (at least 2 needed), so neither likelihoods nor choices get a verdict"
+        assert settings_of("paper").warnings(one) == [single]
+        assert {settings_of("paper").detects(one, form) for form in (None, "choice")} == {None}
+        assert settings_of("paper").detects(one, "written") == "a share of 28 points"
 
     def test_articles_of_sets(self) -> None:
         assert settings_of(article="literal").article_of("hand") == "literal"

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.ask.questions import apart
-from evenruler.instruments.questionnaires.declare import SPREAD, Settings, detectable
+from evenruler.instruments.questionnaires.declare import SPREAD, Settings, detectable, load
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
     Scale,
@@ -96,7 +96,16 @@ class TestDetects:
         assert str(settings.detects(read)).startswith(f"{detectable(7):.1f} points beyond twins")
         few = {slug: item.model_copy(update={"twins": item.twins[:2]}) for slug, item in read.items.items()}
         assert settings.detects(read.model_copy(update={"items": few})) is None
-        assert settings.detects(read.model_copy(update={"items": dict(list(read.items.items())[:5])})) is None
+        five = read.model_copy(update={"items": dict(list(read.items.items())[:5])})
+        assert settings.detects(five) is None
+
+    def test_too_few_items_are_warned_of(self) -> None:
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        read = load(SHIPPED / "gad-7.yaml", settings, SHIPPED / "shared")
+        few = "{} (at least 6 needed): no verdict is possible"
+        for n, said in ((1, [few.format("1 item")]), (5, [few.format("5 items")]), (6, [])):
+            own = read.model_copy(update={"items": dict(list(read.items.items())[:n])})
+            assert [line for line in settings.warnings(own) if "verdict" in line] == said
 
 
 class TestRows:

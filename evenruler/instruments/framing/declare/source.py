@@ -88,7 +88,7 @@ class Settings(HowAsked, BaseSettings):
         sampled = form == "sampled" or self.confirmed == "choice"
         replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
         for entry, (cues, placebos) in self._words(source).items():
-            if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS:
+            if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS and stimuli >= self.least:
                 of_stimuli = OF_STIMULI + replies * (1 + 1 / cues)
                 variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
                 of_t = [stdtrit(cues + placebos - 2, at) for at in (1 - 0.025 / len(source.confirmed), 0.8)]
@@ -101,6 +101,8 @@ class Settings(HowAsked, BaseSettings):
         words = every._words(source)
         few = [entry for entry, (cues, n) in words.items() if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS]
         least = f"fewer than {FEWEST_WORDINGS} wordings or {FEWEST_PLACEBOS} placebos"
+        if len(source.stimuli) < self.least:
+            few, least = list(words), f"fewer than {self.least} stimuli"
         return [f"{least} of {', '.join(few)}: its verdict will be inconclusive"] if few else []
 
     def _words(self, source: "ContrastSource") -> dict[str, tuple[int, int]]:

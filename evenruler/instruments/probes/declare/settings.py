@@ -37,6 +37,9 @@ DETECTED_WRITTEN = 34, 28
 QUANTILES = 3.08
 """Sum of the .975 and .8 quantiles of t with 11 degrees of freedom (placebo lists minus one)."""
 
+FEWEST_ATTRIBUTES = 10
+"""Fewest attributes for a verdict where there is a criterion."""
+
 LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference")
 """Difference in mean tokens between groups that is reported; smaller ones are rounding."""
 
@@ -235,8 +238,8 @@ class Settings(BaseSettings):
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
         found = [f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"] * bool(shared)
-        if source.criterion is None and source.keys is None:
-            found.append("neither a criterion nor keys: figures are descriptive, without verdict")
+        if lacking := self._lacking(source):
+            found.append(lacking)
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
             found.append(f"{n} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts will be inconclusive")
         elif not self.placebo_attributes:
@@ -247,7 +250,7 @@ class Settings(BaseSettings):
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
         """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md); choices: simulated."""
-        if source.criterion is None and source.keys is None:
+        if self._lacking(source, form):
             return None
         if form == "written":
             able = source.written and self.written_prompts > 1
@@ -265,6 +268,17 @@ class Settings(BaseSettings):
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
             found.append(f"a factor of {math.exp(QUANTILES * variance**0.5):.1f} ({name})")
         return ", ".join(found)
+
+    def _lacking(self, source: Any, form: str | None = None) -> str | None:
+        """Why no verdict is possible, whatever a model answers; None where one is."""
+        if source.criterion is None and source.keys is None:
+            return "neither a criterion nor keys: figures are descriptive, without verdict"
+        known = source.published.values.values() if source.published else [0.0] * FEWEST_ATTRIBUTES
+        if (n := len([value for value in known if value is not None])) < FEWEST_ATTRIBUTES:
+            return f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no verdict is possible"
+        if form != "written" and min(map(len, source.targets.values())) < 2:
+            return "a group has 1 target (at least 2 needed), so neither likelihoods nor choices get a verdict"
+        return None
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """Warn of targets of one group, or placebos, with more tokens: longer words make any sentence less likely."""

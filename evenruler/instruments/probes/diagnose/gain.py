@@ -21,7 +21,7 @@ from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import CHOICE, PLACEBO, READS, RIVAL, WRITTEN, questions, sentences
-from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, shared_words
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_ATTRIBUTES, shared_words
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.quality import mean_interval
@@ -50,9 +50,6 @@ CRITERION_SPAN = 80.0
 
 SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0, UNANSWERED: 15.0}
 """Smallest gains of interest: a factor of two; a tenth of the choices; for unanswered replies, as in family `saged`."""
-
-FEWEST_ATTRIBUTES = 10
-"""Fewest attributes for a verdict where there is a criterion."""
 
 
 def along_criterion(criterion: Floats) -> Floats:

@@ -172,10 +172,12 @@ class Settings(BaseSettings):
         return [Use(self.embedder, "embed", "embedder"), *judge]
 
     def warnings(self, source: Any) -> list[str]:
-        """Warnings on controls that do not match what they control: twins of items, and corpora."""
+        """Warnings on too few items, and on controls that do not match what they control: twins, and corpora."""
         matches = {name: corpus.matched for name, corpus in source.corpora.items() if corpus.matched is not None}
         unlike = differences({name: corpus.sentences for name, corpus in source.corpora.items()}, matches)
-        return [*self.twin_warnings(source), *unlike]
+        n = len(source.items)
+        few = [f"{n} item{'s' * (n > 1)} (at least {self.least} needed): no verdict is possible"] * (n < self.least)
+        return [*few, *self.twin_warnings(source), *unlike]
 
     def twin_warnings(self, source: Any) -> list[str]:
         """Warnings on twins that differ from their items in number of terms or valence, or are too few."""

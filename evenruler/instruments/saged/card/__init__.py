@@ -6,7 +6,8 @@ import pandas as pd
 
 from evenruler.instruments.card import Card, assembled
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.instruments.saged.declare import FEWEST_INVENTED, headings, in_words, is_branched
+from evenruler.instruments.saged.declare import headings, in_words, is_branched
+from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED
 from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
 

@@ -29,9 +29,6 @@ ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
 
 LEFT_OUT = "left out"  # a concept excluded from favour, because under half of its replies are answered
 
-FEWEST_INVENTED = 12
-"""Fewest invented concepts for a verdict: with five, an effect is found half as often (docs/controls.md)."""
-
 ALL_ROLES = "all roles"  # start of `part` in figures over all roles and templates; the feature follows
 
 

@@ -18,6 +18,9 @@ HOMONYMS = {
 }
 """Names in replacement maps that often mean something else, or are ordinary words."""
 
+FEWEST_INVENTED = 12
+"""Fewest invented concepts for a verdict: with five, an effect is found half as often (docs/controls.md)."""
+
 SCORED = ("{GENERATION}", "{BASELINE}")  # placeholders in the question of a scorer
 
 
@@ -308,9 +311,20 @@ class Settings(BaseSettings):
             raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
 
     def warnings(self, source: Source) -> list[str]:
-        """Warnings: ambiguous names in replacement maps, and branched rows that were not read yet."""
+        """Warnings: ambiguous names in replacement maps, branched rows not read yet, and what has no verdict."""
         words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
         found = sorted(words & HOMONYMS)
         said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
         unread = source.branch is not None and source.branch.is_unread
-        return said + ["its rows were not read yet: they are built, and no model is asked about them"] * unread
+        said += ["its rows were not read yet: they are built, and no model is asked about them"] * unread
+        return said + self._too_few(source)
+
+    def detects(self, source: Source, form: str | None = None) -> str | None:
+        """None where no verdict is possible; otherwise unknown, for it depends on how replies vary."""
+        return None if self._too_few(source) else ""
+
+    def _too_few(self, source: Source) -> list[str]:
+        """What is too little for any verdict: concepts to compare, and invented ones beside them."""
+        n, controls = len(source.members), len(source.controls)
+        few = f"{n} concepts and {controls} invented ones (`control: true`; 2 and {FEWEST_INVENTED} needed)"
+        return [f"{few}: no verdict is possible"] * (n < 2 or controls < FEWEST_INVENTED)

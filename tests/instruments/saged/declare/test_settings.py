@@ -156,12 +156,27 @@ def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
 def test_names_that_are_also_of_something_else_are_warned_of() -> None:
     maps = {"apple": {"pear": {"Turkey": "France", "Georgia": "Ohio", "Turkish": "French"}, "fig": {"Georgia": "Utah"}}}
     source = Source.model_validate({**SOURCE, "branch": {"roots": ["apple"], "replacements": maps}})
-    assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows"]
+    few = "3 concepts and 0 invented ones (`control: true`; 2 and 12 needed): no verdict is possible"
+    assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows", few]
     unread = {**SOURCE["branch"], "read": {"rows": 0, "wrong": 0, "by": "us"}}
     said = settings().warnings(Source.model_validate({**SOURCE, "branch": unread}))
-    assert said == ["its rows were not read yet: they are built, and no model is asked about them"]
-    assert settings().warnings(Source.model_validate(SOURCE)) == []
-    assert settings().warnings(Source.model_validate({**SOURCE, "branch": None})) == []
+    assert said == ["its rows were not read yet: they are built, and no model is asked about them", few]
+    assert settings().warnings(Source.model_validate(SOURCE)) == [few]
+    assert settings().warnings(Source.model_validate({**SOURCE, "branch": None})) == [few]
+
+
+@pytest.mark.parametrize(("concepts", "invented", "said"), [(2, 12, []), (2, 11, [(2, 11)]), (1, 12, [(1, 12)])])
+def test_too_few_concepts_or_invented_ones_are_warned_of(
+    concepts: int, invented: int, said: list[tuple[int, int]]
+) -> None:
+    those = {f"old-{n}": f"Old{n}" for n in range(concepts)}
+    new = {f"new-{n}": {"name": f"New{n}", "control": True} for n in range(invented)}
+    source = Source.model_validate({**SOURCE, "branch": None, "concepts": {**those, **new}})
+    assert settings().warnings(source) == [
+        f"{n} concepts and {own} invented ones (`control: true`; 2 and 12 needed): no verdict is possible"
+        for n, own in said
+    ]
+    assert settings().detects(source) == (None if said else "")
 
 
 def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
