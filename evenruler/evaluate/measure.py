@@ -15,7 +15,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
 from evenruler.evaluate.cost import Spending
 from evenruler.evaluate.session import Planned, Session
-from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen
+from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen, is_recorded
 from evenruler.instruments.instrument import STANDARD, Size
 from evenruler.measurement.figures import figure_in_words
 from evenruler.models.backends.server import allowing, current_budget
@@ -120,6 +120,8 @@ def measure_each(
     store = RowStore()
     if dtype not in get_args(Dtype):
         raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
+    if not benchmarks and not is_recorded(model):  # before minutes of converting or training
+        raise UserError("no benchmark is named", where=model, remedy="say which benchmark as --with NAME")
     subject = chosen(model, store, dtype=cast(Dtype, dtype), **named)
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]

@@ -162,6 +162,13 @@ def chosen(
     return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
 
 
+def is_recorded(model: str) -> bool:
+    """Whether a name is that of recorded answers, here or in the catalogue; no model's files are read."""
+    params = (repository.root() or Path()) / "params.yaml"
+    declared = Declared(params).catalogue.models.get(model) if params.exists() else None
+    return model.startswith("recorded:") or (declared is not None and declared.scheme == "recorded")
+
+
 def load(
     name: Any,
     params: Catalogue | None = None,

@@ -115,7 +115,10 @@ def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
 
 
 def test_a_model_needs_a_benchmark(told: Told, tiny_folder: Path) -> None:
-    assert "no benchmark is named; say which benchmark as --with NAME" in refused(told, f"local:{tiny_folder}")
+    named = "no benchmark is named; say which benchmark as --with NAME"
+    assert named in refused(told, f"local:{tiny_folder}")
+    Path("own.gguf").write_bytes(b"no GGUF, which a conversion would say")
+    assert f"own.gguf: {named}" in refused(told, "own.gguf")
     line = refused(told, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
     assert "--unit: it applies to lm_eval:TASK only" in line
 
