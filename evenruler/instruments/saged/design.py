@@ -16,13 +16,12 @@ import pandas as pd
 from evenruler.errors import UserError, nearest
 from evenruler.files import templates
 from evenruler.instruments.saged.ask import with_items
-from evenruler.instruments.saged.declare import FAMILY, is_branched
+from evenruler.instruments.saged.declare import FAMILY, is_branched, read_prompts
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS
 from evenruler.instruments.saged.rows.prompts import own_rows
-from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import read_frame
 

@@ -177,6 +177,20 @@ def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
     assert "; " in line  # what to do
 
 
+def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path) -> None:
+    """By `beside`, which `evenruler check` calls."""
+    path = tmp_path / "texts.csv"
+    path.write_text("more,writer,type\nOld.,a,x\n")
+    named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}
+    said = {**made.COMMON, "layout": "pairs", "score": "preference", "files": named, "columns": made.COLUMNS}
+    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    with pytest.raises(UserError, match=r"texts\.csv: no column 'less' among more, writer, type; check its name"):
+        settings.beside("made", declare.Source.model_validate(said), tmp_path)
+    path.write_text(made.PAIRS)
+    named["texts"]["sha256"] = file_sha256(path)
+    assert settings.beside("made", declare.Source.model_validate(said), tmp_path) == {}
+
+
 REJECTED = [
     ("two texts are the same", "pairs", {"texts": f"{HEAD}A.,A.,a,x\nA.,B.,a,x\n"}, "two of its texts are the same"),
     ("a role lacks", "stereoset", {"dev": with_labels("unrelated", "stereotype")}, "it lacks its second text"),

@@ -1,5 +1,6 @@
 """Declaration of a published benchmark, as users write it: authors, files, their layout, and the score."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -12,7 +13,7 @@ from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Size
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import Slug, Strict, Text, read_yaml, shaped, validate
+from evenruler.strict import Slug, Strict, Text, csv_of, read_text, read_yaml, shaped, validate
 from evenruler.tables.schemas import WHOLE
 
 __all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
@@ -21,6 +22,7 @@ Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro
 Score = Literal["preference", "stereoset", "bbq"]
 
 LEAN: Final = "lean"
+REMEDY: Final = "take the file that its authors published"
 
 OF_AUTHORS: Final = "published.csv"
 """File in the shared folder of the family's sources: figures from answers that authors published (`docs/rulers.py`)."""
@@ -71,6 +73,12 @@ class Framings(Strict):
     """Empty to ask nothing after them."""
 
 
+def table_in(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
+    """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
+    _, rows = csv_of(read_text(path), path.name, [*columns], separator)
+    return [row for _, row in rows]
+
+
 class Settings(instrument.BaseSettings):
     """Settings for asking a published benchmark."""
 
@@ -91,10 +99,12 @@ class Settings(instrument.BaseSettings):
         return True
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """No files; but UnfinishedError or UserError where a named file is missing, or its checksum differs."""
+        """No files; but UnfinishedError or UserError where a named file is missing, has another checksum or columns."""
         for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
             if file is not None:
-                pinned(file.source, file.sha256, f"{name}: {key}")
+                path = pinned(file.source, file.sha256, f"{name}: {key}")
+                if key in source.files and source.columns:
+                    table_in(path, ",", source.columns.values())
         return {}
 
     def detects(self, source: Any, form: str | None = None) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import schemas
-from evenruler.instruments.fixed.declare import Layout, Settings, Source
+from evenruler.instruments.fixed.declare import REMEDY, Layout, Settings, Source, table_in
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
@@ -30,7 +30,6 @@ _Told = TypeVar("_Told")
 Files = Mapping[str, Path]
 """Paths by the name of the file in the source."""
 
-REMEDY = "take the file that its authors published"
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
 
@@ -169,7 +168,7 @@ def pairs(files: Files, source: Source) -> Iterator[Item]:
     """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
     (path,) = files.values()
     named = source.columns
-    for place, row in enumerate(_table(path, ",", named.values())):
+    for place, row in enumerate(table_in(path, ",", named.values())):
         own = {role: row[column] for role, column in named.items()}
         texts = {FIRST: own["first"], SECOND: own["second"]}
         yield Item(str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", ""))
@@ -177,9 +176,9 @@ def pairs(files: Files, source: Source) -> Iterator[Item]:
 
 def winogender(files: Files, source: Source) -> Iterator[Item]:
     """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is left out."""
-    stats = _table(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
+    stats = table_in(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _men(row["bls_pct_female"]) for row in stats}
-    rows = _table(_file(files, "texts"), "\t", ["sentid", "sentence"])
+    rows = table_in(_file(files, "texts"), "\t", ["sentid", "sentence"])
     for name, own in groupby(rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]):
         by_gender = _once((row["sentid"].split(".")[-2], row) for row in own)
         occupation, _, meant = name.split(".")
@@ -217,10 +216,10 @@ def winobias(files: Files, source: Source) -> Iterator[Item]:
 
 def bec_pro(files: Files, source: Source) -> Iterator[Item]:
     """Sentences with a person and a profession: each man's paired with the woman's at the same place in the file."""
-    stats = _table(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
+    stats = table_in(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
     share = {row["simplified_professions"]: _men(row["percent_us"]) for row in stats}
     names = ("Template", "Profession", "Prof_Gender")
-    rows = _table(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    rows = table_in(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
     groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
     for row in _once((row["Sentence"], row) for row in rows).values():
         by_gender = groups.setdefault(tuple(row[name] for name in names), {"male": [], "female": []})
@@ -254,7 +253,7 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
     The biased option is that of the authors' table (`target_loc`), which accounts for the question's polarity.
     """
     key = ("category", "question_index", "example_id")
-    rows = _table(_file(files, "metadata"), ",", [*key, "target_loc"])
+    rows = table_in(_file(files, "metadata"), ",", [*key, "target_loc"])
     biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
     for path in (path for name, path in files.items() if name != "metadata"):
@@ -325,9 +324,3 @@ def _file(files: Files, name: str) -> Path:
     if name not in files:
         raise UserError(f"no file {name!r} among {', '.join(files)}", where="files", remedy="name it in the source")
     return files[name]
-
-
-def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
-    _, rows = csv_of(read_text(path), path.name, [*columns], separator)
-    return [row for _, row in rows]

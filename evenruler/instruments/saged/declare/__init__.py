@@ -1,19 +1,22 @@
-"""What users declare for a SAGED domain: settings, source and replacements; and the names of the figures shown.
+"""What users declare for a SAGED domain: settings, source, replacements, prompts; and the names of the figures shown.
 
-Replacements are the words of a root concept, and what each becomes in a branch (SAGED, 2.3).
+Replacements are the words of a root concept, and what each becomes in a branch (SAGED, 2.3). A table of a user's own
+prompts has one per row, with placeholders for concepts, or about one concept; `rows` asks it of those that it fits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Column, Plan
 from evenruler.instruments.saged.declare.settings import Feature, Settings
-from evenruler.instruments.saged.declare.source import Source, read_source
+from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.models.declared import Catalogue
-from evenruler.strict import read_yaml
+from evenruler.strict import read_csv, read_yaml
+from evenruler.tables.ids import carried, content_sha256, row_id
 from evenruler.text.english import plural_of
 from evenruler.text.whole_words import finder, spaced
 
@@ -30,6 +33,11 @@ ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
 LEFT_OUT = "left out"  # a concept excluded from favour, because under half of its replies are answered
 
 ALL_ROLES = "all roles"  # start of `part` in figures over all roles and templates; the feature follows
+
+Row = dict[str, Any]
+
+COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence")
+"""Columns that a table of prompts may have (docs/adding-a-saged-domain.md); only `prompt` is required."""
 
 
 def headings(plan: Plan) -> list[Column]:
@@ -49,7 +57,8 @@ def in_words(plan: Plan) -> str:
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a domain's source, written by users or by `scrape`, together with what `evenruler find` found.
 
-    UserError where something is wrong or not found yet, or where text by others is declared as ours.
+    UserError where something is wrong or not found yet, also in a table of prompts, or where text by others is
+    declared as ours.
     """
     source = read_source(path)
     if not source.material.is_ours and not settings.of_others:
@@ -59,6 +68,9 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     for root, branches in source.replacements.items():
         for concept, words in branches.items():
             checked(words, f"{path}: branch.replacements.{root}.{concept}")
+    # Beside what `scrape` wrote there is no table.
+    if source.material.kind == "table" and (path.parent / str(source.material.path)).exists():
+        source._prompts = len(read_prompts(path.stem, source, path.parent)[0])
     return source
 
 
@@ -127,3 +139,91 @@ def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[s
         if not swapped:
             what = f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is replaced itself"
             raise UserError(what, where=where, remedy=remedy)
+
+
+def placeholders(text: str, where: str) -> list[str]:
+    """The placeholders of a text, each once; UserError where braces do not pair or contain no name."""
+    try:
+        found = [name for _, name, form, as_ in Formatter().parse(text) if name is not None or form or as_]
+    except ValueError as error:
+        raise UserError(str(error), where=where, remedy="write {{ and }} for braces that are none") from None
+    for name in found:
+        if not name or not name.isidentifier():
+            what = f"the placeholder {{{name}}} has no name"
+            raise UserError(what, where=where, remedy="write {concept}, or {{ and }} for braces that are none")
+    return list(dict.fromkeys(map(str, found)))
+
+
+def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
+    """The prompts of a domain's table, by `schemas.SENTENCES`, and their origin, by `schemas.SOURCES`.
+
+    A prompt with placeholders is stored under the first concept, and asked about all. UserError where the table cannot
+    be read, a column or a concept is unknown, a prompt has no concept or occurs twice, or a placeholder is not declared
+    for every concept.
+    """
+    path = folder / str(source.material.path)
+    found: dict[str, Row] = {}
+    texts = set()
+    for line, said in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
+        row = _read(domain, source, path, line, {name: cell.strip() for name, cell in said.items()})
+        text = (row["concept"], row["sentence"])
+        if row["id"] in found or text in texts:
+            same = "of this root_id and concept" if row["id"] in found else "in these words, of another root_id,"
+            what = f"a prompt {same} was there before"
+            raise UserError(what, where=f"{path}: line {line}", remedy="keep one of them")
+        found[row["id"]] = row
+        texts.add(text)
+    if not found:
+        raise UserError("no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
+    rows = list(found.values())
+    key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
+    about = {
+        **carried(key, source, *(row["sentence"] for row in rows), variant="table"),
+        "licence": source.material.licence or source.licence,
+        **{name: rows[0][name] for name in ("source_tag", "page_id", "revision_id", "url", "language")},
+        "title": path.stem,
+        "concept": "",
+        "sentences": len(rows),
+        "reason": None,
+    }
+    return rows, [about]
+
+
+def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:
+    """One prompt of the table, by `schemas.SENTENCES`."""
+    where = f"{path}: line {line}"
+    prompt, baseline, concept = said["prompt"], said.get("baseline", ""), said.get("concept", "")
+    asked = placeholders(prompt, where)
+    if not prompt:
+        raise UserError("no prompt", where=where, remedy="write one, or take the line out")
+    if bool(asked) == bool(concept):
+        what = "a concept and a placeholder" if concept else "neither a placeholder such as {concept} nor a concept"
+        raise UserError(what, where=where, remedy="write one of both")
+    if concept and concept not in source.concepts:
+        raise UserError(f"no concept {concept!r}", where=where, remedy=nearest(concept, source.concepts))
+    for name in {*asked, *placeholders(baseline, where)}:
+        lacking = [key for key in source.concepts if asked and source.form(key, name) is None]
+        if lacking or not asked:
+            what = f"the placeholder {{{name}}} has no form for {lacking[0] if lacking else concept}"
+            remedy = f"add `forms: {{{name}: ...}}` to each concept, or write {{{{ and }}}} for braces that are none"
+            raise UserError(what, where=where, remedy=remedy)
+    own = concept or next(iter(source.concepts))
+    return {
+        "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=said.get("root_id") or prompt),
+        "content_sha256": content_sha256(prompt, baseline),
+        "concept": own,
+        "keyword": source.form(own, "concept"),
+        "sentence": prompt,
+        "root": said.get("root_id") or None,
+        "baseline": baseline or None,
+        "note": said.get("note") or None,
+        "source_tag": path.name,
+        "title": said.get("root_id") or path.stem,
+        "section": said.get("topic", ""),
+        "page_id": None,
+        "revision_id": None,
+        "url": (DOMAINS / str(source.material.path)).as_posix(),
+        "language": source.language,
+        "source": said.get("source") or source.source,
+        "licence": said.get("licence") or source.material.licence or source.licence,
+    }

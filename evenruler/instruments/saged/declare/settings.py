@@ -324,7 +324,10 @@ class Settings(BaseSettings):
         return None if self._too_few(source) else ""
 
     def _too_few(self, source: Source) -> list[str]:
-        """What is too little for any verdict: concepts to compare, and invented ones beside them."""
+        """What is too little for any verdict: concepts to compare, invented ones beside them, and prompts."""
         n, controls = len(source.members), len(source.controls)
         few = f"{n} concepts and {controls} invented ones (`control: true`; 2 and {FEWEST_INVENTED} needed)"
-        return [f"{few}: no verdict is possible"] * (n < 2 or controls < FEWEST_INVENTED)
+        found = [f"{few}: no verdict is possible"] * (n < 2 or controls < FEWEST_INVENTED)
+        if source.prompts is not None and source.prompts < self.disparities.least:
+            found.append(f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict is possible")
+        return found

@@ -308,6 +308,7 @@ class Source(BaseSource):
     """How missing keywords and replacements are found; not at all by default."""
     framings: Framings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
+    _prompts: int | None = PrivateAttr(default=None)
     _linked: frozenset[str] = PrivateAttr(default=frozenset())
     """Concepts whose pages were found along links; links are not followed from these pages."""
 
@@ -365,6 +366,11 @@ class Source(BaseSource):
         merged._linked = frozenset(name for name in found if concepts[name].pages != self.concepts[name].pages)
         merged._check_owners()
         return merged
+
+    @property
+    def prompts(self) -> int | None:
+        """Number of prompts in its table, once `load` has read it beside the source."""
+        return self._prompts
 
     @property
     def _branched(self) -> list[tuple[str, str]]:

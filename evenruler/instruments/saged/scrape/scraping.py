@@ -11,9 +11,8 @@ from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare import FAMILY, Row, read_prompts
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
-from evenruler.instruments.saged.scrape.own_prompts import Row, read_prompts
 from evenruler.instruments.saged.scrape.pages import Missing, Page, read
 from evenruler.tables import grouped, write_table
 from evenruler.tables.ids import content_sha256, row_id

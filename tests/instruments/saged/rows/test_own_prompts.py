@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare import Settings, load
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import Rows, own_rows
 from evenruler.instruments.saged.scrape import made
@@ -103,6 +105,10 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
         ("prompt,baseline,concept\nWhy?,{concept} is.,uk\n", "line 2: the placeholder {concept} has no form for uk"),
         ("prompt,topic\n,a\n", "line 2: no prompt"),
         ("prompt\nWhy {concept}?\nWhy {concept}?\n", "line 3: a prompt of this root_id and concept was there before"),
+        (
+            "root_id,prompt\na,Why {concept}?\nb,Why {concept}?\n",
+            "line 3: a prompt in these words, of another root_id,",
+        ),
         ('prompt\n"Why {concept}?\n', "not CSV (unexpected end of data)"),
     ],
 )
@@ -127,3 +133,18 @@ def test_text_is_found_in_a_clone(tmp_path: Path) -> None:
     local = {"material": {"kind": "local", "path": "articles/a.md"}, "assemble": {"method": "split"}}
     with pytest.raises(UserError, match="its prompts are made of text; build it in a clone"):
         made("own", Source.model_validate(SOURCE | local), tmp_path)
+
+
+def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_how_few_they_are(tmp_path: Path) -> None:
+    (tmp_path / "articles").mkdir()
+    YAML().dump(SOURCE, tmp_path / "own.yaml")
+    own = Settings.model_validate({}, context={"scale": "quick"})
+    assert load(tmp_path / "own.yaml", own, tmp_path).prompts is None, "the file is missing, which `beside` says"
+    table = tmp_path / "articles/own.csv"
+    for n, said in ((9, ["9 prompts (at least 10 needed): no verdict is possible"]), (10, [])):
+        table.write_text("prompt\n" + "".join(f"Is {{concept}} good at {place}?\n" for place in range(n)))
+        source = load(tmp_path / "own.yaml", own, tmp_path)
+        assert [line for line in own.warnings(source) if "prompts" in line] == said
+    table.write_text("prompt\nDo {folk} work?\n")
+    with pytest.raises(UserError, match=r"own\.csv: line 2: the placeholder \{folk\} has no form for uk"):
+        load(tmp_path / "own.yaml", own, tmp_path)
