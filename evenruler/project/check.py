@@ -95,7 +95,10 @@ def check(root: Path) -> list[str]:
 
 
 def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Warnings on models and instruments left out, and of instruments, also about tokenizers that are available."""
+    """Warnings on models and instruments left out, and of instruments, also about tokenizers that are available.
+
+    Those of instruments whose source git does not have as it is come last, where a user looks.
+    """
     lacking = not_to_be_had(active.families, params, active.scale)
     found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
     of_models = {asking_of(family, name) for family in active.families for name in params.models}
@@ -108,7 +111,8 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
     ]
     waiting = dict.fromkeys((own.family, own.settings.waiting) for own in instruments if own.settings.waiting)
     found += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
-    for own in instruments:
+    changed = (git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES)) or b"").decode()
+    for own in sorted(instruments, key=lambda own: own.written.as_posix() in changed):
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
             continue

@@ -419,6 +419,25 @@ def test_an_instrument_that_a_model_names_and_nobody_has_is_told(tmp_path: Path)
     assert lines == ["warning: models.tiny.instruments names 'bread'; did you mean 'bred'?"]
 
 
+def test_what_is_said_of_ones_own_instruments_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those whose source is new, or differs from what git has."""
+    monkeypatch.setattr(told.Settings, "warnings", lambda self, source: ["beware"])
+    told.put(tmp_path)
+    track(tmp_path)
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *who, "commit", "--quiet", "--message", "x"], cwd=tmp_path, check=True)
+
+    def warned() -> list[str]:
+        lines = check(tmp_path)
+        assert lines[-1] == CHECKED
+        return [line.removeprefix("warning: ").split(":")[0] for line in lines if line.endswith(": beware")]
+
+    assert warned() == ["doctors", "nurses", "found", "bred"]
+    source = tmp_path / "data/sources/pairs/doctors.yaml"
+    source.write_text(source.read_text() + "# mine\n")
+    assert warned() == ["nurses", "found", "doctors", "bred"], "which evolves from doctors"
+
+
 class TestLeftOut:
     """What could not be had is in nobody's way; what it takes along is not finished."""
 
