@@ -9,6 +9,7 @@ import pytest
 
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
+from evenruler.files import file_sha256
 from evenruler.results.store import read
 from tests.conftest import ROOT
 from tests.results.synthetic import as_measured
@@ -52,6 +53,18 @@ def test_a_starter_is_of_its_family_and_measured(elsewhere: Path, tiny_folder: P
     assert as_measured(there.result) == result
 
 
+def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folder: Path) -> None:
+    """As docs/fixed.md says."""
+    rows = [f"The old {n} are slow.,The young {n} are slow today.,w{n % 5},age" for n in range(10)]
+    table = elsewhere / "my-pairs.csv"
+    table.write_text("\n".join(["sent_more,sent_less,writer,bias_type", *rows]) + "\n")
+    changes = (("local:pairs.csv", "local:my-pairs.csv"), ("0" * 64, file_sha256(table)))
+    path = starter("fixed", elsewhere / "my-pairs.yaml", *changes)
+    found = measure(f"local:{tiny_folder}", path)
+    assert found.benchmark.name == "fixed-my-pairs"
+    assert found.figures["all"]["tiny"]["share"]["n"] == 5
+
+
 def test_the_figures_are_those_of_the_published_benchmark(elsewhere: Path, tiny_folder: Path) -> None:
     shutil.copy(SOURCES / "probes/age-competence.yaml", elsewhere)
     model = f"local:{tiny_folder}"
@@ -85,7 +98,7 @@ def test_what_the_checks_warn_of_is_said(elsewhere: Path, capsys: pytest.Capture
     with benchmark_at(str(starter("probes", elsewhere / "mine.yaml"))):
         pass
     said = capsys.readouterr().err
-    assert "mine.yaml: 48 sentences, 0 rejected" in said
+    assert "mine.yaml: 144 sentences, 0 rejected" in said
     assert "mine.yaml: neither a criterion nor keys: figures are descriptive, without verdict" in said
 
 

@@ -46,6 +46,19 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
     assert all(name == "params.yaml" or name not in before for name in written), "what was there stays"
 
 
+def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
+    """Six single words a group (docs/adding-a-probe-domain.md)."""
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    start(tmp_path, "probes", "brand-new")
+    settings, folder = (
+        Declared(tmp_path / "params.yaml", "quick").settings("brand-new"),
+        tmp_path / "data/sources/probes",
+    )
+    source = room("probes", "declare").load(folder / "brand-new.yaml", settings, folder / "shared")
+    assert [len(words) for words in source.targets.values()] == [6, 6]
+    assert not any(" " in word or "-" in word for words in source.targets.values() for word in words.values())
+
+
 def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> None:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     before = (tmp_path / "params.yaml").read_text()
