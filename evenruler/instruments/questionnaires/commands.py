@@ -44,4 +44,4 @@ def translate_scale(
         say(f"{path.name}: {doubt}")
     passed = sum(draft.passes for draft in drafts.values())
     say(f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read every word, fill twins")
-    say(f"then run `evenruler new questionnaires {path.stem}`, and put it in the place of the source that this writes")
+    say(f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it writes by this file")

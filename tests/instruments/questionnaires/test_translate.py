@@ -489,7 +489,7 @@ class TestCommand:
         assert out.splitlines()[0] == "gad-7.csv: line 3 (item-2-unable-to-stop): negated"
         assert out.endswith(
             "gad-7.draft.yaml: 7 of 7 rows have an item that passes the linter; read every word, fill twins\n"
-            "then run `evenruler new questionnaires gad-7`, and put it in the place of the source that this writes\n"
+            "then run `evenruler new questionnaires gad-7`, and replace the source that it writes by this file\n"
         )
         assert sorted(path.name for path in (repository / "data").glob("gad-7*")) == ["gad-7.csv", "gad-7.draft.yaml"]
         assert run("gad-7.csv") == (
