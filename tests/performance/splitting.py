@@ -17,7 +17,7 @@ from unittest import mock
 
 import spacy
 
-from evenruler.instruments.saged.rows.english import split
+from evenruler.instruments.saged.rows.branching import split
 from evenruler.text.english import PACKAGE, _model_folder
 
 SENTENCES = 500

@@ -50,10 +50,7 @@ def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
     """Six single words a group (docs/adding-a-probe-domain.md)."""
     shutil.copy(ROOT / "params.yaml", tmp_path)
     start(tmp_path, "probes", "brand-new")
-    settings, folder = (
-        Declared(tmp_path / "params.yaml", "quick").settings("brand-new"),
-        tmp_path / "data/sources/probes",
-    )
+    settings, folder = Declared(tmp_path / "params.yaml").settings("brand-new"), tmp_path / "data/sources/probes"
     source = room("probes", "declare").load(folder / "brand-new.yaml", settings, folder / "shared")
     assert [len(words) for words in source.targets.values()] == [6, 6]
     assert not any(" " in word or "-" in word for words in source.targets.values() for word in words.values())

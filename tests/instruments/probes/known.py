@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare.source import Criterion
-from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.instruments.probes.diagnose.quality import Cube
 from evenruler.measurement import Resampling
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.gain import fitness as fitness_of
-from evenruler.instruments.probes.diagnose.quality import alpha_of_halvings, associations, halvings
+from evenruler.instruments.probes.diagnose.quality import Cube, alpha_of_halvings, associations, halvings
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness
 from tests.instruments.probes.known import cube_of

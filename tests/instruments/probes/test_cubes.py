@@ -16,7 +16,7 @@ from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
-from evenruler.instruments.probes.diagnose.cubes import Cube, cubes, shifts
+from evenruler.instruments.probes.diagnose.quality import Cube, cubes, shifts
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics
 from evenruler.measurement.shifts import shift_figures

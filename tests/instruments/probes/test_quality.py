@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.quality import (
     TARGETS,
     TEMPLATES,
+    Cube,
     further_validity,
     items_of,
     mean_interval,

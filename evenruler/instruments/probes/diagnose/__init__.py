@@ -13,9 +13,8 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, axis_of, with_placebos
 from evenruler.instruments.probes.diagnose import gain, quality
-from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import contrast
-from evenruler.instruments.probes.diagnose.quality import SPREAD, R, items_of, variance_components
+from evenruler.instruments.probes.diagnose.quality import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.reliability import concepts, errors_beside_items
@@ -96,8 +95,8 @@ def diagnose(
     for cell, cube in cubes(probes[~probes["control"]], likelihoods):
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, known)
-        items = items_of(cube, controls.get(cell), resampling.level)
-        variances, curve, general = variance_components(cube, resampling.level)
+        items = quality.items_of(cube, controls.get(cell), resampling.level)
+        variances, curve, general = quality.variance_components(cube, resampling.level)
         of_set = after.get(cell, {})
         moved = shifts(of_set, set(plan["placebos"]))
         own = _of_biases(cube, known, resampling.level)
@@ -129,7 +128,7 @@ def diagnose(
 FLATTERED = "The templates were selected on this model, so its figures are too high."
 """Note on the headline of an evolved set on the model that it evolved on."""
 
-ASSOCIATED = (SPREAD, R)
+ASSOCIATED = (quality.SPREAD, quality.R)
 """Figures of associations other than the headline; they are marked where the instrument is invalid."""
 
 

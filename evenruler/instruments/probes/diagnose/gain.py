@@ -23,8 +23,7 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import CHOICE, PLACEBO, READS, RIVAL, WRITTEN, questions, sentences
 from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_ATTRIBUTES, shared_words
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
-from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.quality import mean_interval
+from evenruler.instruments.probes.diagnose.quality import Cube, mean_interval
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed

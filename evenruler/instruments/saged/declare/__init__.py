@@ -162,8 +162,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     for every concept.
     """
     path = folder / str(source.material.path)
-    found: dict[str, Row] = {}
-    texts = set()
+    found, texts = dict[str, Row](), set[tuple[str, str]]()
     for line, said in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
         row = _read(domain, source, path, line, {name: cell.strip() for name, cell in said.items()})
         text = (row["concept"], row["sentence"])

@@ -13,8 +13,7 @@ import numpy as np
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY, Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
-from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
-from evenruler.instruments.saged.rows.english import LEAST, split
+from evenruler.instruments.saged.rows.branching import LEAST, NOTHING, Branched, Span, branches, split, unfit
 from evenruler.instruments.saged.rows.questions import Question
 from evenruler.tables import grouped
 from evenruler.tables.ids import carried, row_id

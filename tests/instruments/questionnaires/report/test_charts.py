@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 import vl_convert as vlc
 
+from evenruler.instruments.questionnaires import report as charts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.instruments.questionnaires.report import charts, of_interventions, of_questionnaires
+from evenruler.instruments.questionnaires.report import of_interventions, of_questionnaires
 from evenruler.report.page import Picture, Section
 from tests.instruments.questionnaires.report.conftest import INTENSIFIERS
 from tests.report.pages import page_of

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.instruments.saged.rows.english import LEAST, parsed, split
+from evenruler.instruments.saged.rows.branching import LEAST, parsed, split
 
 
 def test_a_name_that_the_parser_does_not_know_leaves_the_verb_a_verb():
