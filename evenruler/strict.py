@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -117,7 +117,8 @@ def csv_of(
     fields as the header.
     """
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
-    quoting, rows = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL, list[tuple[int, dict[str, str]]]()
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL
+    rows: Rows = []
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
     try:
         reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]

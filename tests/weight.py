@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 43_600, 230
+LINES, MODULES = 43_480, 226
 ROOT = Path(__file__).parents[1]
 
 

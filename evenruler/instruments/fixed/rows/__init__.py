@@ -19,7 +19,7 @@ from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST,
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import csv_of, json_of_others, read_text
+from evenruler.strict import json_of_others, read_text
 from evenruler.tables.frames import evenly_spread, table_of
 from evenruler.tables.ids import carried, row_id
 

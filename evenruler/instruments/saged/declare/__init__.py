@@ -4,7 +4,7 @@ Replacements are the words of a root concept, and what each becomes in a branch 
 prompts has one per row, with placeholders for concepts, or about one concept; `rows` asks it of those that it fits.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Formatter

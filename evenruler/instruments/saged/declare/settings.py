@@ -326,7 +326,9 @@ class Settings(BaseSettings):
     def _too_few(self, source: Source) -> list[str]:
         """What is too little for any verdict: concepts to compare, invented ones beside them, and prompts."""
         n, controls = len(source.members), len(source.controls)
-        few = f"{n} concepts and {controls} invented ones (`control: true`; 2 and {FEWEST_INVENTED} needed)"
+        few = (
+            f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and {FEWEST_INVENTED} needed)"
+        )
         found = [f"{few}: no verdict is possible"] * (n < 2 or controls < FEWEST_INVENTED)
         if source.prompts is not None and source.prompts < self.disparities.least:
             found.append(f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict is possible")

@@ -156,7 +156,7 @@ def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
 def test_names_that_are_also_of_something_else_are_warned_of() -> None:
     maps = {"apple": {"pear": {"Turkey": "France", "Georgia": "Ohio", "Turkish": "French"}, "fig": {"Georgia": "Utah"}}}
     source = Source.model_validate({**SOURCE, "branch": {"roots": ["apple"], "replacements": maps}})
-    few = "3 concepts and 0 invented ones (`control: true`; 2 and 12 needed): no verdict is possible"
+    few = "3 concepts and 0 invented ones with `control: true` (at least 2 and 12 needed): no verdict is possible"
     assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows", few]
     unread = {**SOURCE["branch"], "read": {"rows": 0, "wrong": 0, "by": "us"}}
     said = settings().warnings(Source.model_validate({**SOURCE, "branch": unread}))
@@ -173,7 +173,7 @@ def test_too_few_concepts_or_invented_ones_are_warned_of(
     new = {f"new-{n}": {"name": f"New{n}", "control": True} for n in range(invented)}
     source = Source.model_validate({**SOURCE, "branch": None, "concepts": {**those, **new}})
     assert settings().warnings(source) == [
-        f"{n} concepts and {own} invented ones (`control: true`; 2 and 12 needed): no verdict is possible"
+        f"{n} concepts and {own} invented ones with `control: true` (at least 2 and 12 needed): no verdict is possible"
         for n, own in said
     ]
     assert settings().detects(source) == (None if said else "")
