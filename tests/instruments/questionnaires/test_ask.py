@@ -101,6 +101,9 @@ def published(name: str = "meetings", **keys: Any) -> tuple[dict[str, pd.DataFra
     return {own.name: frames[own.name] for own in configs}, json.loads(json.dumps(made.plan))
 
 
+NAMED = ["benchmark", "model", "figure"]
+
+
 class Scripted:
     """A model whose answers hang on the question alone, and on its state."""
 
@@ -379,9 +382,10 @@ class TestThroughTheDoors:
         assert set(changes["configuration"]) == {"verbaliser", "sentence"}
 
     def test_one_fit_is_too_little_to_tell(self, found) -> None:
-        figures = together(found[0], RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
+        figures = together(found[0], RESAMPLING)["figures"].drop_duplicates(NAMED).set_index(NAMED)
         told = figures.loc[("meetings", "m0 (sentence)", "moved_by_gloom")]
-        changes = together(found[0], RESAMPLING)["changes"].set_index(["questionnaire", "configuration"])
+        whose = ["questionnaire", "configuration"]
+        changes = together(found[0], RESAMPLING)["changes"].drop_duplicates(whose).set_index(whose)
         assert told["value"] == pytest.approx(changes.loc[("meetings", "sentence"), "difference"], abs=1e-12)
         assert (told["verdict"], told["n"]) == ("inconclusive", 1)
         assert told["why"] == "No verdict is possible: 1 fit (at least 5 needed)."
@@ -401,7 +405,7 @@ class TestThroughTheDoors:
         monkeypatch.setattr(Scripted, "entailment", entailment)
         who = subject(**TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="last")
         records, *_ = through(who, "meetings", accuracy=0.5, fits=5)
-        figures = together(records, RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
+        figures = together(records, RESAMPLING)["figures"].drop_duplicates(NAMED).set_index(NAMED)
         told = figures.loc[("meetings", "m0", "moved_by_gloom")]
         assert told["verdict"] == "invalid on this model"
         assert "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]" in told["why"]
