@@ -184,7 +184,7 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
     named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}
     said = {**made.COMMON, "layout": "pairs", "score": "preference", "files": named, "columns": made.COLUMNS}
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    with pytest.raises(UserError, match=r"texts\.csv: no column 'less' among more, writer, type; check its name"):
+    with pytest.raises(UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"):
         settings.beside("made", declare.Source.model_validate(said), tmp_path)
     path.write_text(made.PAIRS)
     named["texts"]["sha256"] = file_sha256(path)
