@@ -58,8 +58,10 @@ def _together(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> s
     parts: dict[str, list[str]] = {}
     for part, heading, _ in headlines:
         parts.setdefault(heading.heading, []).append(part)
-    named = ", ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in sorted(parts.items()))
+    named = "; ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in sorted(parts.items()))
     reasons = Counter(reason for *_, record in headlines if (reason := record.get("why") or record.get("reason")))
+    for shorter in [one for one in reasons if any(other.startswith(f"{one} ") for other in reasons)]:
+        del reasons[shorter]  # the longer one says it, too
     more = f" And {len(reasons) - REASONS} more reasons." if len(reasons) > REASONS else ""
     return f"{named}. {' '.join(reason for reason, _ in reasons.most_common(REASONS))}{more}"
 

@@ -71,6 +71,18 @@ class TestAnswer:
         figures = {part: {"gain": {**RECORD, "verdict": "no effect", "why": why}} for part, why in ("ax", "bx", "cy")}
         assert answer(figures, self.WORDS) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
 
+    def test_headlines_that_share_a_line_are_told_apart(self) -> None:
+        """Names and parts of figures hold commas of their own."""
+        words = {"a": Column("a", "`they`, gender", "m"), "b": Column("b", "unanswered, gender", "m")}
+        figures = {"chat, choice": dict.fromkeys(words, {**RECORD, "verdict": "inconclusive"})}
+        told = "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It is so."
+        assert answer(figures, words) == [f"INCONCLUSIVE, {told}"]
+
+    def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
+        whys = ("It fails.", "It fails. Left out: a.", "It fails twice.")
+        figures = {why: {"gain": {**RECORD, "verdict": "inconclusive", "why": why}} for why in whys}
+        assert answer(figures, self.WORDS)[0].endswith("). It fails twice. It fails. Left out: a.")
+
     def test_the_invalid_ones_first(self) -> None:
         figures = {"a": {"gain": RECORD}, "b": {"gain": {**RECORD, "verdict": "invalid on this model"}}}
         assert answer(figures, self.WORDS)[0] == "INVALID ON THIS MODEL, gain (b): It is so."
