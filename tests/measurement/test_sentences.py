@@ -74,7 +74,7 @@ class TestAnswer:
     def test_headlines_that_share_a_line_are_told_apart(self) -> None:
         """Names and parts of figures hold commas of their own."""
         words = {"a": Column("a", "`they`, gender", "m"), "b": Column("b", "unanswered, gender", "m")}
-        figures = {"chat, choice": dict.fromkeys(words, {**RECORD, "verdict": "inconclusive"})}
+        figures = {"chat, choice": {key: {**RECORD, "verdict": "inconclusive"} for key in words}}
         told = "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It is so."
         assert answer(figures, words) == [f"INCONCLUSIVE, {told}"]
 

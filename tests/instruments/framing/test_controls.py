@@ -169,6 +169,9 @@ def test_a_task_that_is_hardly_answered_is_unfit_and_no_part_of_the_mean() -> No
     assert "(choice, " in unfit["why"]
     assert "only 4.0% of its answers" in unfit["why"]
     assert pd.isna(found.loc["salience", "verdict"])
+    headline = tables["figures"].query("figure == 'change: salience, choice'").iloc[0]
+    assert headline["verdict"] == str(Verdict.INVALID)
+    assert "only 4.0% of its answers" in headline["why"]
     out = tables["exclusions"].query("excluded")
     assert set(out["task"]) == {"choice"}
     assert len(out) == 8  # two cells and six placebos

@@ -383,10 +383,11 @@ def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
     assert abs(found["z"]) < grubbs(np.array([9]))[0]
 
 
-def test_what_dixon_alone_finds_is_mixed() -> None:
+@pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
+def test_what_dixon_alone_finds_is_mixed(sign: int, end: str) -> None:
     # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47 (critical .615).
-    found = shape([0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90])
-    assert (found["shape"], found["group"], found["end"]) == ("mixed", "c07", "high")
+    found = shape([sign * mean for mean in (0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90)])
+    assert (found["shape"], found["group"], found["end"]) == ("mixed", "c07", end)
 
 
 def test_an_outlier_of_five_groups_is_concentrated() -> None:

@@ -11,6 +11,14 @@ def test_a_name_that_the_parser_does_not_know_leaves_the_verb_a_verb():
     ]
 
 
+def test_only_the_keyword_is_read_as_a_name_that_it_does_not_know():
+    (doc,) = parsed(["Lindia exports wool to Aurelia"], ["Aurelia"])
+    assert [(token.text, token.tag_, token.dep_) for token in doc][:2] == [
+        ("Lindia", "NNP", "compound"),
+        ("exports", "NNS", "compound"),
+    ]
+
+
 # Keyword, sentence with its cut; without one fewer than three words would be left. Checked by hand.
 CASES = [
     ("Aurelia", "Aurelia exports| wool to its neighbours."),

@@ -1,4 +1,4 @@
-from evenruler.instruments.saged.scrape.pages import Page, known_pages, sections_of, tidy
+from evenruler.instruments.saged.scrape.pages import Page, html_sections, known_pages, sections_of, tidy
 
 
 def page(asked: str, *sections: tuple[str, str]) -> Page:
@@ -25,3 +25,9 @@ def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:
     extract = "Lead with a = b.\n\n\n== One ==\n\n\n=== Two = 2 ===\nText\u00a0 here.\n\n\n== Three ==\n= x\n== Last =="
     assert sections_of(extract) == [("", "Lead with a = b."), ("Two = 2", "Text here."), ("Three", "= x")]
     assert sections_of("") == []
+
+
+def test_a_paragraph_of_eleven_megabytes_is_read_whole() -> None:
+    """By default the parser drops text nodes from ten megabytes on, and says nothing."""
+    text = "wool " * 2_200_000
+    assert html_sections(f"<h2>One</h2><p>{text}</p>", "//table") == [("One", text.rstrip())]
