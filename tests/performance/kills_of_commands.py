@@ -130,7 +130,9 @@ def _kill(one: Tried, folder: Path, draws: random.Random) -> set[psutil.Process]
     there = {command, *command.children(recursive=True), *filter(_is_worker, others)}
     one.kills += 1
     if others and draws.random() < 0.6:
-        draws.choice(others).kill()
+        other = draws.choice(others)
+        other.kill()
+        other.wait()  # to its workers a node that nobody waited for still lives
         one.halves += one.half(folder)
         if status := process.wait(timeout=900):
             one.wrong.append(f"status {status} of a command that was not killed")
