@@ -175,7 +175,7 @@ def gate(
         name, _, size = given.rpartition("=")
         try:
             bounds[name] = float(size)
-            if not math.isfinite(bounds[name]):
+            if not 0 <= bounds[name] < math.inf:
                 raise ValueError(size)
         except ValueError:
             raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None

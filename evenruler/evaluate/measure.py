@@ -16,7 +16,7 @@ from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
 from evenruler.evaluate.cost import Spending
 from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen, is_recorded
-from evenruler.instruments.instrument import STANDARD, Size
+from evenruler.instruments.instrument import SIZES, STANDARD, Size
 from evenruler.measurement.figures import figure_in_words
 from evenruler.models.backends.server import allowing, current_budget
 from evenruler.models.declared import HOSTED
@@ -79,6 +79,8 @@ def measure(
     """
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
+    if size not in SIZES:
+        raise UserError(f"no size {size!r}", where="size", remedy=f"say {' or '.join(SIZES)}")
     store = RowStore()
     given = {"tokenizer": tokenizer, "cache_key": cache_key}
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given)
@@ -231,10 +233,12 @@ def _called(result: Result) -> str:
 
 
 def _limited(result: Result) -> Iterator[str]:
-    if result.settings.limit is not None:
-        yield f"trial run: figures are for at most {result.settings.limit} units (--limit)"
-    if result.settings.size == "trial" and any("No verdict is possible" in line for line in result.answer):
-        yield "a trial asks too little for a verdict: take --size standard"
+    settings, benchmark = result.settings, result.benchmark
+    if settings.limit is not None:
+        yield f"trial run: figures are for at most {settings.limit} units (--limit)"
+    elif settings.size == "trial" and any("No verdict is possible" in line for line in result.answer):
+        known = f"; what other sizes find: evenruler list {benchmark.name}" if benchmark.origin == "shipped" else ""
+        yield f"a trial mostly asks too little for a verdict{known}"
 
 
 def lines_of(result: Result) -> Iterator[str]:

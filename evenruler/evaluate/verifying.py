@@ -65,15 +65,17 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
         return
     try:
         with benchmark_at(at) as benchmark:
-            here = f"{benchmark.name} {benchmark.manifest.version}"
-            if here != f"{of.name} {of.version}":
-                yield OPEN, f"{rest}: at hand is {here}, not {of.name} {of.version}; name that as --with"
-            elif of.content_sha256 != benchmark.identity:
+            here, there = f"{benchmark.name} {benchmark.manifest.version}", f"{of.name} {of.version}"
+            if of.content_sha256 == benchmark.identity:  # a new version may have the same rows and plan
+                yield VERIFIED, f"rows and plan of {here}"
+                if here != there:
+                    yield OPEN, f"its name and version, {there}"
+                yield from _content(result, benchmark, path.parent, model)
+            elif here != there:
+                yield OPEN, f"{rest}: at hand is {here}, not {there}; name that as --with"
+            else:
                 what = "rows" if of.plan_sha256 == benchmark.manifest.files[PLAN] else "plan"
                 yield DIFFERS, f"the {what} of {here} at hand; figures and answers are not compared"
-            else:
-                yield VERIFIED, f"rows and plan of {here}"
-                yield from _content(result, benchmark, path.parent, model)
     except UserError as error:
         if place is not None or model is not None:
             raise

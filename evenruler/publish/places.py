@@ -44,13 +44,15 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
         raise UserError("several benchmarks are called so", where=place, remedy=f"say one of {', '.join(called)}")
     elif called:
         yield repository.shipped_benchmarks() / called[0]
+    elif Path(place).exists():
+        raise UserError("a file, expected a folder", where=place, remedy=f"name {FORMS}")
     elif head and "/" in head:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
             yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
     else:
-        hint = "" if "/" in place else f" ({nearest(place, names)})"
+        hint = "" if "/" in place else f" ({nearest(place, names)}); in a clone `make repro` builds more"
         raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
 
 

@@ -197,8 +197,9 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
         units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
         shared = units[0].merge(units[1])["unit"]
         beside = all((rows["pole"] == 0).any() for rows in made_of)
-        if lacking := "unit" if shared.empty else "" if beside else "placebo":
-            why = f"no {lacking} of it was asked of both, of the same rows"
+        if shared.empty or not beside:
+            lacking, so = ("unit", "one --size and --limit") if shared.empty else ("placebo", "--size standard")
+            why = f"no {lacking} of it was asked of both, of the same rows: measure both with {so}"
             yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=why)
             continue
         left = [len(own) - len(shared) for own in units]
@@ -268,7 +269,8 @@ class Gate:
         """The lines to print."""
         yield from (f"failed: {line}" for line in self.failed)
         yield from (f"not told: {line}" for line in self.open)
-        yield f"{len(self.failed)} failed, {len(self.open)} not told, {self.passed} passed"
+        some = "" if self.status != NOT_MEASURED else ": no result has a headline with a verdict"
+        yield f"{len(self.failed)} failed, {len(self.open)} not told, {self.passed} passed{some}"
 
 
 def gate(
@@ -304,7 +306,7 @@ def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
     headlines = {heading.figure for heading in result.headings if heading.role == "headline"}
     for part, label, figure, record in figures_of(result):
         if figure in headlines and "verdict" in record:
-            where = f"{result.benchmark.name}, {part}, {label}: {figure} is {record['verdict']}"
+            where = f"{result.folder.rpartition('/')[2]}, {part}, {label}: {figure} is {record['verdict']}"
             if record["verdict"] in fail_on:
                 found.failed.append(where)
             elif record["verdict"] in (Verdict.INCONCLUSIVE, Verdict.INVALID):
@@ -342,11 +344,11 @@ def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: G
             raise UserError(f"no {one.result.benchmark.name}", where="--baseline", remedy="measure it there, too")
         for old in before:
             for row in compare([one, old]).to_dict("records"):
-                where = f"{row['benchmark']}, {row['part']}, {row['figure']}: {row['verdict']}"
-                verdict = str(row["verdict"])
+                verdict, pair = str(row["verdict"]), f"{row['first']} against {row['second']}"
+                where = f"{row['benchmark']}, {row['part']}, {row['figure']}, {pair}: {verdict}"
                 if verdict.startswith(f"{row['first']}: {MORE} than "):
                     found.failed.append(where)
                 elif verdict.startswith((SAME, f"{row['second']}: {MORE} than ")):
                     found.passed += 1
                 else:  # includes headlines of only one result, and "not alike", which has no direction
-                    found.open.append(where)
+                    found.open.append(". ".join(told for told in (where, row["reason"]) if isinstance(told, str)))

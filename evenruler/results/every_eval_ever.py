@@ -77,7 +77,7 @@ def _record(
     identity, written = _id(one, ids), str(int((one.folder / RESULT).stat().st_mtime))
     if date is not None:
         written = str(int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp()))
-    evaluation = f"{result.benchmark.name}/{identity}/{written}"
+    evaluation = f"{result.folder.rpartition('/')[2]}/{identity}/{written}"
     amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
     chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
     lacking = [each for each in chosen if each[3]["value"] is None]
@@ -86,18 +86,11 @@ def _record(
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
         raise UserError(what, where=str(one.folder), remedy="leave it out")
-    return _content(result, identity, evaluation, figures, written, relationship, left_out), left_out
+    said = {"identity": identity, "evaluation": evaluation, "written": written, "relationship": relationship}
+    return _content(result, left_out, figures=figures, **said), left_out
 
 
-def _content(
-    result: Result,
-    identity: str,
-    evaluation: str,
-    figures: Sequence[tuple[str, str, str, Mapping[str, Any]]],
-    written: str,
-    relationship: Relationship,
-    left_out: Sequence[str],
-) -> dict[str, Any]:
+def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, Any]:
     """The content of a record, with the engine and, as far as known, where the model ran."""
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
@@ -112,18 +105,14 @@ def _content(
             result=result,
             benchmark=result.benchmark,
             model=model,
-            identity=identity,
-            evaluation=evaluation,
-            figures=figures,
             headings={own.figure: own for own in reversed(result.headings)},
-            written=written,
-            relationship=relationship,
             more={"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings},
             sources=sources,
             scheme=scheme,
             served=scheme in SERVED,
             engine=engine,
             engine_version=str(version) if version else None,
+            **said,
         )
     )
     return found

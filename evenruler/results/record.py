@@ -284,6 +284,8 @@ COLUMNS: Final = {
     **dict.fromkeys(OF_FIGURES, "float64"),  # the others
     **dict.fromkeys(("levels", *ENDS, "verdict", "why", "reason"), "string"),
     "prefixes": "bool",
+    "size": "string",
+    "form": "string",
     "limit": "Int64",
 }
 """Columns of `load_results` with their types."""
@@ -305,8 +307,7 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
                 "label": label,
                 "figure": figure,
                 "role": roles.get(figure),
-                "prefixes": result.settings.prefixes,
-                "limit": result.settings.limit,
+                **result.settings.model_dump(include={"prefixes", "size", "form", "limit"}),
             }
             for part, label, figure, record in figures_of(result)
         ]

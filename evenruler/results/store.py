@@ -80,11 +80,11 @@ def find(*places: str | Path) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for place in map(Path, places):
-        below = sorted(place.rglob(RESULT))
+        below = sorted([place] if place.name == RESULT and place.is_file() else place.rglob(RESULT))
         # Folders that begin with a dot are left over from killed writes.
-        of_place = [place] if place.is_file() else [path for path in below if not path.parent.name.startswith(".")]
+        of_place = [path for path in below if path == place or not path.parent.name.startswith(".")]
         if not of_place:
-            what = "no result in this folder" if place.is_dir() else "no such file or folder"
+            what = "no result in this folder" if place.is_dir() else f"no folder, and no {RESULT}"
             raise UserError(what, where=str(place), remedy="name what `evenruler measure` wrote, or a folder above it")
         for path in of_place:
             found.setdefault(path.resolve(), path)

@@ -35,8 +35,8 @@ LEAD = (
 )
 
 DIFFERENCES = (
-    "Headlines over what both models were asked, gains of probes at equal sharpness; the verdict is on what they "
-    "differ in beyond placebos. What has no verdict is not compared."
+    "Headlines over what both models were asked, gains of probes at equal sharpness: A - B is rarely the difference of "
+    "the two values beside it. The verdict is on what they differ in beyond placebos; what has none is not compared."
 )
 
 
@@ -86,6 +86,7 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
     if warned := warnings_of(group):
         yield "\n".join(f"- {cell(line)}" for line in warned)
     yield "## Differences"
+    yield DIFFERENCES
     yield markdown_table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
     if notes := sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]}):
         yield "\n".join(notes)

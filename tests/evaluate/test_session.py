@@ -20,7 +20,7 @@ from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measure import answer_of, lines_of, measure
+from evenruler.evaluate.measure import lines_of, measure
 from evenruler.evaluate.session import Session, _examples, _of_planted, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
@@ -193,7 +193,6 @@ def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
     whole = measure(model, "probes-age-competence", limit=FEW)
     quick = measure(model, "probes-age-competence", limit=FEW, size="trial", out="results")
     assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+trial+limit-6"
-    assert "  a trial asks too little for a verdict: take --size standard" in answer_of(quick)
     assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
     for figures, other in zip(quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True):
         differ = {name for name in figures if figures[name] != other[name]}
@@ -296,6 +295,11 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
 def test_a_limit_is_at_least_one(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
     for limit in (0, -1):
         assert f"limit is {limit}" in error_of(measure, f"local:{tiny_folder}", "questionnaires-gad-7", limit=limit)
+
+
+def test_a_size_is_one_of_three(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
+    said = error_of(measure, f"local:{tiny_folder}", "questionnaires-gad-7", size="tiny")
+    assert said == "size: no size 'tiny'; say trial or standard or paper"
 
 
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:

@@ -281,6 +281,11 @@ def test_another_plan(here: Path) -> None:
 
 def test_another_version_of_the_benchmark(here: Path) -> None:
     declare(Path(NAME), version="0.2.0")
+    found = verify("result", "--with", NAME)
+    of = f"verified: rows and plan of {NAME} 0.2.0"
+    assert found[:3] == [FILES, of, f"not verified: its name and version, {NAME} 0.1.0"]
+    assert "computed again from" in found[3]
+    edit(lambda said: said["benchmark"].update(content_sha256="rows-and-plan:" + "0" * 64))
     expected = f"{REST}: at hand is {NAME} 0.2.0, not {NAME} 0.1.0; name that as --with"
     assert verify("result", "--with", NAME) == [FILES, expected]
 

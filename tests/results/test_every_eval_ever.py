@@ -199,7 +199,7 @@ def test_the_same_result_is_the_same_file(one, tmp_path):
     os.utime(one.folder / "result.json", (1_700_000_000, 1_700_000_000))
     first, [content] = exported([one], tmp_path)
     assert content["retrieved_timestamp"] == "1700000000"
-    assert content["evaluation_id"] == "probes-made-up/org/one/1700000000"
+    assert content["evaluation_id"] == "probes-made-up@1.0.0/org/one/1700000000"
     second, [content] = exported([one], tmp_path, date=datetime.date(2026, 2, 3))
     assert content["retrieved_timestamp"] == "1770076800"
     assert first[0].path == second[0].path

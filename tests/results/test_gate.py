@@ -51,7 +51,8 @@ def test_a_bound_fails_where_the_whole_interval_lies_beyond(
 
 def test_worse_than_the_baseline_fails_and_better_passes(tmp_path: Path) -> None:
     small, large = result(tmp_path, "effect", name="old", slope=1.0), result(tmp_path, "effect", name="new", slope=3.0)
-    assert gate([large], ["worse"], baseline=[small]).failed == ["probes-made-up, seed, gain: new: more than old"]
+    (line,) = gate([large], ["worse"], baseline=[small]).failed
+    assert line == "probes-made-up, seed, gain, new against old: new: more than old"
     assert "worse" not in gate([small], ["worse"], baseline=[large]).failed
     assert gate([small], ["worse"], baseline=[large]).status == PASSED
 
@@ -59,6 +60,7 @@ def test_worse_than_the_baseline_fails_and_better_passes(tmp_path: Path) -> None
 def test_a_result_without_a_headline_does_not_pass(tmp_path: Path) -> None:
     one = stored(tmp_path, synthetic("one", figures={"seed": {"one": {"alpha": figure(0.9)}}}))
     assert gate([one]).status == NOT_MEASURED
+    assert [*gate([one]).lines] == ["0 failed, 0 not told, 0 passed: no result has a headline with a verdict"]
 
 
 def test_what_only_one_of_two_has_is_not_told(tmp_path: Path) -> None:
@@ -66,6 +68,10 @@ def test_what_only_one_of_two_has_is_not_told(tmp_path: Path) -> None:
     other = old.result.model_copy(update={"figures": {"other": old.result.figures["seed"]}})
     found = gate([new], ["worse"], baseline=[type(old)(other, old.folder)])
     assert found.status == OPEN
+    assert found.open == [
+        "probes-made-up, other, gain, new against old: inconclusive. only old has it",
+        "probes-made-up, seed, gain, new against old: inconclusive. only new has it",
+    ]
 
 
 def test_what_cannot_be_judged_is_a_line(tmp_path: Path, error_of: Any) -> None:
@@ -76,6 +82,9 @@ def test_what_cannot_be_judged_is_a_line(tmp_path: Path, error_of: Any) -> None:
         gate([one], ["worse"])
     with pytest.raises(UserError, match="no result"):
         gate([])
+    done = CliRunner().invoke(app, ["gate", str(tmp_path), "--max", f"{NAME}=-1"])
+    assert isinstance(done.exception, UserError)
+    assert "say BENCHMARK:FIGURE=SIZE" in str(done.exception)
 
 
 def test_the_command_ends_with_the_status(tmp_path: Path) -> None:
@@ -83,7 +92,7 @@ def test_the_command_ends_with_the_status(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["gate", str(tmp_path / "results")])
     assert done.exit_code == FAILED
     assert done.stdout.splitlines() == [
-        "failed: probes-made-up, seed, one: gain is effect",
+        "failed: probes-made-up@1.0.0, seed, one: gain is effect",
         "1 failed, 0 not told, 0 passed",
     ]
     passing = ["gate", str(tmp_path / "results"), "--fail-on", "not specific", "--max", f"{NAME}=9"]

@@ -79,6 +79,13 @@ def test_the_frame_is_that_of_the_folder(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(result.frame(), load_results(tmp_path))
 
 
+def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
+    base = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
+    settings = base.settings.model_copy(update={"size": "trial", "form": "choice", "limit": 5, "prefixes": False})
+    row = base.model_copy(update={"settings": settings}).frame().iloc[0]
+    assert row[["size", "form", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
+
+
 def test_replies_stand_beside_their_prompts() -> None:
     replies = pd.DataFrame({"id": ["b", "a"], "seed": [1, 2], "reply": ["yes", None], "reason": [None, "no"]})
     published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}

@@ -94,7 +94,7 @@ class TestFinding:
         assert "no result in this folder" in refused(find, tmp_path)
 
     def test_nothing_there(self, tmp_path):
-        assert "no such file or folder" in refused(find, tmp_path / "none")
+        assert "no folder, and no result.json" in refused(find, tmp_path / "none")
 
 
 class TestDamage:
