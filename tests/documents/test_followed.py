@@ -122,7 +122,7 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     heading = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
     told = synthetic(figures={"seed": {"one": {"gain": figure(0.6, **CONFIRMED)}}})
     stored(here / "results", told.model_copy(update={"headings": [heading]}), gain_of("one", figure="gain"))
-    with pytest.raises(AssertionError, match="failed: probes-made-up, seed, one: gain is effect"):
+    with pytest.raises(AssertionError, match=r"failed: probes-made-up@1\.0\.0, seed, one: gain is effect"):
         shell("console", runs["Gate"])
 
 
