@@ -198,8 +198,8 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
         shared = units[0].merge(units[1])["unit"]
         beside = all((rows["pole"] == 0).any() for rows in made_of)
         if shared.empty or not beside:
-            lacking, so = ("unit", "one --size and --limit") if shared.empty else ("placebo", "--size standard")
-            why = f"no {lacking} of it was asked of both, of the same rows: measure both with {so}"
+            why = "no unit of the same rows was asked of both; take one version, --size and --limit"
+            why = why if shared.empty else "no placebo of it was asked of both; a trial may ask none"
             yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=why)
             continue
         left = [len(own) - len(shared) for own in units]

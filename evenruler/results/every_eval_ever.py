@@ -91,7 +91,7 @@ def _record(
 
 
 def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, Any]:
-    """The content of a record, with the engine and, as far as known, where the model ran."""
+    """The content of a record, with the engine and, as far as known, where the model ran; `said` goes in as it is."""
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
     scheme = sources[0].partition(":")[0]

@@ -35,8 +35,8 @@ LEAD = (
 )
 
 DIFFERENCES = (
-    "Headlines over what both models were asked, gains of probes at equal sharpness: A - B is rarely the difference of "
-    "the two values beside it. The verdict is on what they differ in beyond placebos; what has none is not compared."
+    "Headlines over what both models were asked; gains of probes at equal sharpness, so A - B is not the difference of "
+    "the two beside it. The verdict is on what they differ in beyond placebos; what has none is not compared."
 )
 
 

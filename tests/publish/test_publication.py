@@ -224,7 +224,7 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
             ("verify", "data"),
             "error: data: no manifest.json here; name a folder of a benchmark",
         ),
-        (("verify", "dvc@x/one.yaml"), "error: dvc@x/one.yaml: a file, expected a folder; name a folder, a NAME of"),
+        (("verify", "at@1.0.0/one.csv"), "error: at@1.0.0/one.csv: a file, expected a folder; name a folder, a"),
         (("verify", "you/nothing@v1.0.0"), "error: you/nothing@v1.0.0: you/nothing is not on the Hub"),
         (("verify", f"{REPO}@v9.9.9"), f"error: {REPO}@v9.9.9: {REPO} has no revision v9.9.9"),
         (("diff", "benchmarks/probes-jobs", "data"), "error: data: no manifest.json here"),
@@ -232,8 +232,8 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
 )
 def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
     (client.folder / "data").mkdir()
-    (client.folder / "dvc@x").mkdir()
-    (client.folder / "dvc@x/one.yaml").touch()
+    (client.folder / "at@1.0.0").mkdir()
+    (client.folder / "at@1.0.0/one.csv").touch()
     if "v9.9.9" in arguments[-1]:
         client.run(*PUBLISH)
     said = client.run("evenruler", *arguments, status=2)
