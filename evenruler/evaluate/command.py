@@ -50,7 +50,7 @@ def measure(
         typer.Option(metavar="KIND", help="causal, seq2seq, masked or nli; for an endpoint: chat or completions."),
     ] = None,
     dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="GPU data type.")] = "float32",
-    start: Annotated[str | None, typer.Option(metavar="TOKEN", help="Start token, if the server adds none.")] = None,
+    start: Annotated[str | None, typer.Option(metavar="TOKEN", help="The token before plain texts.")] = None,
     thinking: Annotated[
         str | None, typer.Option(metavar="off|N", help="Thinking before the answer: off, or a budget in tokens.")
     ] = None,

@@ -63,7 +63,8 @@ def measure(
         name: Name of the model in results; by default derived from `model`.
         kind: The backend, where the files do not say; for an endpoint `chat` (the default) or `completions`.
         dtype: Data type of computations on a GPU.
-        start: The start token as text, for an endpoint with log-probabilities that does not prepend one itself.
+        start: The token before plain texts, as text: of files or a loaded model instead of the usual one; for an
+            endpoint with log-probabilities that does not prepend one itself.
         options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or `{"thinking": "off"}`;
             also `effort`, `template`, `new_tokens` and the others of `evenruler.models.chats.ChatSettings`.
         max_requests: Limit on requests to servers, retries included; by default `EVENRULER_MAX_REQUESTS`, or no limit.
@@ -129,8 +130,8 @@ def measure_each(
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
-    note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats})")
     session = Session(subject, store, model, device)
+    note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats}){_starting(session)}")
     if not benchmarks:
         benchmarks = [answered_by(session.model, model)]
         note(f"{subject.name}: its answers are to {benchmarks[0]}")
@@ -193,6 +194,12 @@ def measure_each(
     if refused:
         some = "the others were measured" if len(refused) < len(found) + len(tasks) else ""
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
+
+
+def _starting(session: Session) -> str:
+    """What stands before plain texts, for the first line; empty for kinds without."""
+    start = session.model.start
+    return f"; plain texts begin with {start.token} ({start.source})" if start else ""
 
 
 def _require_place(planned: Planned, out: Path) -> None:

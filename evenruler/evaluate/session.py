@@ -24,6 +24,7 @@ from evenruler.instruments.instrument import (
     Column,
     Plan,
     Record,
+    Request,
     Size,
     Subject,
     Tables,
@@ -168,6 +169,7 @@ class Session:
                 kind=subject.kind,
                 chat=subject.chats,
                 licence=entry.licence,
+                start=asdict(self.model.start) if self.model.start else None,
                 engine=json.loads(self.model.engine) | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
                 subject=json.loads(as_json({**asdict(subject), "operations": sorted(subject.operations)})),
             ),
@@ -236,7 +238,12 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     read = {**scores, **record.found}
     update = {
         "figures": for_people(figures),
-        "warnings": [*silences(own, read), *changes(heard), *warnings(figures, planned.headings)],
+        "warnings": [
+            *([] if subject.kind == "recorded" else unread_texts(ask_room.requests(tables, plan, {}, subject), own)),
+            *silences(own, read),
+            *changes(heard),
+            *warnings(figures, planned.headings),
+        ],
         "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         "model": planned.result.model.model_copy(update={"heard": heard_of(heard)}),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
@@ -329,6 +336,32 @@ def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
         found = found.assign(prompt=found["id"].map(published["prompts"].set_index("id")["prompt"]))
     first = [name for name in ("prompt", "reply", "reason") if name in found]
     return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
+
+
+NAMED: int = 5
+"""Most words that a warning names."""
+
+
+def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
+    """Warnings on texts that a local model was not asked about, since its tokenizer does not know a word of theirs.
+
+    The words are those of these texts that stand in no other text: answers do not hold them.
+    """
+    scored, unread = set[str](), list[str]()
+    for request in requests:
+        local = request.operation == "loglikelihood" and request.by == SUBJECT and "other_start" not in request.settings
+        if local and request.table in answers:
+            rows = request.rows.assign(text=request.inputs["text"])
+            rows = rows.merge(answers[request.table], on=list(request.rows.columns))
+            lacking = rows["nats"].isna()
+            unread += rows.loc[lacking, "text"].tolist()
+            scored |= {word for text in rows.loc[~lacking, "text"] for word in text.split()}
+    if not unread:
+        return []
+    words = [word for word in dict.fromkeys(" ".join(unread).split()) if word not in scored]
+    shown = ", ".join(map(repr, words[:NAMED])) + (f" and {len(words) - NAMED:,} more" if len(words) > NAMED else "")
+    named = shown if scored and words else f"a word of {unread[0][:60]!r}"
+    return [f"the tokenizer does not know {named}: {len(unread):,} texts with such words are left out"]
 
 
 def silences(answers: Tables, readings: Tables) -> list[str]:

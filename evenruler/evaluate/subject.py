@@ -36,6 +36,9 @@ KINDS: Final[dict[str, Kind]] = {
 }
 """Kind by the ending of the class name in a model's configuration."""
 
+FILES: Final = ("hub", "local", "package")
+"""Schemes of models that are files."""
+
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
 
@@ -81,7 +84,7 @@ def chosen(
         known = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
         raise UserError(f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out")
     if not isinstance(model, str | Path):
-        return _at_hand(model, store, name, kind, tokenizer, cache_key)
+        return _at_hand(model, store, name, kind, tokenizer, cache_key, start)
     model = str(model)
     if tokenizer is not None or cache_key is not None:
         what = "a tokenizer is of loaded models, a cache key of what Python gives"
@@ -105,7 +108,7 @@ def chosen(
         if model not in catalogue.models:
             remedy = f"{remedy}, or check the name ({nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-        own = _with(catalogue.models[model], options, model)
+        own = _with(catalogue.models[model], {**options, **({"start": start} if start else {})}, model)
         return Chosen(name or model, catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}))
     if scheme == "planted":
         from evenruler.training import plants
@@ -123,11 +126,12 @@ def chosen(
         given |= {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
         called = f"{repo}-{revision[:12]}" if revision else repo
     slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
-    if start is not None and kind != "completions":
-        what = "a start token is of endpoints that give log-probabilities"
+    if start is not None and (scheme not in FILES if kind is None else kind not in ("causal", "completions")):
+        what = "a start token is of models that give log-probabilities of texts"
         raise UserError(what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out")
+    given["start"] = start
     if scheme == "endpoint":
-        given |= {"kind": kind or "chat", "start": start}
+        given |= {"kind": kind or "chat"}
     elif scheme == "ollama":
         from evenruler.models.given import digest_of
 
@@ -151,6 +155,9 @@ def chosen(
         guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
         folder = sources.locate(slug, guessed, store, where=model)
         told["kind"] = kind or kind_of(_said_in(folder / "config.json"), model)
+        if start is not None and told["kind"] != "causal":
+            what = f"a start token is of models that give log-probabilities of texts, and it is {told['kind']}"
+            raise UserError(what, where=f"--start of {model}", remedy="leave --start out")
         if told["kind"] == "causal":
             files += [*folder.iterdir()]
             tokens = [path for path in files if path.name == "tokenizer_config.json"]
@@ -258,7 +265,13 @@ def _over(folder: Path) -> dict[str, Any]:
 
 
 def _at_hand(
-    model: Any, store: RowStore, name: str | None, kind: str | None, tokenizer: Any, cache_key: str | None
+    model: Any,
+    store: RowStore,
+    name: str | None,
+    kind: str | None,
+    tokenizer: Any,
+    cache_key: str | None,
+    start: str | None,
 ) -> Chosen:
     """A loaded model or function, with a catalogue entry made for it."""
     if not callable(model):
@@ -267,7 +280,7 @@ def _at_hand(
     from evenruler.models import given
     from evenruler.models.catalogue import backend_of
 
-    told: dict[str, Any] = {"licence": NOT_STATED, "origin": "given in Python"}
+    told: dict[str, Any] = {"licence": NOT_STATED, "origin": "given in Python", "start": start}
     if hasattr(model, "state_dict"):
         called = type(model).__name__
         if tokenizer is None:

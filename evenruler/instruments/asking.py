@@ -4,7 +4,7 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
-| `loglikelihood` | `text`, optional `before`, `key` | optional `between` | `nats`, `tokens` |
+| `loglikelihood` | `text`, optional `before`, `key` | optional `between`, `other_start`, `every` | `nats`, `tokens` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
 | `entail` | `premise`, `hypothesis`, optional `before` | | `entailment`, `neutral`, `contradiction` |
@@ -21,8 +21,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
@@ -269,16 +271,25 @@ def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     return {"labels": [model.labels] * len(texts), "probabilities" if whole else "logits": list(values)}
 
 
+def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    """Log-likelihoods; UserError where one text cannot be scored, if `every` text is needed."""
+    found = model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
+    unread = np.isnan(found.nats)
+    if settings.get("every") and unread.any():
+        text = inputs["text"][int(unread.argmax())]
+        what = f"its tokenizer does not know words in {int(unread.sum()):,} of {len(unread):,} texts, as {text[:60]!r}"
+        raise UserError(what, where=model.name, remedy="leave these words out, or take another model")
+    return asdict(found)
+
+
 def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The optional arguments of a likelihood request, if given."""
-    between = {"between": settings["between"]} if "between" in settings else {}
-    return between | ({"keys": inputs["key"]} if "key" in inputs else {})
+    arguments = {name: settings[name] for name in ("between", "other_start") if name in settings}
+    return arguments | ({"keys": inputs["key"]} if "key" in inputs else {})
 
 
 _ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {
-    "loglikelihood": lambda model, inputs, settings: asdict(
-        model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
-    ),
+    "loglikelihood": _loglikelihood,
     "words": lambda model, inputs, settings: asdict(
         model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
     ),

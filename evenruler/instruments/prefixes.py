@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from evenruler.instruments.instrument import Subject
 from evenruler.measurement.shifts import FEWEST_FOR_SPREAD
 from evenruler.strict import Strict, Text
 from evenruler.tables.frames import evenly_spread
@@ -93,3 +94,12 @@ def after_prefixes(
         for name, before in plan["prefixes"].items()
     ]
     return pd.concat(found, ignore_index=True)
+
+
+def no_other_start(subject: Subject) -> str:
+    """Why nothing was asked of a model after another usual start token."""
+    if subject.kind == "recorded":
+        return "recorded answers are to texts after one start token"
+    if subject.kind != "causal":
+        return "which start token stands before a text, a server decides"
+    return "the model has one usual start token"

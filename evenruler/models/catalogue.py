@@ -100,7 +100,7 @@ def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: st
         if kind == "causal":
             from evenruler.models.backends.causal import Causal
 
-            return Causal(name, folder, on, dtype, entry)
+            return Causal(name, folder, on, dtype, entry, entry.start)
         if kind == "seq2seq":
             from evenruler.models.backends.seq2seq import Seq2Seq
 

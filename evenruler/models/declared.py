@@ -175,7 +175,8 @@ class ModelEntry(ChatSettings):
     chat: bool = False
     """Whether the model is tuned on a chat template and has it; implied by kind `chat`."""
     start: Text | None = None
-    """For kind `completions`: start token as text (`<|im_start|>`), for a server that does not prepend one."""
+    """The token before plain texts, as text (`<|im_start|>`). For kind `causal` by default the first usual one
+    (`evenruler.models.starts`); for `completions` none, since most servers prepend one."""
     sampling: SamplingSettings | None = None
     """Sampling settings, which override generation_config.json in its folder."""
     licence: Text
@@ -235,8 +236,8 @@ class ModelEntry(ChatSettings):
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:
             raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
-        if self.kind != "completions" and self.start is not None:
-            raise ValueError("`start` belongs to the kind completions")
+        if self.kind not in ("causal", "completions") and self.start is not None:
+            raise ValueError("`start` belongs to the kinds causal and completions")
         if self.kind == "seq2seq" and self.chat:
             raise ValueError("`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is")
         if (self.in_key or self.now) and not (self.chats and self.kind in ("causal", "chat")):

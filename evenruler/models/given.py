@@ -66,7 +66,8 @@ def loaded(
         raise UserError(what, where=name, remedy='give `cache_key="..."`, another one for other hooks')
 
     def describe() -> str:
-        return canonical(_described(core_of(core, name), tokenizer, cache_key)).decode()
+        told = _described(core_of(core, name), tokenizer, cache_key)
+        return canonical({**told, **({"start": entry.start} if entry.start else {})}).decode()
 
     def backend() -> Any:
         # A copy with shared weights, so that our settings, such as end tokens, do not affect the user's model.

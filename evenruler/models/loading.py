@@ -90,6 +90,11 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 
+def tokenizer_folder(folder: Path, adapter: Path | None) -> Path:
+    """The folder whose tokenizer a model has: that of its adapter, if a tokenizer was saved there, else its own."""
+    return adapter if adapter and (adapter / "tokenizer_config.json").exists() else folder
+
+
 def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
     """Load a tokenizer and a model in evaluation mode on its device, without randomly initialised tensors.
 
@@ -103,7 +108,7 @@ def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype
 
     where = where or str(weights)
     folder, adapter = weights if isinstance(weights, Tuned) else (weights, None)
-    tokens = adapter if adapter and (adapter / "tokenizer_config.json").exists() else folder
+    tokens = tokenizer_folder(folder, adapter)
     with quiet(), loading(name, where):
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
         loaded = getattr(transformers, kind).from_pretrained(

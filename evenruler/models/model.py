@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from evenruler.errors import UserError
 from evenruler.models import records
 from evenruler.models.cache import Cache, Form, LackingError, Spent
 from evenruler.models.declared import HOSTED, OPERATIONS, Kind, ModelEntry, Operation, SamplingSettings, operations_of
-from evenruler.models.loading import loading
+from evenruler.models.loading import loading, tokenizer_folder
 from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
 from evenruler.models.sources import declared_at
+from evenruler.models.starts import DECLARED, Start, read_start
 from evenruler.models.store import RowStore
-from evenruler.strict import validate
+from evenruler.strict import at_home, validate
 from evenruler.tables.ids import canonical, content_sha256
 
 _Numbers = NDArray[np.float64]
@@ -57,8 +58,13 @@ LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
 REPLY: Form[Reply] = Form(lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored)))
 
 
+def likelihood_key(request: records.Request) -> list[object]:
+    """What names a question about a text's likelihood in the store."""
+    return [request.prompt, request.text, *(["other start"] if request.other_start else [])]
+
+
 _KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
-    "loglikelihood": ("likelihood/1", LIKELIHOOD, lambda request: [request.prompt, request.text]),
+    "loglikelihood": ("likelihood/1", LIKELIHOOD, likelihood_key),
     "words": ("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
     "in_place": ("masked-likelihood/1", LIKELIHOOD, lambda placed: [placed.before, placed.word, placed.after]),
     "generate": ("generation/2", REPLY, asdict),
@@ -70,10 +76,15 @@ _KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
 """By backend method: the operation with the version of its computation, the serialisation of answers, and the whole
 question as JSON content."""
 
+IN_LOCAL_CHATS: Final = {"words": "words/3", "generate": "generation/3"}
+"""Versions of operations in a chat of a local model, whose prompt is tokenised here, by the model's own template."""
+
 
 def form_of(operation: str) -> Form[Any]:
     """The serialisation of an operation's answers; `operation` includes its version."""
-    return next((form for name, form, _ in _KEPT.values() if name == operation.partition(":")[0]), NUMBER)
+    forms = {name: form for name, form, _ in _KEPT.values()}
+    forms |= {name: _KEPT[method][1] for method, name in IN_LOCAL_CHATS.items()}
+    return forms.get(operation.partition(":")[0], NUMBER)
 
 
 class Model:
@@ -112,6 +123,18 @@ class Model:
     def engine(self) -> str:
         """Everything that an answer depends on except the question."""
         return self._cache.engine
+
+    @cached_property
+    def start(self) -> Start | None:
+        """What stands before plain texts; None for kinds without, and where it is not known here."""
+        if self.kind == "completions" and self.entry.start is not None:
+            return Start(self.entry.start, DECLARED)
+        if self.kind != "causal":
+            return None
+        if self._folder is not None:
+            adapter = at_home(self.entry.adapter) if self.entry.adapter else None
+            return read_start(self.name, tokenizer_folder(self._folder, adapter), self.entry.start)
+        return self.backend.start if self.entry.scheme == "loaded" else None
 
     @property
     def asked(self) -> int:
@@ -179,6 +202,7 @@ class Model:
         *,
         between: str = " ",
         keys: Sequence[str] | None = None,
+        other_start: bool = False,
     ) -> LogLikelihoods:
         """Log-likelihood of each whole text given the model's start token (PMPO, section 3.1: S).
 
@@ -188,18 +212,22 @@ class Model:
             between: Separator between context and text, scored with the text.
             keys: n ids of the texts given by the benchmark's authors; recorded answers are found by these
                 (`evenruler.models.recorded`), models ignore them.
+            other_start: Whether another usual start token stands first than the model's own; of kind `causal` alone.
 
         Returns:
-            [n] nats (raw sums over tokens, never normalised by length) and token counts.
+            [n] nats (raw sums over tokens, never normalised by length) and token counts. NaN and 0 where the tokenizer
+            does not know a word of the text, or there is no other usual start.
         """
-        given = [""] * len(texts) if before is None else before
-        pairs = zip(texts, given, strict=True)
-        asked = [
-            records.Request(f"{between}{text}", first) if first else records.Request(text) for text, first in pairs
-        ]
+        contexts = [""] * len(texts) if before is None else before
+        asked = []
+        for text, context in zip(texts, contexts, strict=True):
+            whole = f"{between}{text}" if context else text
+            asked.append(records.Request(whole, context, other_start))
         answers = self._answers("loglikelihood", asked)
-        nats = np.array([own for own, _ in answers], dtype=np.float64)
-        return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
+        unread = np.array([tokens < 0 for _, tokens in answers], dtype=np.bool_)
+        nats = np.array([nats for nats, _ in answers], dtype=np.float64)
+        tokens = np.array([tokens for _, tokens in answers], dtype=np.int64)
+        return LogLikelihoods(np.where(unread, np.nan, nats), np.where(unread, 0, tokens))
 
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """[n, k] log-probability, in nats, of each of k options after each of n prompts.
@@ -208,12 +236,17 @@ class Model:
         """
         asked = [records.Request(option, prompt) for prompt in prompts for option in options]
         answers = self._answers("loglikelihood", asked)
+        if any(tokens < 0 for _, tokens in answers):
+            what = f"its tokenizer does not know one of the options {', '.join(map(repr, options))}"
+            raise UserError(what, where=self.name, remedy="leave the model out")
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
-    def _answers(self, method: Method, questions: Sequence[Any], more: str = "") -> list[Any]:
+    def _answers(self, method: Method, questions: Sequence[Any], more: str = "", *, chat: bool = False) -> list[Any]:
         """Answers from cache or backend; `more` extends the operation's name in the key."""
         self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
+        if chat and self.kind == "causal":
+            operation = IN_LOCAL_CHATS[method]
         return self._cache.answers(
             operation + more, questions, form, lambda *asked: getattr(self.backend, method)(*asked), as_key
         )
@@ -235,15 +268,15 @@ class Model:
 
         Raises:
             ValueError: A word has no token, or there are not as many words as prompts.
-            UserError: A prompt with its word exceeds the model's context, there is no chat template, or the model
-                thinks, since its next words would be a thought.
+            UserError: The tokenizer does not know a word, a prompt with its word exceeds the model's context, there is
+                no chat template, or the model thinks, since its next words would be a thought.
         """
         self.require("words")
         if chat and self.entry.thoughts:
             what = f"likelihoods of what {self.name} says first in a chat are those of its thoughts"
             raise UserError(what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off")
-        asked = [records.WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)]
-        found = self._answers("words", asked)
+        asked = [records.WordRequest(word, prompt, chat=chat) for prompt, word in zip(prompts, words, strict=True)]
+        found = self._answers("words", asked, chat=chat)
         nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
         return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
 
@@ -272,6 +305,10 @@ class Model:
         self.require("slor")
         distinct = sorted(set(texts))
         likelihoods = self.loglikelihood(distinct)  # before the lease below, which this takes too
+        if np.isnan(likelihoods.nats).any():
+            text = distinct[int(np.isnan(likelihoods.nats).argmax())]
+            what = f"its tokenizer does not know a word of {text[:60]!r}"
+            raise UserError(what, where=self.name, remedy="leave this sentence out, or take another model")
         if not likelihoods.tokens.all():
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)
@@ -352,7 +389,7 @@ class Model:
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         rows = zip(prompts, row_seeds, systems, strict=True)
         asked = [records.Prompt(text, sampling, seed, own, chat) for text, seed, own in rows]
-        found: list[Reply] = self._answers("generate", asked)
+        found: list[Reply] = self._answers("generate", asked, chat=chat)
         self.heard += [reply.said for reply in found if reply.said]
         return found
 

@@ -352,8 +352,9 @@ class Recorded(Model):
         *,
         between: str = " ",
         keys: Sequence[str] | None = None,
+        other_start: bool = False,
     ) -> LogLikelihoods:
-        """The recorded score of each text; arguments as for any model.
+        """The recorded score of each text; arguments as for any model, but that no other start can be asked for.
 
         NaN if the file has nothing on a part of the benchmark (a key up to its first slash); token counts are -1,
         unknown. UserError if it belongs to another benchmark, lacks answers within a part, or answers other texts.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,10 @@ class LogLikelihoods:
     """Log-likelihoods of n whole texts."""
 
     nats: NDArray[np.float64]
-    """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty text."""
+    """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty text; NaN for a text
+    with a word that the tokenizer does not know or drops, and where another start is asked for than there is."""
     tokens: NDArray[np.int64]
-    """[n] number of tokens summed, without the start token."""
+    """[n] number of tokens summed, without the start token; 0 where nats are NaN."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,18 @@ class Sampling:
         object.__setattr__(self, "top_p", float(self.top_p))
 
 
+UNREAD: Final = (0.0, -1)
+"""Nats and number of tokens of a text that was not scored, since the tokenizer does not know one of its words."""
+
+
 @dataclass(frozen=True)
 class Request:
     """A text to score, after a prompt or the start token."""
 
     text: str
     prompt: str = ""
+    other_start: bool = False
+    """Whether another usual start stands before it than the model's own (`evenruler.models.starts`)."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 import datetime
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
-
-from jinja2 import TemplateError
 
 from evenruler.errors import UserError
 from evenruler.models.chats import NOW, ChatSettings
@@ -21,42 +19,71 @@ MOST_STEPS = MOST_ADDED = 1_000_000
 """Limits on a chat template's steps (usually some hundred; nested loops are possible) and added characters."""
 
 
-def rendered(
+def render_prompt(
     tokenizer: Any, name: str, prompt: str, system: str | None, chat: bool, settings: ChatSettings | None = None
 ) -> str:
-    """The text that the model reads, without its start token.
+    """The text that the model reads: as the template writes it, start token included if it writes one.
 
-    `name`: the model's, for errors; `system`: a paragraph before the prompt, or a chat's system message, or a paragraph
-    there too if the template refuses one (Gemma 2); `settings`: options for the template. UserError if a chat has no
-    template, or the template fails on the prompt or does not end.
+    A template that does not take the messages as they come is offered them in other layouts (`message_layouts`). One
+    is taken if the prompt and the system prompt stand in the text, and a second rendering is the same.
+
+    `name`: the model's, for errors; `system`: a paragraph before the prompt, or a chat's system message; `settings`:
+    options for the template. UserError if a chat has no template, or the template takes no layout or does not end.
     """
     if not chat:
         return paragraphs(prompt, system)
     if not tokenizer.chat_template:
         what = "a chat is asked of a model without a chat template"
         raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
-    own = settings or ChatSettings()
-
-    def written(text: str, system: str | None) -> str:
-        how = {"tokenize": False, "add_generation_prompt": True}
-        with _at(own.now or NOW), _bounded():
-            return str(tokenizer.apply_chat_template(messages(text, system), **how, **own.options))
-
-    try:
+    reasons = []
+    for layout in message_layouts(prompt, system):
         try:
-            text = written(prompt, system)
-        except TemplateError:
-            if not system:
-                raise
-            text = written(paragraphs(prompt, system), None)
-        if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
-            raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
-    except Exception as error:  # a template may fail like any program
-        reason = (str(error) or type(error).__name__).split("\n")[0]
-        what = f"the chat template of {name} does not take a prompt ({reason})"
-        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
-    bos = tokenizer.bos_token
-    return text.removeprefix(bos) if bos else text  # the start token is added once, elsewhere
+            return _render_layout(tokenizer, layout, prompt, system, settings or ChatSettings())
+        except OverflowError as error:  # another layout would take as long
+            reasons = [str(error)]
+            break
+        except Exception as error:  # a template may fail like any program
+            reasons.append((str(error) or type(error).__name__).split("\n")[0])
+    what = f"the chat template of {name} does not take a prompt ({reasons[0]})"
+    raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
+
+
+def message_layouts(prompt: str, system: str | None) -> Iterator[list[dict[str, Any]]]:
+    """The messages of a chat in the layouts that templates take, the usual one first.
+
+    With a system message; with the system prompt as a paragraph before the prompt, for templates that refuse that
+    role (Gemma 2) or skip it; then both with the content in parts, for templates that read nothing else.
+    """
+    layouts = [messages(prompt, system)]
+    if system:
+        layouts.append(messages(paragraphs(prompt, system), None))
+    yield from layouts
+    for layout in layouts:
+        yield [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in layout]
+
+
+def _render_layout(
+    tokenizer: Any, layout: Sequence[Mapping[str, Any]], prompt: str, system: str | None, settings: ChatSettings
+) -> str:
+    """One layout as text; ValueError if a word of the user is not in it, or a second rendering differs."""
+    text = _render(tokenizer, layout, settings)
+    if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
+        raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
+    if not text:
+        raise ValueError("it writes nothing")
+    for part, what in ((system, "the system prompt"), (prompt, "the prompt")):
+        if part and part.strip() not in text:  # templates may strip it
+            raise ValueError(f"what it writes does not hold {what}")
+    if _render(tokenizer, layout, settings) != text:
+        raise ValueError("it writes another text each time")
+    return text
+
+
+def _render(tokenizer: Any, layout: Sequence[Mapping[str, Any]], settings: ChatSettings) -> str:
+    with _at(settings.now or NOW), _bounded():
+        return str(
+            tokenizer.apply_chat_template(layout, tokenize=False, add_generation_prompt=True, **settings.options)
+        )
 
 
 def writes_day(folder: Path, settings: ChatSettings) -> bool:
@@ -66,7 +93,9 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         at = [settings.model_copy(update={"now": day}) for day in CLOCKS]
-        said = [[rendered(tokenizer, "", "Hello.", system, True, own) for own in at] for system in (None, "Be brief.")]
+        said = [
+            [render_prompt(tokenizer, "", "Hello.", system, True, own) for own in at] for system in (None, "Be brief.")
+        ]
     except Exception:  # the error recurs when the model is asked
         return True
     return any(one != other for one, other in said)

@@ -61,6 +61,9 @@ class MeasuredModel(Strict):
     chat: bool
     """Whether it is asked by chat."""
     licence: Text
+    start: dict[str, str] | None = None
+    """What stands before plain texts: its `token`, and the `source` of that, in words (`evenruler.models.starts`); null
+    for kinds without, where it is not known, and in older results."""
     engine: dict[str, Any]
     """Everything besides the prompt that an answer depends on: sha256 of weights, configuration, tokenizer and
     template; device class, dtype, library versions; for a server its address and mode."""

@@ -15,7 +15,7 @@ from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
-from evenruler.models.templates import rendered, writes_day
+from evenruler.models.templates import render_prompt, writes_day
 from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
 
 THINKS = CHAT.replace(
@@ -255,7 +255,7 @@ def test_likelihoods_in_a_chat_are_refused_while_it_thinks(tmp_path: Path, store
 def test_a_template_is_told_its_options_and_the_day() -> None:
     tokenizer = tiny_tokenizer(chat=True)
     tokenizer.chat_template = THINKS
-    read = lambda **own: rendered(tokenizer, "m", "Hi.", None, True, ChatSettings(**own))  # noqa: E731
+    read = lambda **own: render_prompt(tokenizer, "m", "Hi.", None, True, ChatSettings(**own))  # noqa: E731
     assert read() == "[user] Hi.\n[assistant] <think>"
     assert (
         read(thinking="off") == read(template={"enable_thinking": False}) == "[user] Hi.\n[assistant] <think></think>"
@@ -270,14 +270,14 @@ def test_a_system_message_that_a_template_refuses_goes_before_the_prompt() -> No
     tokenizer = tiny_tokenizer(chat=True)
     refuses = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
     tokenizer.chat_template = refuses + CHAT
-    assert rendered(tokenizer, "m", "Hi.", "Be brief.", True) == "[user] Be brief.\n\nHi.\n[assistant] "
-    assert rendered(tokenizer, "m", "Hi.", None, True) == "[user] Hi.\n[assistant] "
+    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "[user] Be brief.\n\nHi.\n[assistant] "
+    assert render_prompt(tokenizer, "m", "Hi.", None, True) == "[user] Hi.\n[assistant] "
     tokenizer.chat_template = CHAT
-    assert rendered(tokenizer, "m", "Hi.", "Be brief.", True) == "[system] Be brief.\n[user] Hi.\n[assistant] "
+    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "[system] Be brief.\n[user] Hi.\n[assistant] "
     tokenizer.chat_template = "{{ raise_exception('nothing at all') }}"
     for system in (None, "Be brief."):
         with pytest.raises(UserError, match=r"does not take a prompt \(nothing at all\)"):
-            rendered(tokenizer, "m", "Hi.", system, True)
+            render_prompt(tokenizer, "m", "Hi.", system, True)
 
 
 def test_options_that_change_nothing_are_said(

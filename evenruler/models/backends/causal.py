@@ -14,9 +14,11 @@ from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, endings, padded, tokens_of, word_tokens
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
+from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
-from evenruler.models.records import Prompt, Reply, Request, WordRequest
+from evenruler.models.records import UNREAD, Prompt, Reply, Request, WordRequest
+from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import note
 
 
@@ -125,9 +127,18 @@ class Causal:
     """A loaded causal model."""
 
     def __init__(
-        self, name: str, folder: Weights, device: str, dtype: Dtype, settings: ChatSettings | None = None
+        self,
+        name: str,
+        folder: Weights,
+        device: str,
+        dtype: Dtype,
+        settings: ChatSettings | None = None,
+        start: str | None = None,
     ) -> None:
-        """Load the model; UserError if the folder holds none that transformers can load."""
+        """Load the model; UserError if the folder holds none that transformers can load.
+
+        `start`: the token before plain texts, as text; by default the first usual one (`evenruler.models.starts`).
+        """
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         ends = self.model.generation_config.eos_token_id
@@ -135,48 +146,77 @@ class Causal:
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name, self._settings = name, settings or ChatSettings()
-        told, greeting = self.tokenizer.chat_template and self._settings.options, ("Hello.", None, True)
-        if told and self._read(*greeting) == self._read(*greeting, ChatSettings()):
-            note(f"{name}: its chat template writes the same without {', '.join(told)}")
+        self._note_idle_options()
         self._capacity = capacity_on(device, self.model)
-        starts = [token for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if token is not None]
-        if not starts:
-            what = f"the tokenizer of {name} has no start and no end token"
-            raise UserError(what, remedy="set bos_token in its config")
-        self._start = int(starts[0])
+        usual = usual_starts(self.tokenizer, self.model.config.get_text_config())
+        self.start = choose_start(name, start, usual, self.tokenizer)
+        """What stands before a plain text. A chat begins as its template does."""
+        self.other_start = other_start(self.start, usual)
+        vocabulary = self.tokenizer.get_vocab()
+        self._start = int(vocabulary[self.start.token])
+        self._other_start = None if self.other_start is None else int(vocabulary[self.other_start.token])
         self._longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
         for what, why in (("likelihoods", self._scorer.plain_because), ("words", self._scorer.words_plain_because)):
             if why:
                 note(f"{name}: {what} in plain batches, prefixes not shared: {why}")
 
+    def _note_idle_options(self) -> None:
+        """Say which options for the chat template change nothing."""
+        options = self._settings.options if self.tokenizer.chat_template else {}
+        greeting = ("Hello.", None, True)
+        if options and self._read(*greeting) == self._read(*greeting, ChatSettings()):
+            note(f"{self._name}: its chat template writes the same without {', '.join(options)}")
+
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
-        """For each text after its prompt: nats and number of tokens."""
-        sequences = self._encoded(requests)
+        """For each text after its prompt: nats and number of tokens; `UNREAD` for a text that cannot be scored.
+
+        That is a text with a word that the tokenizer does not know or drops, and any text after the other usual start
+        where there is none.
+        """
+        unknown = UnknownWords(self.tokenizer, [request.text for request in requests])
+        if unknown.words:
+            note(f"{self._name}: {unknown}; texts with them are left out")
+        lacks_start = self._other_start is None
+        scored = [
+            place
+            for place, request in enumerate(requests)
+            if not (unknown.stand_in(request.text) or (request.other_start and lacks_start))
+        ]
+        left_out = sorted(set(range(len(requests))) - set(scored))
+        sequences = self._encoded([requests[place] for place in scored])
+        place_of = {place: position for position, place in enumerate(scored)}
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
-            nats = self._scorer.score([sequences[i] for i in pack])
-            tokens = [len(sequences[i].tokens) - sequences[i].begin for i in pack]
-            return [(i, (float(value), own)) for i, value, own in zip(pack, nats, tokens, strict=True)]
+            if pack and pack[0] not in place_of:
+                return [(place, UNREAD) for place in pack]
+            chosen = [sequences[place_of[place]] for place in pack]
+            nats = self._scorer.score(chosen).tolist()
+            tokens = [len(sequence.tokens) - sequence.begin for sequence in chosen]
+            return list(zip(pack, zip(nats, tokens, strict=True), strict=True))
 
-        return Packs(self._scorer.packs(sequences), answer)
+        packs = [[scored[position] for position in pack] for pack in self._scorer.packs(sequences)]
+        return Packs([left_out, *packs] if left_out else packs, answer)
 
     @in_packs
     def words(self, requests: Sequence[WordRequest]) -> Packs[tuple[float, float, float, float, int]]:
         """For each word: nats; nats that no letter follows, that no word follows; nats of its first token; that token.
 
-        ValueError if a word has no token; UserError if it is too long with its prompt, or there is no chat template.
+        UserError if the tokenizer does not know a word, it is too long with its prompt, or there is no chat template.
         """
-        asked = [(request.prompt, None, request.chat) for request in requests]
-        read = {key: self._read(*key) for key in dict.fromkeys(asked)}
-        prompts, texts = [read[key] for key in asked], [request.text for request in requests]
+        keys = [(request.prompt, None, request.chat) for request in requests]
+        read = {key: self._read(*key) for key in dict.fromkeys(keys)}
+        prompts, texts = [read[key] for key in keys], [request.text for request in requests]
+        UnknownWords(self.tokenizer, texts).refuse(self._name)
         sequences = []
-        for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
+        tokens = word_tokens(self.tokenizer, prompts, texts)
+        for request, (prompt, word) in zip(requests, tokens, strict=True):
             if not word:
-                raise ValueError(f"the word {text!r} has no token")
-            self._check_length(text, len(prompt) + len(word), " with its prompt")
-            sequences.append(TokenSequence((self._start, *prompt, *word), len(prompt) + 1))
+                raise ValueError(f"the word {request.text!r} has no token")
+            before = self._begun(prompt, request.chat)
+            self._check_length(request.text, len(before) + len(word) - 1, " with its prompt")
+            sequences.append(TokenSequence((*before, *word), len(before)))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, float, float, float, int]]]:
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
@@ -240,23 +280,27 @@ class Causal:
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
     def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
-        from evenruler.models.templates import rendered
+        from evenruler.models.templates import render_prompt
 
-        return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
+        return render_prompt(self.tokenizer, self._name, text, system, chat, settings or self._settings)
 
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
-        """Tokens of each prompt with the start token, and whether the prompt opens a thought."""
+        """Tokens of each prompt, and whether the prompt opens a thought."""
         tokens, opened, thinking = {}, {}, self._settings.thoughts
         asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for key in dict.fromkeys(asked):
             read = self._read(*key)
             own: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
+            tokens[key] = self._begun(own, chat=key[2])
             # The last new token is not fed back.
-            self._check_length(read, len(own) + new - 1, f" with its {new} new ones")
-            tokens[key] = (self._start, *own)
+            self._check_length(read, len(tokens[key]) + new - 2, f" with its {new} new ones")
             behind = read.rpartition(key[0])[2] if key[0] else read  # text that the template appends
             opened[key] = thinking is not None and thinking.answer(behind) is None
         return [tokens[key] for key in asked], [opened[key] for key in asked]
+
+    def _begun(self, tokens: Sequence[int], chat: bool) -> Tokens:
+        """A prompt's tokens from the first one: a plain text begins with the start, a chat as its template does."""
+        return tuple(tokens) if chat else (self._start, *tokens)
 
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[vocabulary] The model's unigram distribution: the mean next-token distribution over all positions, in nats.
@@ -311,10 +355,15 @@ class Causal:
         for text, request in zip(texts, requests, strict=True):
             self._check_length(text, len(tokens[text]))
             begin = shared_length(tokens[text], tokens[request.prompt])
-            sequences.append(TokenSequence((self._start, *tokens[text]), begin + 1))
+            start = self._start
+            if request.other_start:
+                assert self._other_start is not None  # `loglikelihood` leaves such texts out
+                start = self._other_start
+            sequences.append(TokenSequence((start, *tokens[text]), begin + 1))
         return sequences
 
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
+        """UserError if a text is too long; `tokens`: of the text, without the first one, the start."""
         if self._longest is not None and tokens >= self._longest:
             what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
             raise UserError(what, where=repr(text[:40]), remedy="shorten it")

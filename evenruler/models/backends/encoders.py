@@ -16,6 +16,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs, parts
+from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet, require_all, require_embeddings
 from evenruler.models.records import LABELS, Pair, Placed
 from evenruler.terminal import note
@@ -217,7 +218,8 @@ class Nli(Classifier):
 
     @in_packs
     def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
-        """For each pair: [3] logits in the order of `LABELS`."""
+        """For each pair: [3] logits in the order of `LABELS`; UserError if the tokenizer does not know a word."""
+        UnknownWords(self.tokenizer, [text for pair in pairs for text in pair]).refuse(self._name)
         batches = self.batches(pairs)
         return Packs(batches.indices, lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)])
 
@@ -270,6 +272,7 @@ class Masked:
         tokens to its right masked (PLL-word-l2r; Kauf and Ivanova 2023), so that first tokens are not given away by the
         last. Here the word is the intensifier, also if it is two words.
         """
+        UnknownWords(self.tokenizer, [placed.word for placed in asked]).refuse(self._name)
         encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
         offsets = encoded.pop("offset_mapping")
         places = [_tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)]

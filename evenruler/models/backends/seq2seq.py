@@ -14,6 +14,7 @@ from evenruler.models.backends.likelihood import RARE, endings, padded
 from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
+from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 
@@ -43,6 +44,7 @@ class Seq2Seq:
             eos_token_id=self.tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id,
             decoder_start_token_id=self._start,
         )
+        self._name = name
         self._capacity = CAPACITY[device]  # here `nodes` counts prompt tokens with padding
         self._longest = getattr(self.model.config, "max_position_embeddings", None)
 
@@ -52,7 +54,7 @@ class Seq2Seq:
 
         The word begins the decoder's text. Kinds of next token get 0 nats for words below `RARE`. ValueError if a word
         has no token or a leading space, which tokenizers drop at the beginning of a text, so that it would count twice.
-        UserError if a prompt is too long or a chat is requested.
+        UserError if the tokenizer does not know a word, a prompt is too long or a chat is requested.
         """
         read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
         written = {own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"]) for own in requests}
@@ -61,6 +63,7 @@ class Seq2Seq:
                 raise ValueError(f"the word {text!r} has a space before it, and begins a text")
             if not word:
                 raise ValueError(f"the word {text!r} has no token")
+        UnknownWords(self.tokenizer, list(written)).refuse(self._name)
         asked = [Asked(read[own.prompt, None, own.chat], written[own.text]) for own in requests]
 
         def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:

@@ -11,7 +11,8 @@ from evenruler.errors import UserError
 from evenruler.files import json_in
 from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
-from evenruler.models.loading import Dtype, card_memory
+from evenruler.models.loading import Dtype, card_memory, tokenizer_folder
+from evenruler.models.starts import start_in_key
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
@@ -132,6 +133,8 @@ def describe(
         "libraries": dict(own.libraries),
     }
     parts |= entry.in_key
+    if entry.kind == "causal":
+        parts |= start_in_key(str(folder), tokenizer_folder(folder, adapter), entry.start)
     # Files that may contain a chat template.
     places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
     if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):

@@ -1,5 +1,7 @@
 """Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any), and their scores."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -25,7 +27,11 @@ PLANNED = ("between", "corpus", "most", "name", "prefixed", "prefixes", "score",
 
 FORMS = {"likelihood": Form(("loglikelihood",))}
 
-ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
+ANSWERS = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
+"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start token."""
+
+MOST_STARTED = 500
+"""Most items, evenly spread, whose texts are asked again after another start token."""
 
 SPACE = " "
 
@@ -48,8 +54,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
     The separator between a text and its own prompt is kept after placebos; without a prompt it is a space.
     """
+    found = list(_after_other_start(tables, plan, answers, subject))
     if "likelihoods" in answers or not subject.can("loglikelihood"):
-        return []
+        return found
     rows = asked(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
     if subject.kind != "recorded":
@@ -57,7 +64,6 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         after = prefixes.after_prefixes(rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name))
         both = zip(after["before"], after["prompt"], strict=True)
         rows = stacked([rows, after.assign(prompt=[SPACE.join(filter(None, own)) for own in both])])
-    found = []
     for between, own in rows.groupby("between", sort=False):
         inputs = {"text": own["text"].tolist(), "before": own["prompt"].tolist(), "key": own["key"].tolist()}
         settings = {} if between == SPACE else {"between": between}
@@ -65,11 +71,25 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     return found
 
 
+def _after_other_start(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Iterator[Request]:
+    """The texts of some items once more, after another usual start token; only a local model's can be chosen."""
+    if "starts" in answers or subject.kind != "causal":
+        return
+    rows = asked(tables, plan)
+    rows = rows[rows["item"].isin(evenly_spread(sorted(set(rows["item"])), MOST_STARTED))]
+    rows = rows.assign(text_id=rows["id"], between=rows["prompt"].eq("").map({True: SPACE, False: plan["between"]}))
+    for between, texts in rows.groupby("between", sort=False):
+        inputs = {"text": texts["text"].tolist(), "before": texts["prompt"].tolist()}
+        settings = {"other_start": True} | ({} if between == SPACE else {"between": between})
+        yield Request("starts", "loglikelihood", texts[["id", "text_id"]], inputs, settings)
+
+
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Which text of each item is likelier, with its confounds: differences in length and word frequency.
 
     `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be the likeliest.
-    `placed`: the same by placebo sentence (`framing`). Both empty if nothing was asked; UserError if no item is left.
+    `placed`: the same by placebo sentence (`framing`); `started`: after another start token. All empty if nothing was
+    asked; UserError if no item is left.
     """
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
@@ -78,11 +98,15 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     if items.empty and len(likelihoods):
         raise UserError(f"{subject.name} has no answer to any item of {plan['name']}", remedy="look at its answers")
     placed = [own.assign(framing=name) for name, own in told.items()]
-    return {"items": items, "placed": stacked([items[:0].assign(framing=BARE), *placed])}
+    return {
+        "items": items,
+        "placed": stacked([items[:0].assign(framing=BARE), *placed]),
+        "started": _items(tables["texts"], plan, answers["starts"]),
+    }
 
 
 def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
-    """Items by `schemas.ITEMS`, from likelihoods in one framing."""
+    """Items by `schemas.ITEMS`, from likelihoods in one framing or after one start."""
     if likelihoods.empty:  # not asked
         return pd.DataFrame(columns=schemas.ITEMS.names)
     rows = texts.merge(likelihoods.drop(columns="id"), left_on="id", right_on="text_id", validate="one_to_one")

@@ -16,6 +16,7 @@ from evenruler.instruments.fixed.ask import READS, asked
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, jackknifed_r
 from evenruler.measurement import figures as common
 from evenruler.measurement.checks import Floats
@@ -234,6 +235,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     found += [(part, marked(figure, fit)) for part, published in parts.items() for figure in published]
     found += [(WHOLE, figure) for figure in _described(items, plan, level)]
     found += _after_placebos(items, scores["placed"], plan, subject, level)
+    found.append((WHOLE, _start_flips(items, scores["started"], plan, subject, level)))
     judged = judge([(figure, fit) for _, figure in found])
     told = pd.DataFrame(judged).assign(benchmark=name, part=[part for part, _ in found], model=subject.name)
     return {
@@ -346,6 +348,15 @@ def _after_placebos(
     told: dict[str, Any] = {name: common.finite(value) for name, value in agreed.items()}
     alike = "items do not differ" if told["value"] is None else None
     yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **told)
+
+
+def _start_flips(items: pd.DataFrame, started: pd.DataFrame, plan: Plan, subject: Subject, level: float) -> Figure:
+    """Share of the items that change direction where another usual start token stands before their texts."""
+    both = items.merge(started[["item", "lean"]], on="item", suffixes=("", "_started"))
+    if both.empty:
+        return Figure("start_flips", None, 0, "items", reason=no_other_start(subject))
+    flips = _hits("start_flips", both.assign(hit=both["lean"] != both["lean_started"]), level, plan["units"])
+    return replace(flips, n=len(both), unit="items")
 
 
 def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], level: float, n: int) -> Figure:

@@ -44,12 +44,14 @@ FORMS = {
 }
 
 ANSWERS = {
-    "likelihoods": columns("id framing: str; nats: float; tokens: int"),
+    "likelihoods": columns("id framing: str; nats: float?; tokens: int"),
+    "starts": columns("id: str; nats: float?; tokens: int"),
     choosing.TABLE: choosing.ANSWERS,
     choosing.SENTENCES: choosing.WROTE,
     "embeddings": columns("text: str; vector: [float32]"),
 }
-"""`likelihoods` of sentences, bare and after prefixes; `choices` between two sentences; `sentences` that a chat model
+"""`likelihoods` of sentences, bare and after prefixes, null where the tokenizer does not know a word; `starts`: after
+another start token, null where there is none; `choices` between two sentences; `sentences` that a chat model
 wrote; `embeddings` of templates, with "someone" for each slot."""
 
 
@@ -70,6 +72,10 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
+    if "starts" not in answers and subject.kind == "causal" and subject.asked_in(LIKELIHOOD):
+        rows = after_other_start(tables["probes"])
+        inputs = {"text": rows["text"].tolist()}
+        found.append(Request("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True}))
     if "embeddings" not in answers:
         held = [tables[name]["text"] for name in ("templates", "history") if name in tables]
         texts = pd.DataFrame({"text": sorted({without_slots(text) for own in held for text in own})})
@@ -82,15 +88,19 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     """Score tables made from the answers.
 
     Returns:
-        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY` without
-        `benchmark`, of templates within their sets and generations, empty where they were not embedded; `choices` and
-        `sentences` after parsing, where any were asked.
+        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `unread`: ids of sentences without, since the
+        tokenizer does not know a word; `started`: as `scores`, after another start token; `diversity`: by
+        `schemas.DIVERSITY` without `benchmark`, of templates within their sets and generations, empty where they were
+        not embedded; `choices` and `sentences` after parsing, where any were asked.
     """
-    likelihoods = answers["likelihoods"].rename(columns={"nats": "value", "tokens": "n_tokens"})
+    names = {"nats": "value", "tokens": "n_tokens"}
+    likelihoods, started = (answers[table].rename(columns=names) for table in ("likelihoods", "starts"))
     of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": "bare"}
     embeddings = dict(zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True))
     found = {
-        "scores": likelihoods.assign(**of_subject, measure="loglikelihood"),
+        "scores": likelihoods[likelihoods["value"].notna()].assign(**of_subject, measure="loglikelihood"),
+        "unread": likelihoods.loc[likelihoods["value"].isna(), ["id"]],
+        "started": started[started["value"].notna()].assign(**of_subject),
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
     }
     if len(chosen := answers[choosing.TABLE]):
@@ -119,6 +129,16 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return prefixes.after_prefixes(
         chosen, "attribute", plan, lambda row, prefix: sentence_id(plan["name"], dict(row), prefix)
     )
+
+
+STARTED = 12
+"""Most attributes, evenly spread, whose sentences are asked again after another start token."""
+
+
+def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
+    """Sentences that are asked once more after another usual start token: those of some attributes, no controls."""
+    scored = probes[~probes["control"]]
+    return scored[scored["attribute"].isin(evenly_spread(sorted(set(scored["attribute"])), STARTED))]
 
 
 PLACEBO, RIVAL = "placebo", "rival"

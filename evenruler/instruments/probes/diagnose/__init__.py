@@ -1,7 +1,7 @@
 """Diagnosis of probes: what models associate, how well each template set measures it, what evolution achieved."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,17 @@ import pyarrow as pa
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.prefixes import no_other_start
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, axis_of, with_placebos
+from evenruler.instruments.probes.ask import (
+    READS,
+    RIVAL,
+    TARGETS,
+    after_other_start,
+    after_prefixes,
+    axis_of,
+    with_placebos,
+)
 from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import CELL, Cube, cubes, cubes_after_prefixes, shifts
@@ -54,13 +63,30 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
         return {**chosen, "diversity": diversity}
     probes, placebos = tables["probes"].assign(benchmark=name), with_placebos(tables, plan)
     prefixed = after_prefixes(probes, plan)
-    found = diagnose(probes, tables["attributes"], scores["scores"], prefixed, placebos, plan, resampling)
+    unread = set(scores["unread"]["id"])
+    _require_both_groups(probes, unread, subject)
+    probes, placebos, prefixed = (rows[~rows["id"].isin(unread)] for rows in (probes, placebos, prefixed))
+    started = Started(scores["started"], no_other_start(subject))
+    found = diagnose(probes, tables["attributes"], scores["scores"], prefixed, placebos, plan, resampling, started)
     if not found:
         return {"diversity": diversity}
     of_template = diversity[diversity["set"].notna()][["set", "template", schemas.SEMANTIC, schemas.LEXICAL]]
     items = found["items"].merge(of_template, on=["set", "template"], how="left", validate="m:1")
     of_parts = found["figures"].rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
     return {**found, "diversity": diversity, "figures": of_parts, "items": items}
+
+
+@dataclass(frozen=True)
+class Started:
+    """Likelihoods of sentences after another usual start token than the model's own."""
+
+    likelihoods: pd.DataFrame
+    """As `scores`; empty where there is no other."""
+    lacking: str
+    """Why there are none, in words."""
+
+
+NOT_STARTED = Started(pd.DataFrame(), "nothing was asked after another start token")
 
 
 def diagnose(
@@ -71,12 +97,14 @@ def diagnose(
     placebos: pd.DataFrame,
     plan: Plan,
     resampling: Resampling,
+    started: Started = NOT_STARTED,
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one model on every template set of one instrument.
 
     `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `placebos`: by `ask.with_placebos`;
-    `scores`: empty where the model returns no likelihoods. Returns tables by `TABLES` (`figures` with `set` for `part`,
-    `items` without diversities), without empty ones. Errors as in `figures`.
+    `scores`: empty where the model returns no likelihoods; `started`: likelihoods after another start token. Returns
+    tables by `TABLES` (`figures` with `set` for `part`, `items` without diversities), without empty ones. Errors as in
+    `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
@@ -90,6 +118,8 @@ def diagnose(
     asked = asked.merge(likelihoods[["id", "value"]], on="id")
     asked = asked.assign(value=asked["value"] * asked["keying"])
     rested_on = rows_of(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
+    others = after_other_start(probes)
+    after_start = dict(cubes(others, started.likelihoods)) if len(started.likelihoods) else {}
     tables: dict[str, list[pd.DataFrame]] = {}
     figures: list[tuple[dict[str, str], Figure | Confirmatory, Fitness]] = []
     for cell, cube in cubes(probes[~probes["control"]], likelihoods):
@@ -107,6 +137,7 @@ def diagnose(
             *_figures(cube, known, resampling),
             *general,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
+            quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking),
         ]
         fit = gain.fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
         if key["set"] in plan["headline"] and (found_of := _headline(cube, known, asked[asked["set"] == key["set"]])):
@@ -186,6 +217,15 @@ def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
         "biases": by_template.melt("attribute", var_name="template", value_name="bias"),
         "correlations": correlations.melt(id_vars="template", var_name="other", value_name="correlation"),
     }
+
+
+def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: Subject) -> None:
+    """UserError if the tokenizer knows no target of a group of some set; `unread`: ids of sentences without a score."""
+    for (template_set, group), rows in probes[~probes["control"]].groupby(["set", "group"], sort=True):
+        if unread.issuperset(rows["id"]):
+            words = ", ".join(sorted(set(rows["target"]))[:5])
+            what = f"its tokenizer does not know one target of {group} ({words}), so set {template_set} is not measured"
+            raise UserError(what, where=subject.name, remedy="take other words, or another model")
 
 
 def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame) -> None:

@@ -108,6 +108,24 @@ def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
     return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()
 
 
+def start_flips(cube: Cube, started: Cube | None, level: float, lacking: str) -> Figure:
+    """Share of the pairs of attribute and template whose bias changes sign after another usual start token.
+
+    `started`: the scores after it, of some of the attributes; None where there are none, and `lacking` says why. The
+    interval is over attributes.
+    """
+    after = pd.DataFrame() if started is None else started.biases()
+    bare = cube.biases()
+    attributes, templates = bare.index.intersection(after.index), bare.columns.intersection(after.columns)
+    if not len(attributes) or not len(templates):
+        return Figure("start_flips", None, 0, "pairs", reason=lacking)
+    sides = (np.sign(biases.loc[attributes, templates].to_numpy()) for biases in (bare, after))
+    flips = np.not_equal(*sides)
+    over = mean_interval(flips.mean(axis=1), level)
+    low, high = max(0.0, over.low), min(1.0, over.high)
+    return Figure("start_flips", float(flips.mean()), flips.size, "pairs", finite(low), finite(high))
+
+
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
     """Mean diversity of every set; the same whatever model is measured."""
     rows: list[Row] = []

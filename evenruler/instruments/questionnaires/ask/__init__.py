@@ -83,7 +83,8 @@ def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> It
         rows = _rows(tables["prompts"], form, state)
         if form == SENTENCE and subject.can("loglikelihood"):
             texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
-            yield Request("likelihoods", "loglikelihood", rows, {"text": texts.tolist()}, state=state)
+            inputs = {"text": texts.tolist()}
+            yield Request("likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state)
         elif form in LIKELIHOODS and subject.can("in_place"):
             yield Request("likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state)
         if form not in BY_FACTS and subject.can("entail"):

@@ -92,7 +92,7 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
             parts = [row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER) for row in asked]
             if form == SENTENCE and subject.can("loglikelihood"):
                 texts = [before + row["word"] + after for row, (before, _, after) in zip(asked, parts, strict=True)]
-                yield Request("known_answers", "loglikelihood", rows, {"text": texts})
+                yield Request("known_answers", "loglikelihood", rows, {"text": texts}, {"every": True})
             elif form != SENTENCE and subject.can("in_place"):
                 places = {"before": [before for before, *_ in parts], "word": rows["word"].tolist()}
                 yield Request(

@@ -1,0 +1,39 @@
+"""Words that a tokenizer does not know, so that a model is not asked about them."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from evenruler.errors import UserError
+from evenruler.models.backends.likelihood import tokens_of
+
+MOST_NAMED: Final = 5
+"""Most words that a message names."""
+
+
+class UnknownWords:
+    """Those words of some texts that a tokenizer turns into its unknown token, or into no token at all.
+
+    Texts that differ in such words alone have the same tokens, so a model tells nothing of them. Words are what blanks
+    separate, punctuation included; each is looked at by itself.
+    """
+
+    def __init__(self, tokenizer: Any, texts: Sequence[str]) -> None:
+        words = dict.fromkeys(word for text in texts for word in text.split())
+        tokens, unknown = tokens_of(tokenizer, list(words)), tokenizer.unk_token_id
+        self.words = [word for word in words if not tokens[word] or unknown in tokens[word]]
+        self._words = frozenset(self.words)
+
+    def __str__(self) -> str:
+        """What is to be said of them, in words."""
+        words = ", ".join(map(repr, self.words[:MOST_NAMED]))
+        more = f" and {len(self.words) - MOST_NAMED:,} more" if len(self.words) > MOST_NAMED else ""
+        return f"its tokenizer does not know {words}{more}"
+
+    def stand_in(self, text: str) -> bool:
+        """Whether one of them stands in a text."""
+        return bool(self._words) and not self._words.isdisjoint(text.split())
+
+    def refuse(self, name: str) -> None:
+        """UserError if there are any; `name`: the model's."""
+        if self.words:
+            raise UserError(str(self), where=name, remedy="leave these words out, or take another model")
