@@ -361,7 +361,7 @@ def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
     words = [word for word in dict.fromkeys(" ".join(unread).split()) if word not in scored]
     shown = ", ".join(map(repr, words[:NAMED])) + (f" and {len(words) - NAMED:,} more" if len(words) > NAMED else "")
     named = shown if scored and words else f"a word of {unread[0][:60]!r}"
-    return [f"the tokenizer does not know {named}: {len(unread):,} texts with such words are left out"]
+    return [f"unknown to the tokenizer: {named}; {len(unread):,} texts with such words are left out"]
 
 
 def silences(answers: Tables, readings: Tables) -> list[str]:

@@ -277,7 +277,7 @@ def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) 
     unread = np.isnan(found.nats)
     if settings.get("every") and unread.any():
         text = inputs["text"][int(unread.argmax())]
-        what = f"its tokenizer does not know words in {int(unread.sum()):,} of {len(unread):,} texts, as {text[:60]!r}"
+        what = f"words in {int(unread.sum()):,} of {len(unread):,} texts are unknown to its tokenizer, as in {text[:60]!r}"
         raise UserError(what, where=model.name, remedy="leave these words out, or take another model")
     return asdict(found)
 

@@ -237,7 +237,7 @@ class Model:
         asked = [records.Request(option, prompt) for prompt in prompts for option in options]
         answers = self._answers("loglikelihood", asked)
         if any(tokens < 0 for _, tokens in answers):
-            what = f"its tokenizer does not know one of the options {', '.join(map(repr, options))}"
+            what = f"one of the options {', '.join(map(repr, options))} is unknown to its tokenizer"
             raise UserError(what, where=self.name, remedy="leave the model out")
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
@@ -307,7 +307,7 @@ class Model:
         likelihoods = self.loglikelihood(distinct)  # before the lease below, which this takes too
         if np.isnan(likelihoods.nats).any():
             text = distinct[int(np.isnan(likelihoods.nats).argmax())]
-            what = f"its tokenizer does not know a word of {text[:60]!r}"
+            what = f"a word of {text[:60]!r} is unknown to its tokenizer"
             raise UserError(what, where=self.name, remedy="leave this sentence out, or take another model")
         if not likelihoods.tokens.all():
             raise ValueError("a text has no token")

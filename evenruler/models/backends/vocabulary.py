@@ -27,7 +27,7 @@ class UnknownWords:
         """What is to be said of them, in words."""
         words = ", ".join(map(repr, self.words[:MOST_NAMED]))
         more = f" and {len(self.words) - MOST_NAMED:,} more" if len(self.words) > MOST_NAMED else ""
-        return f"its tokenizer does not know {words}{more}"
+        return f"unknown to its tokenizer: {words}{more}"
 
     def stand_in(self, text: str) -> bool:
         """Whether one of them stands in a text."""

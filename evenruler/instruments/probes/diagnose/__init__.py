@@ -224,7 +224,7 @@ def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: Subjec
     for (template_set, group), rows in probes[~probes["control"]].groupby(["set", "group"], sort=True):
         if unread.issuperset(rows["id"]):
             words = ", ".join(sorted(set(rows["target"]))[:5])
-            what = f"its tokenizer does not know one target of {group} ({words}), so set {template_set} is not measured"
+            what = f"all targets of {group} in set {template_set} are unknown to its tokenizer ({words})"
             raise UserError(what, where=subject.name, remedy="take other words, or another model")
 
 
