@@ -71,6 +71,8 @@ def _render_layout(
         raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     if not text:
         raise ValueError("it writes nothing")
+    if any(repr(message["content"]) in text for message in layout if not isinstance(message["content"], str)):
+        raise ValueError("it writes parts as a list")
     for part, what in ((system, "the system prompt"), (prompt, "the prompt")):
         if part and part.strip() not in text:  # templates may strip it
             raise ValueError(f"what it writes does not hold {what}")

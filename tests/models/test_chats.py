@@ -256,10 +256,9 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     tokenizer = tiny_tokenizer(chat=True)
     tokenizer.chat_template = THINKS
     read = lambda **own: render_prompt(tokenizer, "m", "Hi.", None, True, ChatSettings(**own))  # noqa: E731
-    assert read() == "[user] Hi.\n[assistant] <think>"
-    assert (
-        read(thinking="off") == read(template={"enable_thinking": False}) == "[user] Hi.\n[assistant] <think></think>"
-    )
+    assert read() == "<s>[user] Hi.\n[assistant] <think>"
+    without = "<s>[user] Hi.\n[assistant] <think></think>"
+    assert read(thinking="off") == read(template={"enable_thinking": False}) == without
     tokenizer.chat_template = DATED
     assert read().startswith(f"Today is {NOW:%d %b %Y}.")
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
@@ -270,10 +269,10 @@ def test_a_system_message_that_a_template_refuses_goes_before_the_prompt() -> No
     tokenizer = tiny_tokenizer(chat=True)
     refuses = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
     tokenizer.chat_template = refuses + CHAT
-    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "[user] Be brief.\n\nHi.\n[assistant] "
-    assert render_prompt(tokenizer, "m", "Hi.", None, True) == "[user] Hi.\n[assistant] "
+    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "<s>[user] Be brief.\n\nHi.\n[assistant] "
+    assert render_prompt(tokenizer, "m", "Hi.", None, True) == "<s>[user] Hi.\n[assistant] "
     tokenizer.chat_template = CHAT
-    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "[system] Be brief.\n[user] Hi.\n[assistant] "
+    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "<s>[system] Be brief.\n[user] Hi.\n[assistant] "
     tokenizer.chat_template = "{{ raise_exception('nothing at all') }}"
     for system in (None, "Be brief."):
         with pytest.raises(UserError, match=r"does not take a prompt \(nothing at all\)"):

@@ -1,0 +1,99 @@
+"""Words that a tokenizer does not know, or drops: found, left out, and refused where they cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from evenruler.errors import UserError
+from evenruler.models import load
+from evenruler.models.backends.vocabulary import UnknownWords
+from evenruler.models.model import Model
+from evenruler.models.store import RowStore
+from tests.tiny import tiny_params, tiny_tokenizer
+
+WORDS = ["<unk>", "<s>", "</s>", *["with", "tea", "mornings", "are", "calm", "and", "slow", ",", "."]]
+
+
+def word_level(drops: str | None = None) -> Any:
+    """A tokenizer of whole words; `drops`: a letter that its normalizer drops."""
+    core = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="<unk>"))
+    steps = [normalizers.Lowercase(), *([normalizers.Replace(drops, "")] if drops else [])]
+    core.normalizer, core.pre_tokenizer = normalizers.Sequence(steps), pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+@pytest.fixture
+def model(tmp_path: Path, store: RowStore) -> Model:
+    """A random causal model that knows nine words."""
+    folder = tmp_path / "words"
+    word_level().save_pretrained(folder)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = AutoConfig.for_model("llama", vocab_size=len(WORDS), bos_token_id=1, eos_token_id=2, **sizes)
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    return load("words", tiny_params({"words": folder}), store=store)
+
+
+class TestUnknownWords:
+    def test_words_without_a_token_of_their_own_are_unknown(self) -> None:
+        unknown = UnknownWords(word_level(), ["With tea, mornings are calm.", "With mocha, mornings are calm.", "chai"])
+        assert unknown.words == ["mocha,", "chai"]  # as blanks separate them
+        assert unknown.stand_in("With mocha, mornings are calm.")
+        assert not unknown.stand_in("With tea, mornings are calm.")
+        assert str(unknown) == "unknown to its tokenizer: 'mocha,', 'chai'"
+
+    def test_words_that_a_normalizer_drops_are_unknown(self) -> None:
+        unknown = UnknownWords(word_level(drops="☕"), ["tea ☕ calm", "tea calm"])
+        assert unknown.words == ["☕"]
+        assert unknown.stand_in("tea ☕ calm")
+
+    def test_of_many_words_some_are_named(self) -> None:
+        unknown = UnknownWords(word_level(), ["one two three four five six seven"])
+        assert str(unknown) == "unknown to its tokenizer: 'one', 'two', 'three', 'four', 'five' and 2 more"
+
+    @pytest.mark.parametrize("text", ["naïve café", "東京 🎉", "a\u200bb", "x" * 300])
+    def test_bytes_know_every_word(self, text: str) -> None:
+        unknown = UnknownWords(tiny_tokenizer(), [text])
+        assert unknown.words == []
+        assert not unknown.stand_in(text)
+        unknown.refuse("m")
+
+
+class TestCausal:
+    TEXTS = ("With tea mornings are calm", "With mocha mornings are calm", "With chai mornings are calm", "tea and tea")
+
+    def test_texts_with_unknown_words_have_no_number(self, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+        for _ in range(2):  # computed, then from the store
+            found = model.loglikelihood(self.TEXTS)
+            assert np.isnan(found.nats).tolist() == [False, True, True, False]
+            assert found.tokens.tolist() == [5, 0, 0, 3]
+        said = capsys.readouterr().err
+        assert said.count("words: unknown to its tokenizer: 'mocha', 'chai'; texts with them are left out") == 1
+
+    def test_the_others_have_the_numbers_that_they_have_alone(self, model: Model, tmp_path: Path) -> None:
+        together = model.loglikelihood(self.TEXTS).nats
+        alone = load("words", tiny_params({"words": tmp_path / "words"}), store=RowStore(tmp_path / "other"))
+        assert together[[0, 3]] == pytest.approx(alone.loglikelihood([self.TEXTS[0], self.TEXTS[3]]).nats)
+
+    def test_only_the_scored_text_counts(self, model: Model) -> None:
+        """A context is not scored: what is unknown there changes what follows, and is no answer by itself."""
+        assert np.isfinite(model.loglikelihood(["calm"], ["mocha mornings are"]).nats).all()
+
+    def test_unknown_words_are_refused_where_a_word_is_scored(self, model: Model) -> None:
+        with pytest.raises(UserError) as caught:
+            model.whole_words(["mornings are", "mornings are"], [" calm", " hectic"])
+        assert str(caught.value) == (
+            "words: unknown to its tokenizer: 'hectic'; leave these words out, or take another model"
+        )
+        assert model.whole_words(["mornings are"], [" calm"]).nats.shape == (1,)
+
+    def test_unknown_options_are_refused(self, model: Model) -> None:
+        with pytest.raises(UserError, match="one of the options ' calm', ' yes' is unknown to its tokenizer"):
+            model.continuations(["mornings are"], [" calm", " yes"])
+
+    def test_acceptability_needs_every_word(self, model: Model) -> None:
+        with pytest.raises(UserError, match="a word of 'With chai mornings are calm' is unknown to its tokenizer"):
+            model.slor(["With tea mornings are calm", "With chai mornings are calm"])

@@ -1,0 +1,375 @@
+"""What reaches a local model: the tokens of chats, of the templates and tokenizers that people use, made by hand."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers.processors import TemplateProcessing
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from evenruler.errors import UserError
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.likelihood import word_tokens
+from evenruler.models.chats import ChatSettings
+from evenruler.models.loading import Loaded
+from evenruler.models.records import Prompt, Sampling, WordRequest
+from evenruler.models.templates import message_layouts, render_prompt
+from tests.tiny import tiny_tokenizer
+
+VOCABULARY = 700
+PROMPT, SYSTEM = "Who cooks at home? Say he or she.", "You are a nurse."
+
+# Tokenizers: each has every letter, so that nothing is unknown, and few merges.
+
+LETTERS = [chr(code) for code in range(33, 127)]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def byte_level(prefix_space: bool = False, digits: bool = False) -> Tokenizer:
+    """As GPT-2, Qwen; with digits apart as Llama 3."""
+    core: Tokenizer = tiny_tokenizer(bos=False).backend_tokenizer
+    level = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(True), level]) if digits else level
+    return core
+
+
+def sentencepiece(scheme: str, fallback: bool = True) -> Tokenizer:
+    """As Llama 2 and Mistral: blanks are part of words; a space stands before the first word, each part, or none."""
+    words = ["<unk>", *(BYTES if fallback else []), "▁", *LETTERS, "▁t", "he", "▁the"]
+    merges = [("▁", "t"), ("h", "e"), ("▁t", "he")]
+    vocabulary = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    core = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", byte_fallback=fallback, fuse_unk=True))
+    core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=False)
+    core.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    return core
+
+
+def legacy() -> Tokenizer:
+    """As Llama 2 was first saved: the space is a normalizer's."""
+    core = sentencepiece("never")
+    core.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    core.pre_tokenizer = None
+    return core
+
+
+def gemma() -> Tokenizer:
+    """No space before the first word; blanks are replaced."""
+    core = sentencepiece("never")
+    core.normalizer, core.pre_tokenizer = (
+        normalizers.Replace(" ", "▁"),
+        pre_tokenizers.Split(" ", "merged_with_previous"),
+    )
+    return core
+
+
+def unigram() -> Tokenizer:
+    """As XGLM and T5."""
+    pieces = [("<unk>", 0.0), ("▁", -2.0), ("\n", -9.0), *((letter, -4.0) for letter in LETTERS), ("▁he", -3.0)]
+    core = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
+    core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    core.decoder = decoders.Metaspace(prepend_scheme="always")
+    return core
+
+
+def word_piece() -> Tokenizer:
+    """As BERT's, of letters."""
+    words = ["<unk>", *LETTERS, *(f"##{letter}" for letter in LETTERS)]
+    core = Tokenizer(models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="<unk>"))
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return core
+
+
+def split_by_pattern() -> Tokenizer:
+    """As newer GPT kinds: words are cut by a pattern before their bytes are merged."""
+    core = byte_level()
+    pattern = Regex(r"\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+")
+    byte_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(pattern, "isolated"), byte_words])
+    return core
+
+
+@dataclass(frozen=True)
+class Format:
+    """A chat format: a tokenizer with its special tokens, and a template."""
+
+    core: Callable[[], Tokenizer]
+    template: str
+    bos: str | None
+    eos: str
+    special: Sequence[str] = ()
+    adds_start: bool = False
+    """Whether the tokenizer puts its start token before plain texts."""
+    options: ChatSettings = ChatSettings()  # noqa: RUF009  # frozen
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        core = self.core()
+        core.add_special_tokens([AddedToken(token, special=True) for token in (self.eos, self.bos) if token])
+        if self.adds_start and self.bos:
+            ids = [(self.bos, core.token_to_id(self.bos))]
+            core.post_processor = TemplateProcessing(single=f"{self.bos} $A", special_tokens=ids)
+        unknown = {"unk_token": "<unk>"} if core.token_to_id("<unk>") is not None else {}
+        start = {"bos_token": self.bos} if self.bos else {}
+        fast = PreTrainedTokenizerFast(tokenizer_object=core, eos_token=self.eos, **start, **unknown)
+        fast.add_special_tokens({"additional_special_tokens": list(self.special)})
+        fast.chat_template = self.template
+        return fast
+
+
+def turns(line: str, opening: str, before: str = "") -> str:
+    """A template that writes a line a message, and an opening for the reply."""
+    loop = "{% for m in messages %}" + line + "{% endfor %}"
+    return before + loop + "{% if add_generation_prompt %}" + opening + "{% endif %}"
+
+
+ROLE, TEXT = "{{ m['role'] }}", "{{ m['content'] }}"
+CHATML = turns(f"<|im_start|>{ROLE}\n{TEXT}<|im_end|>\n", "<|im_start|>assistant\n")
+IM = ("<|im_start|>", "<|im_end|>")
+SYSTEM_FIRST = "{% if m.role == 'system' %}<<SYS>>\n{{ m.content }}\n<</SYS>>\n\n{% else %}"
+INST = turns("{% if m.role == 'system' %}{{ m.content }}\n\n{% else %}[INST] {{ m.content }} [/INST]{% endif %}", "")
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+DATED = "{% set today = strftime_now('%d %b %Y') %}<|start|>system<|sep|>Today is {{ today }}.<|end|>"
+HEADED = "<|head|>{{ m.role }}<|tail|>\n\n{{ m.content | trim }}<|eot|>"
+TOOLS = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}"
+THOUGHT = "<|im_start|>assistant\n{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}"
+NAMED = turns("{{ m.role }}: {{ m.content }} ", "assistant:")
+PARTS = "{% for p in m.content %}{{ p.text }}{% endfor %}"
+
+FORMATS = {
+    "ChatML without a start token (Qwen)": Format(byte_level, CHATML, None, "<|im_end|>", IM),
+    "ChatML whose first mark is the start token (SmolLM2)": Format(byte_level, CHATML, "<|im_start|>", "<|im_end|>"),
+    "ChatML before which a start token is added (Yi)": Format(byte_level, CHATML, "<s>", "</s>", IM, adds_start=True),
+    "ChatML with a default system prompt": Format(
+        byte_level,
+        "{% if messages[0].role != 'system' %}<|im_start|>system\nHelp.<|im_end|>\n{% endif %}" + CHATML,
+        None,
+        "<|im_end|>",
+        IM,
+    ),
+    "thinking that is switched off (Qwen 3)": Format(
+        byte_level,
+        turns(f"<|im_start|>{ROLE}\n{TEXT}<|im_end|>\n", THOUGHT),
+        None,
+        "<|im_end|>",
+        IM,
+        options=ChatSettings(thinking="off"),
+    ),
+    "a start token that the template leaves out (Phi 3)": Format(
+        sentencepiece_first := lambda: sentencepiece("first"),
+        turns(f"<|{ROLE}|>\n{TEXT}<|end|>\n", "<|assistant|>\n"),
+        "<s>",
+        "</s>",
+        ("<|user|>", "<|system|>", "<|assistant|>", "<|end|>"),
+        adds_start=True,
+    ),
+    "a space at the first word alone (Mistral)": Format(
+        sentencepiece_first, "{{ bos_token }}" + INST, "<s>", "</s>", adds_start=True
+    ),
+    "a space before each part (Llama 2)": Format(
+        lambda: sentencepiece("always"), "{{ bos_token }}" + INST, "<s>", "</s>", adds_start=True
+    ),
+    "a space by a normalizer (Llama 2, legacy)": Format(legacy, "{{ bos_token }}" + INST, "<s>", "</s>"),
+    "the system prompt in the first turn (Llama 2)": Format(
+        legacy, "{{ bos_token }}[INST] " + turns(SYSTEM_FIRST + "{{ m.content }}{% endif %}", " [/INST]"), "<s>", "</s>"
+    ),
+    "no role system (Gemma 2)": Format(
+        gemma,
+        "{{ bos_token }}" + NO_SYSTEM + turns(f"<turn>{ROLE}\n{TEXT}</turn>\n", "<turn>model\n"),
+        "<bos>",
+        "<eos>",
+        ("<turn>", "</turn>"),
+        adds_start=True,
+    ),
+    "headers and the date (Llama 3)": Format(
+        lambda: byte_level(digits=True),
+        turns(HEADED, "<|head|>assistant<|tail|>\n\n", "{{ bos_token }}" + "{{ strftime_now('%d %b %Y') }}"),
+        "<|begin|>",
+        "<|eot|>",
+        ("<|head|>", "<|tail|>"),
+        adds_start=True,
+    ),
+    "channels (gpt-oss)": Format(
+        split_by_pattern,
+        turns(f"<|start|>{ROLE}<|sep|>{TEXT}<|end|>", "<|start|>assistant", DATED),
+        "<|begin|>",
+        "<|end|>",
+        ("<|start|>", "<|sep|>"),
+    ),
+    "tools (Hermes)": Format(byte_level, TOOLS + CHATML, None, "<|im_end|>", IM),
+    "a start token written twice over": Format(
+        byte_level, "{{ bos_token }}{{ bos_token }}" + CHATML, "<s>", "</s>", IM, adds_start=True
+    ),
+    "plain words (Vicuna)": Format(
+        sentencepiece_first,
+        "{{ bos_token }}"
+        + turns("{% if m.role == 'user' %}USER: {{ m.content }} {% else %}{{ m.content }} {% endif %}", "ASSISTANT:"),
+        "<s>",
+        "</s>",
+    ),
+    "instructions (Alpaca)": Format(
+        byte_level, turns("### {{ m.role | capitalize }}:\n{{ m.content }}\n\n", "### Response:\n"), "<s>", "</s>"
+    ),
+    "marks of full width (DeepSeek)": Format(
+        byte_level,
+        "{{ bos_token }}"
+        + turns("{% if m.role == 'user' %}<\uff5cUser\uff5c>{% endif %}{{ m.content }}", "<\uff5cAssistant\uff5c>"),
+        "<\uff5cbegin\uff5c>",
+        "<\uff5cend\uff5c>",
+        ("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>"),
+        adds_start=True,
+    ),
+    "end tokens between turns (Zephyr)": Format(
+        sentencepiece_first, turns("<|{{ m.role }}|>\n{{ m.content }}</s>\n", "<|assistant|>\n"), "<s>", "</s>"
+    ),
+    "pieces by likelihood (T5, XGLM)": Format(
+        unigram, turns("{{ m.role }}: {{ m.content }} ", "assistant:"), "<s>", "</s>"
+    ),
+    "word pieces": Format(word_piece, turns("{{ m.role }}: {{ m.content }} ", "assistant:"), "<s>", "</s>"),
+    "a space before every text (GPT-2)": Format(
+        lambda: byte_level(prefix_space=True), turns(f"[{ROLE}] {TEXT}\n", "[assistant] "), "<|end|>", "<|end|>"
+    ),
+    "content in parts alone": Format(
+        byte_level, turns(f"<|im_start|>{ROLE}\n{PARTS}<|im_end|>\n", "<|im_start|>assistant\n"), None, "<|im_end|>", IM
+    ),
+    "a template without marks": Format(byte_level, turns(TEXT, ""), "<s>", "</s>"),
+}
+
+
+@pytest.fixture(scope="module")
+def network() -> Any:
+    """A random model, of so many tokens that every tokenizer here fits."""
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = AutoConfig.for_model("llama", vocab_size=VOCABULARY, max_position_embeddings=512, **sizes)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return AutoModelForCausalLM.from_config(config).eval()
+
+
+def backend_of(chat: Format, network: Any) -> Causal:
+    return Causal("m", Loaded(chat.tokenizer(), network), "cpu", "float32", chat.options)
+
+
+def asked(system: str | None = None) -> Prompt:
+    return Prompt(PROMPT, Sampling(max_new_tokens=4), 0, system, True)
+
+
+def right_tokens(chat: Format, system: str | None) -> list[int]:
+    """What transformers gives a model: the template's text tokenised whole, in the layout that the template takes."""
+    tokenizer = chat.tokenizer()
+    for layout in message_layouts(PROMPT, system):
+        how = {"add_generation_prompt": True, **chat.options.options}
+        try:
+            text = tokenizer.apply_chat_template(layout, tokenize=False, **how)
+        except Exception:  # a template that refuses a role
+            continue
+        if PROMPT in text and (system or "") in text:
+            return list(tokenizer.apply_chat_template(layout, tokenize=True, return_dict=False, **how))
+    raise AssertionError("no layout fits")
+
+
+class TestChatTokens:
+    @pytest.mark.parametrize("name", FORMATS)
+    @pytest.mark.parametrize("system", [None, SYSTEM], ids=["alone", "with a system prompt"])
+    def test_a_chat_is_what_its_template_writes(
+        self, name: str, system: str | None, network: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Token by token, with nothing before them and nothing cut off."""
+        from transformers.utils import chat_template_utils
+
+        from evenruler.models.chats import NOW
+
+        class Clock:
+            @classmethod
+            def now(cls) -> Any:
+                return NOW
+
+        chat = FORMATS[name]
+        monkeypatch.setattr(chat_template_utils, "datetime", Clock)  # ours has a day of its own
+        right = right_tokens(chat, system)
+        (ours,), _ = backend_of(chat, network)._prompted([asked(system)], 4)
+        assert list(ours) == right
+        assert len(right) > len(PROMPT.split())
+
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_a_word_is_scored_after_these_tokens(self, name: str, network: Any) -> None:
+        """Its log-probability is that of the plain model after the same tokens."""
+        chat = FORMATS[name]
+        backend, tokenizer = backend_of(chat, network), chat.tokenizer()
+        text = render_prompt(tokenizer, "m", PROMPT, None, True, chat.options)
+        ((prompt, word),) = word_tokens(tokenizer, [text], [" she"])
+        ids = torch.tensor([[*prompt, *word]])
+        with torch.no_grad():
+            nats = network(ids).logits.double().log_softmax(-1)[0]
+        right = sum(nats[place - 1, ids[0, place]].item() for place in range(len(prompt), ids.shape[1]))
+        request = WordRequest(" she", PROMPT, chat=True)
+        ((_, answer),) = next(iter(backend.words([request], wanted=frozenset([0]))))
+        assert answer[0] == pytest.approx(right, abs=1e-4)
+
+    def test_a_plain_text_begins_with_the_start(self, network: Any) -> None:
+        chat = FORMATS["headers and the date (Llama 3)"]
+        backend, tokenizer = backend_of(chat, network), chat.tokenizer()
+        prompt = Prompt(PROMPT, Sampling(max_new_tokens=4), 0)
+        (ours,), _ = backend._prompted([prompt], 4)
+        assert list(ours) == tokenizer(PROMPT)["input_ids"]  # this tokenizer adds its start itself
+        assert ours[0] == tokenizer.bos_token_id
+
+    def test_chats_without_a_common_first_token_are_scored_in_one_pack(self, network: Any) -> None:
+        """A trie with several roots: each prompt is seen by itself."""
+        chat = FORMATS["a template without marks"]
+        backend = backend_of(chat, network)
+        requests = [WordRequest(" she", text, chat=True) for text in ("Who cooks?", "he cooks", "The man is")]
+        together = dict(row for pack in backend.words(requests, wanted=frozenset(range(3))) for row in pack)
+        for place, request in enumerate(requests):
+            ((_, alone),) = next(iter(backend.words([request], wanted=frozenset([0]))))
+            assert together[place] == pytest.approx(alone, abs=1e-5)
+
+
+def tokenizer_with(template: str) -> Any:
+    tokenizer = tiny_tokenizer(chat=True)
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+class TestTheGate:
+    """The prompt and the system prompt stand in what a template writes, and two renderings are equal."""
+
+    def test_a_template_that_skips_the_role_system_gets_it_in_the_prompt(self) -> None:
+        """As the first template of Phi 3 mini; roles of a benchmark would all be the same prompt."""
+        skips = turns("{% if m.role == 'user' %}[user] {{ m.content }}\n{% endif %}", "[assistant] ")
+        written = render_prompt(tokenizer_with(skips), "m", "How tall is he?", SYSTEM, True)
+        assert written == "[user] You are a nurse.\n\nHow tall is he?\n[assistant] "
+
+    def test_a_template_that_reads_parts_gets_parts(self) -> None:
+        parts = turns(f"[{ROLE}] {PARTS};", "[assistant] ")
+        assert render_prompt(tokenizer_with(parts), "m", "Hi.", None, True) == "[user] Hi.;[assistant] "
+        both = render_prompt(tokenizer_with(parts), "m", "Hi.", SYSTEM, True)
+        assert both == "[system] You are a nurse.;[user] Hi.;[assistant] "
+
+    def test_a_template_may_strip_what_it_is_given(self) -> None:
+        strips = turns("[{{ m.role }}] {{ m.content | trim }}\n", "")
+        assert render_prompt(tokenizer_with(strips), "m", " Hi. ", "\nShort. ", True) == "[system] Short.\n[user] Hi.\n"
+
+    @pytest.mark.parametrize(
+        ("template", "reason"),
+        [
+            ("hello", "what it writes does not hold the prompt"),
+            (turns("[{{ m.role }}] {{ m.content | upper }}", ""), "what it writes does not hold the prompt"),
+            (turns(TEXT, "{{ range(100000) | random }}"), "it writes another text each time"),
+            (turns("{{ m.content[:3] }}", ""), "what it writes does not hold the prompt"),
+            ("{{ raise_exception('only tools') }}", "only tools"),
+        ],
+        ids=["constant", "other letters", "random", "cut", "raises"],
+    )
+    def test_what_does_not_reach_the_model_is_refused(self, template: str, reason: str) -> None:
+        with pytest.raises(UserError) as caught:
+            render_prompt(tokenizer_with(template), "m", "How tall is he?", None, True)
+        assert str(caught.value) == (
+            f"'How tall is he?': the chat template of m does not take a prompt ({reason}); ask with chat: false"
+        )
+
+    def test_a_system_prompt_that_no_layout_keeps_is_refused(self) -> None:
+        last = "{{ messages[-1].content.split('\n')[-1] }}"
+        with pytest.raises(UserError, match=r"\(what it writes does not hold the system prompt\)"):
+            render_prompt(tokenizer_with(last), "m", "How tall is he?", SYSTEM, True)
