@@ -74,7 +74,9 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
     task.build_all_requests(limit=limit)
     asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
     before, texts = zip(*(own.args for own in asked), strict=True)
-    for own, nats in zip(asked, model.loglikelihood(texts, before, between="").nats, strict=True):
+    likelihoods = model.loglikelihood(texts, before, between="")
+    likelihoods.require_all(model.name, texts)
+    for own, nats in zip(asked, likelihoods.nats, strict=True):
         own.resps.append((float(nats), False))
         of_doc.setdefault(own.doc_id, []).append(own)
     task.apply_filters()

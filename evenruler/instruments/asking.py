@@ -21,10 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from evenruler.errors import UserError
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
@@ -274,11 +272,8 @@ def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
 def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
     """Log-likelihoods; UserError where one text cannot be scored, if `every` text is needed."""
     found = model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
-    unread = np.isnan(found.nats)
-    if settings.get("every") and unread.any():
-        text = inputs["text"][int(unread.argmax())]
-        what = f"words in {int(unread.sum()):,} of {len(unread):,} texts are unknown to its tokenizer, as in {text[:60]!r}"
-        raise UserError(what, where=model.name, remedy="leave these words out, or take another model")
+    if settings.get("every"):
+        found.require_all(model.name, inputs["text"])
     return asdict(found)
 
 

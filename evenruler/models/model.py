@@ -305,10 +305,7 @@ class Model:
         self.require("slor")
         distinct = sorted(set(texts))
         likelihoods = self.loglikelihood(distinct)  # before the lease below, which this takes too
-        if np.isnan(likelihoods.nats).any():
-            text = distinct[int(np.isnan(likelihoods.nats).argmax())]
-            what = f"a word of {text[:60]!r} is unknown to its tokenizer"
-            raise UserError(what, where=self.name, remedy="leave this sentence out, or take another model")
+        likelihoods.require_all(self.name, distinct)
         if not likelihoods.tokens.all():
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)

@@ -7,6 +7,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenruler.errors import UserError
+
 LABELS = ("entailment", "neutral", "contradiction")
 """The order of all entailment scores."""
 
@@ -55,6 +57,15 @@ class LogLikelihoods:
     with a word that the tokenizer does not know or drops, and where another start is asked for than there is."""
     tokens: NDArray[np.int64]
     """[n] number of tokens summed, without the start token; 0 where nats are NaN."""
+
+    def require_all(self, model: str, texts: Sequence[str]) -> None:
+        """UserError if one of the n texts has no number; `model`: its name."""
+        unread = np.isnan(self.nats)
+        if unread.any():
+            text = texts[int(unread.argmax())]
+            many = f"{int(unread.sum()):,} of {len(unread):,} texts"
+            what = f"words in {many} are unknown to its tokenizer, as in {text[:60]!r}"
+            raise UserError(what, where=model, remedy="leave these words out, or take another model")
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,9 @@ class Counting:
     def asked(self) -> int:
         return sum(len(call[1]) for call in self.calls)
 
-    def loglikelihood(self, texts: Sequence[str], before: Sequence[str] | None = None) -> LogLikelihoods:
+    def loglikelihood(
+        self, texts: Sequence[str], before: Sequence[str] | None = None, *, other_start: bool = False
+    ) -> LogLikelihoods:
         self.calls.append(("loglikelihood", list(texts), before if before is None else list(before)))
         nats = np.array([self.factor * len(text) for text in texts], dtype=np.float64)
         return LogLikelihoods(nats, np.arange(len(texts)))

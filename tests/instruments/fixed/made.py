@@ -14,6 +14,8 @@ from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
 
 SUBJECT = Subject("made", "causal", "made", frozenset(("loglikelihood",)), False, True, (), "")
+NOT_STARTED = pd.DataFrame(columns=ask.ANSWERS["starts"].names)
+"""Nothing was asked after another start token."""
 RESAMPLING = Resampling(0.95, 200, 7)
 COMMON = {
     "title": "Made",
@@ -151,12 +153,13 @@ def scores(
     asked = [
         request.rows.assign(prompt=request.inputs["before"]).merge(texts, on="text_id")
         for request in ask.requests(tables, of.plan, {}, subject)
+        if request.table == "likelihoods"
     ]
     rows = pd.concat(asked, ignore_index=True)
     values = rows.apply(nats, axis=1).astype(float)
     lengths = rows["text"].str.split().str.len() if tokens is None else rows.apply(tokens, axis=1)
     answers = rows[["id", "text_id", "framing"]].assign(nats=values, tokens=lengths.astype(int))
-    return ask.scores(tables, of.plan, {"likelihoods": answers}, subject)
+    return ask.scores(tables, of.plan, {"likelihoods": answers, "starts": NOT_STARTED}, subject)
 
 
 def items(
@@ -170,7 +173,7 @@ def items(
 def figures(of: Built, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT) -> pd.DataFrame:
     """Figures of items, or of scores, by part and name."""
     if isinstance(found, pd.DataFrame):
-        found = {"items": found, "placed": found[:0].assign(framing="bare")}
+        found = {"items": found, "placed": found[:0].assign(framing="bare"), "started": found[:0]}
     told = diagnose.figures("made", frames(of), of.plan, found, subject, RESAMPLING)["figures"]
     return told.set_index(["part", "figure"])
 

@@ -22,14 +22,16 @@ def likelier(role: str, **items: float) -> object:
 def test_one_request_with_prompts_keys_and_the_space_between(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
     bare = {**built.plan, "prefixed": 0}
-    (request,) = ask.requests(made.frames(built), bare, {}, made.SUBJECT)
+    request, *_ = ask.requests(made.frames(built), bare, {}, made.SUBJECT)
     assert (request.operation, request.settings, len(request.rows)) == ("loglikelihood", {}, 12)
     row = list(request.inputs["key"]).index("0-stereotype")
     assert request.inputs["before"][row] == "Here is a chess player."
     assert request.inputs["text"][row] == "chess player stereotype."
-    assert ask.requests(made.frames(built), built.plan, {"likelihoods": pd.DataFrame()}, made.SUBJECT) == []
+    answers = {"likelihoods": pd.DataFrame(), "starts": pd.DataFrame()}
+    assert ask.requests(made.frames(built), built.plan, answers, made.SUBJECT) == []
     none = ask.requests(made.frames(built), {**bare, "between": ""}, {}, made.SUBJECT)
-    assert {request.inputs["before"][0]: request.settings for request in none} == {
+    alone = [request for request in none if request.table == "likelihoods"]
+    assert {request.inputs["before"][0]: request.settings for request in alone} == {
         "": {},
         "Here is a chess player.": {"between": ""},
     }
@@ -172,7 +174,7 @@ def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> No
     apart = made.figures(built, items).loc[("all", "parts_apart")]
     assert apart["value"] == pytest.approx(8)  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
     assert apart["p"] == pytest.approx(1 - 8**0.5 / 10**0.5)
-    scores = {"items": items, "placed": items[:0].assign(framing="bare")}
+    scores = {"items": items, "placed": items[:0].assign(framing="bare"), "started": items[:0]}
     found = diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING)["concepts"]
     table_of(found, CONCEPTS)
     own = found.set_index("concept")
@@ -212,7 +214,8 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
 
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    answers = {"likelihoods": pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])}
+    likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
+    answers = {"likelihoods": likelihoods, "starts": made.NOT_STARTED}
     scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
     assert diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING) == {}
 

@@ -47,7 +47,9 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     model = load(subject.name, subject.catalogue, store=store, where=source)
     of = subject_of(subject.name, subject.catalogue)
     answers = ask({name: (tables, plan)}, room.requests, of, Answering(model, lambda tool: model))
-    scores = room.scores(tables, plan, {"likelihoods": answers["likelihoods"].drop(columns="instrument")}, of)
+    likelihoods = answers["likelihoods"].drop(columns="instrument")
+    starts = pd.DataFrame(columns=room.ANSWERS["starts"].names)
+    scores = room.scores(tables, plan, {"likelihoods": likelihoods, "starts": starts}, of)
     figures = diagnose.figures(name, tables, plan, scores, of, Resampling(0.95, 200, 7))["figures"]
     return scores["items"], figures.set_index(["part", "figure"])
 

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.instruments.fixed import ask, card, declare, report
+from evenruler.instruments.fixed import ask, card, declare, diagnose, report
 from evenruler.instruments.fixed.diagnose import evidence
-from evenruler.instruments.instrument import Built, Declaration, Shown
+from evenruler.instruments.instrument import Built, Declaration, Request, Shown
 from evenruler.strict import validate
 from tests.instruments.fixed import made
 
@@ -35,6 +35,11 @@ def by_role(lean: Callable[[pd.Series], float]) -> Callable[[pd.Series], float]:
     return lambda row: lean(row) if row["role"] == "first" else 0.0
 
 
+def alone(requests: list[Request]) -> list[Request]:
+    """Those after the model's own start token."""
+    return [request for request in requests if request.table == "likelihoods"]
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_how_much_is_asked_hangs_on_the_size(size: str) -> None:
     own = declare.Settings.model_validate({}, context={"scale": "quick", "size": size})
@@ -43,7 +48,7 @@ def test_how_much_is_asked_hangs_on_the_size(size: str) -> None:
 
 def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset", between="\n"))
-    asked = ask.requests(made.frames(built), built.plan, {}, made.SUBJECT)
+    asked = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
     prompts = {before: request.settings for request in asked for before in request.inputs["before"]}
     assert prompts["Here is a chess player."] == {"between": "\n"}
     assert prompts["It was a Tuesday. Here is a chess player."] == {"between": "\n"}
@@ -60,9 +65,9 @@ def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_
 def test_of_some_items_alone(tmp_path: Path) -> None:
     built = pairs(tmp_path)
     plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
-    (request,) = ask.requests(made.frames(built), plan, {}, made.SUBJECT)
+    (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
     assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
-    (bare,) = ask.requests(made.frames(built), {**plan, "prefixed": 0}, {}, made.SUBJECT)
+    (bare,) = alone(ask.requests(made.frames(built), {**plan, "prefixed": 0}, {}, made.SUBJECT))
     assert set(bare.rows["framing"]) == {"bare"}
 
 
@@ -245,3 +250,69 @@ def test_one_item_after_sentences(tmp_path: Path) -> None:
     assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
     assert found.loc[("all", "moved"), "value"] == 1
     assert found.loc[("all", "dependability"), "reason"] == "items do not differ"
+
+
+Lean = Callable[[pd.Series], float]
+
+
+class TestOtherStart:
+    """Another usual start token before the texts: what is asked after it, and how many items change direction."""
+
+    def asked(self, built: Built, subject: Any = made.SUBJECT) -> list[Any]:
+        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
+        return [request for request in ask.requests(tables, plan, {}, subject) if request.table == "starts"]
+
+    def figure(
+        self, built: Built, lean: Callable[[pd.Series], float], after: Callable[[pd.Series], float]
+    ) -> pd.Series:
+        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
+        answers: dict[str, pd.DataFrame] = {
+            name: pd.DataFrame(columns=schema.names) for name, schema in ask.ANSWERS.items()
+        }
+        texts = tables["texts"].set_index("id")
+        for request in ask.requests(tables, plan, {}, made.SUBJECT):
+            model = after if request.table == "starts" else lean
+            nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
+            answers[request.table] = request.rows.assign(nats=nats, tokens=5)
+        scores = ask.scores(tables, plan, answers, made.SUBJECT)
+        found = diagnose.figures("made", tables, plan, scores, made.SUBJECT, made.RESAMPLING)["figures"]
+        return found.set_index("figure").loc["start_flips"]
+
+    def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
+        built = pairs(tmp_path)
+        (request,) = self.asked(built)
+        assert request.settings == {"other_start": True}
+        assert sorted(request.rows["text_id"]) == sorted(made.frames(built)["texts"]["id"])
+
+    @pytest.mark.parametrize("kind", ["completions", "recorded"])
+    def test_servers_and_records_are_not_asked(self, tmp_path: Path, kind: str) -> None:
+        assert self.asked(pairs(tmp_path), replace(made.SUBJECT, kind=kind)) == []
+
+    def test_at_most_500_items(self, tmp_path: Path) -> None:
+        (request,) = self.asked(pairs(tmp_path, units=60, of_unit=10))
+        assert len(request.rows) == 2 * 500
+
+    def test_a_text_keeps_its_own_prompt(self, tmp_path: Path) -> None:
+        built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+        settings = [dict(request.settings) for request in self.asked(built)]
+        assert settings == [{"other_start": True}, {"other_start": True, "between": "\n"}]
+
+    def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
+        """Of ten writers three are turned, with all four of their items: 12 of 40."""
+        built = pairs(tmp_path)
+        found = self.figure(built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 1.0))
+        assert found["value"] == pytest.approx(0.3)
+        assert (found["n"], found["unit"]) == (40, "items")
+        # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t with nine degrees.
+        reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
+        assert (found["low"], found["high"]) == pytest.approx((max(0.0, 0.3 - reach), 0.3 + reach))
+
+    def test_the_same_order_is_no_flip(self, tmp_path: Path) -> None:
+        """Other sizes of the same sign change nothing."""
+        found = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), by_role(lambda row: 0.01))
+        assert found["value"] == 0.0
+
+    def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
+        found = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
+        assert pd.isna(found["value"])
+        assert found["reason"] == "the model has one usual start token"

@@ -214,7 +214,7 @@ class TestBuilding:
 class TestAsking:
     def test_all_sentences_and_templates_are_asked_at_once(self, made: Whole) -> None:
         tables, plan = made.frames(TRADES)
-        likelihoods, embeddings = requests(tables, plan, {}, subject())
+        likelihoods, starts, embeddings = requests(tables, plan, {}, subject())
 
         assert (likelihoods.table, likelihoods.operation, likelihoods.by) == ("likelihoods", "loglikelihood", "")
         assert likelihoods.rows.groupby("framing").size().to_dict() == {
@@ -224,6 +224,8 @@ class TestAsking:
         assert len(plan["prefixes"]) == 8
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
         assert before == {"bare": "", **plan["prefixes"]}
+        assert (starts.table, starts.operation, starts.settings) == ("starts", "loglikelihood", {"other_start": True})
+        assert sorted(starts.rows["id"]) == sorted(tables["probes"].query("not control")["id"])
         assert (embeddings.table, embeddings.operation, embeddings.by) == ("embeddings", "embed", "minilm")
         assert "The someone is a someone." in embeddings.inputs["text"]
         assert len(embeddings.rows) == 7
@@ -238,9 +240,9 @@ class TestAsking:
         everything = requests(tables, plan, {}, subject())
         answers = {request.table: request.rows for request in everything}
         assert requests(tables, plan, answers, subject()) == []
-        (left,) = requests(tables, plan, {"likelihoods": answers["likelihoods"]}, subject())
+        (left,) = requests(tables, plan, {name: answers[name] for name in ("likelihoods", "starts")}, subject())
         assert left.table == "embeddings"
-        texts = everything[1].inputs["text"]
+        texts = everything[2].inputs["text"]
         assert len(texts) == len(set(texts))
         assert everything[0].rows["id"].is_unique
 
@@ -251,7 +253,7 @@ class TestAsking:
 
     def test_nothing_after_prefixes_where_the_scale_says_so(self, made: Whole) -> None:
         tables, plan = made.frames(TRADES)
-        likelihoods, _ = requests(tables, {**plan, "prefixed": 0}, {}, subject())
+        likelihoods, *_ = requests(tables, {**plan, "prefixed": 0}, {}, subject())
         assert set(likelihoods.rows["framing"]) == {"bare"}
 
     def test_no_rows_are_no_request(self, made: Whole) -> None:

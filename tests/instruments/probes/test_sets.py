@@ -9,7 +9,7 @@ import pytest
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import diversities, with_placebos
 from evenruler.instruments.probes.declare.source import without_slots
-from evenruler.instruments.probes.diagnose import TABLES, diagnose, evidence
+from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement import as_metrics, records
 from evenruler.measurement.figures import with_ends
@@ -206,7 +206,7 @@ class TestFigures:
             *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"),
             "token_difference",
             *("detectable_at_8", "offset", "generalizability", "generalizability_at_8", "attribute_sd"),
-            *("level_shift", "reordering"),
+            *("level_shift", "reordering", "start_flips"),
         ]
 
     def test_a_domain_without_a_criterion_has_none_of_its_figures(self, diagnosed) -> None:
@@ -471,7 +471,8 @@ class TestDiversities:
         probes, templates, attributes = frames(compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}))
         tables = {"probes": probes, "attributes": attributes, "templates": templates}
         diversity = diversities({"templates": templates}, embeddings(templates)).assign(model="m")
-        scores = {"scores": scores_of(probes, values_for(probes, BIAS)), "diversity": diversity}
+        nothing = {"unread": pd.DataFrame({"id": []}), "started": pd.DataFrame()}
+        scores = {"scores": scores_of(probes, values_for(probes, BIAS)), "diversity": diversity, **nothing}
 
         found = figures_with_diversities("trades", tables, PLAN, scores, subject("m"), RESAMPLING)["items"]
 
@@ -581,3 +582,35 @@ class TestMetrics:
         assert for_people(metrics)["m"]["alpha"]["value"] == round(pingouin.cronbach_alpha(BIAS)[0], 3)
         assert "reason" not in metrics["m"]["alpha"]
         assert {"p", "smallest", "levels", "verdict", "why"} <= set(metrics["m"]["gain"])
+
+
+class TestOtherStart:
+    """Pairs of attribute and template whose bias changes sign after another usual start token."""
+
+    def flips(self, compiled, after: pd.DataFrame | None) -> pd.Series:
+        sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
+        probes, _, attributes = frames(compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}))
+        scores, started = scores_of(probes, values_for(probes, BIAS)), NOT_STARTED
+        if after is not None:
+            started = Started(scores_of(probes, values_for(probes, after)), "")
+        found = diagnose(probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING, started)
+        return figures_of(found)["start_flips"]
+
+    def test_the_share_of_pairs(self, compiled) -> None:
+        """Of eight attributes two are turned in all three templates: 6 of 24."""
+        after = BIAS.copy()
+        after.iloc[:2] *= -0.5
+        found = self.flips(compiled, after)
+        assert found["value"] == pytest.approx(0.25)
+        assert (found["n"], found["unit"]) == (24, "pairs")
+        # By hand: eight shares, two 1 and six 0; t with seven degrees at level .9, clipped at 0.
+        reach = 1.8945786 * math.sqrt(0.25 * 0.75 / 7)
+        assert (found["low"], found["high"]) == pytest.approx((0.0, 0.25 + reach))
+
+    def test_other_sizes_of_the_same_sign_are_no_flips(self, compiled) -> None:
+        assert self.flips(compiled, 3 * BIAS)["value"] == 0.0
+
+    def test_without_another_start_there_is_a_reason(self, compiled) -> None:
+        found = self.flips(compiled, None)
+        assert pd.isna(found["value"])
+        assert found["reason"] == "nothing was asked after another start token"

@@ -76,8 +76,10 @@ class Everything:
         self.name, self.asked = name, 0
         self._words: ToyModel = toy_model()
 
-    def loglikelihood(self, texts: Sequence[str], before: Sequence[str] | None = None) -> LogLikelihoods:
-        """What stands before a text is read, too, and makes it likelier by nothing."""
+    def loglikelihood(
+        self, texts: Sequence[str], before: Sequence[str] | None = None, *, other_start: bool = False
+    ) -> LogLikelihoods:
+        """What stands before a text is read, too, and makes it likelier by nothing; nor does another start token."""
         self.asked += len(texts)
         return self._words.loglikelihood(texts)
 

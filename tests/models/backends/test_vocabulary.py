@@ -95,5 +95,5 @@ class TestCausal:
             model.continuations(["mornings are"], [" calm", " yes"])
 
     def test_acceptability_needs_every_word(self, model: Model) -> None:
-        with pytest.raises(UserError, match="a word of 'With chai mornings are calm' is unknown to its tokenizer"):
+        with pytest.raises(UserError, match="words in 1 of 2 texts are unknown to its tokenizer, as in 'With chai"):
             model.slor(["With tea mornings are calm", "With chai mornings are calm"])

@@ -54,9 +54,14 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
     The separator between a text and its own prompt is kept after placebos; without a prompt it is a space.
     """
-    found = list(_after_other_start(tables, plan, answers, subject))
-    if "likelihoods" in answers or not subject.can("loglikelihood"):
-        return found
+    if not subject.can("loglikelihood"):
+        return []
+    alone = [] if "likelihoods" in answers else _as_they_are(tables, plan, subject)
+    return [*alone, *_after_other_start(tables, plan, answers, subject)]
+
+
+def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+    """All texts, and those of some items after placebo sentences."""
     rows = asked(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
     if subject.kind != "recorded":
@@ -67,8 +72,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     for between, own in rows.groupby("between", sort=False):
         inputs = {"text": own["text"].tolist(), "before": own["prompt"].tolist(), "key": own["key"].tolist()}
         settings = {} if between == SPACE else {"between": between}
-        found.append(Request("likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings))
-    return found
+        yield Request("likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings)
 
 
 def _after_other_start(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Iterator[Request]:

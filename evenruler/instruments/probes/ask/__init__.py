@@ -65,14 +65,15 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         from evenruler.instruments import writing  # needed rarely
 
         found.append(writing.request_of(sentences(tables, plan)))
-    if "likelihoods" not in answers and subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD):
+    scored = subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD)
+    if "likelihoods" not in answers and scored:
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
         beside = with_placebos(tables, plan).assign(before="")
         asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
-    if "starts" not in answers and subject.kind == "causal" and subject.asked_in(LIKELIHOOD):
+    if "starts" not in answers and scored and subject.kind == "causal":
         rows = after_other_start(tables["probes"])
         inputs = {"text": rows["text"].tolist()}
         found.append(Request("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True}))

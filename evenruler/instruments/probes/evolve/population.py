@@ -136,8 +136,10 @@ class Ruler:
             shorter = (without(template.text, *word) for word in words_of(template.text))
             of_shorter = (self._filled(text, self._few) for text in shorter)
             asked.append([*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)])
-        nats = self._model.loglikelihood([text for sentences in asked for text in sentences]).nats
-        of_templates = np.split(nats, np.cumsum(list(map(len, asked))))[:-1]
+        texts = [text for sentences in asked for text in sentences]
+        likelihoods = self._model.loglikelihood(texts)
+        likelihoods.require_all(self._model.name, texts)
+        of_templates = np.split(likelihoods.nats, np.cumsum(list(map(len, asked))))[:-1]
         found = []
         for template, sentences, own in zip(templates, asked, of_templates, strict=True):
             cells = bias(own.reshape(-1, len(self._targets)), self._groups)
@@ -155,6 +157,7 @@ class Ruler:
         """[n] mean log-likelihood of each template over attributes of gradients and all targets, nats per token."""
         texts = [text for template in templates for text in self._filled(template, self._few)]
         found = self._model.loglikelihood(texts)
+        found.require_all(self._model.name, texts)
         per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))
         return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
 
