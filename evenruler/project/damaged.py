@@ -38,19 +38,17 @@ def remove_damaged(root: Path) -> list[str]:
     DVC then takes an output from an object that is whole, or runs its stage. Nothing is said of outputs: most of those
     that differ from `dvc.lock` were changed on purpose.
     """
-    messages = []
-    for file in damaged_objects(root):
-        file.object.unlink()
-        messages.append(f"warning: {file.object}: damaged in DVC's cache, and removed; {file.stage} writes it again")
-    for file in damaged_outputs(root):
-        file.path.touch()
+    files, messages = list(locked_files(root)), []
+    for file in {file.object: file for file in files}.values():
+        if is_damaged(file.object, file.md5):
+            file.object.unlink()
+            messages.append(
+                f"warning: {file.object}: damaged in DVC's cache, and removed; {file.stage} writes it again"
+            )
+    for file in files:
+        if is_damaged(file.path, file.md5):
+            file.path.touch()
     return messages
-
-
-def damaged_objects(root: Path) -> list[LockedFile]:
-    """Files of `dvc.lock` whose object in DVC's cache has other bytes than its MD5 says."""
-    by_object = {file.object: file for file in locked_files(root)}
-    return [file for file in by_object.values() if is_damaged(file.object, file.md5)]
 
 
 def damaged_outputs(root: Path) -> list[LockedFile]:
