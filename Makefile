@@ -90,10 +90,9 @@ FAMILIES := probes questionnaires framing saged fixed
 mutants: setup ## Change 400 places of families, models/ and publish/, drawn by a seed, and say which no test notices (hours)
 	python -m tests.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
 
-lint: setup ## Style, weight, words, types, and whether the documents hang together
+lint: setup ## Style, words, types, and whether the documents hang together
 	ruff check .
 	ruff format --check .
-	python -m tests.weight
 	python -m tests.words
 	mypy
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict

@@ -28,7 +28,7 @@ def enter() -> Path:
     """Change to the repository's root, or UserError; returns the previous folder, base of users' paths (`meant`)."""
     found, here = root(), Path.cwd()
     if found is None:
-        remedy = "run this in a clone of Even Ruler, or `git clone` it first"
+        remedy = "run this in a clone of the repository of Even Ruler"
         raise UserError(f"no {DECLARATION} here or above", remedy=remedy)
     if found != here:
         os.chdir(found)

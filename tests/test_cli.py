@@ -215,7 +215,7 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
 )
 def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys, words) -> None:
     monkeypatch.chdir(tmp_path)
-    said = "error: no params.yaml here or above; run this in a clone of Even Ruler, or `git clone` it first\n"
+    said = "error: no params.yaml here or above; run this in a clone of the repository of Even Ruler\n"
     assert run(monkeypatch, capsys, *words) == (2, "", said)
     assert list(tmp_path.iterdir()) == []
 

@@ -35,6 +35,4 @@ def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:
     assert repository.root() is None
     with pytest.raises(repository.UserError) as caught:
         repository.enter()
-    assert str(caught.value) == (
-        "no params.yaml here or above; run this in a clone of Even Ruler, or `git clone` it first"
-    )
+    assert str(caught.value) == ("no params.yaml here or above; run this in a clone of the repository of Even Ruler")

@@ -34,6 +34,7 @@ from evenruler.project.active import (
     without,
 )
 from evenruler.project.code import write_digests
+from evenruler.project.damaged import remove_damaged
 from evenruler.project.params import Params, edited, load_params, write_as_it_was
 from evenruler.project.pipeline import KEPT, Lock, all_stages, examine_lock, keep_lock, known_outs, unblock, write_lock
 from evenruler.repository import git
@@ -51,7 +52,7 @@ IGNORED = "# Written by `evenruler check`: benchmarks that hold third-party text
 
 
 def check(root: Path) -> list[str]:
-    """Validate params and sources, update `active`, and remove what is no longer declared.
+    """Validate params and sources, update `active`, and remove what is no longer declared, or damaged in DVC's cache.
 
     An unfinished instrument, such as a domain whose pages were never fetched, is left out of `active` with a line that
     says what to run; this is no error, since the others can be built. The same holds for a model without commit and for
@@ -82,6 +83,7 @@ def check(root: Path) -> list[str]:
         lines += [f"removed {path}" for path in gone]
         lines += _bring_lock_in_step(root, locked, stages)
         lines += filter(None, [unblock(root)])
+        lines += remove_damaged(root) if stages is not None else []
         for family in active.families:
             # With a file, since DVC needs the folder and git does not keep empty ones.
             folder = root / SOURCES / family / "shared"

@@ -24,6 +24,7 @@ from evenruler.models.engines import RAY, chosen, machine
 from evenruler.models.released import AGAIN, kept
 from evenruler.models.store import cache_root
 from evenruler.project.check import check
+from evenruler.project.damaged import damaged_outputs, remove_damaged
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
 from evenruler.project.processes import Job, ask_all, in_time
 from evenruler.tables import grouped
@@ -55,6 +56,7 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
         stages = set(all_stages(root)) if fresh else set() if words else outdated(root)
         if words or stages:
             status = _fill(root, stages, progress, forced) or build(root, [*words, *forced], progress)
+            status = status or _build_damaged(root, progress)
         else:
             progress.unchanged = len(all_stages(root))
     except KeyboardInterrupt as broken:
@@ -110,6 +112,19 @@ def _ask(
         threads = None if on.gpus else max(1, together // at_once)
         ask_all(dict.fromkeys(jobs), "ask-model", on, at_once, threads=threads, failing="failed: its stages try again")
     return 0
+
+
+def _build_damaged(root: Path, progress: Progress) -> int:
+    """Run stages again of which DVC took damaged files from an older build, and all stages after them; a status.
+
+    `check` has removed the damaged objects that `dvc.lock` named before the build. DVC also restores what only its
+    cache of runs names, and stages may have read that.
+    """
+    damaged = {file.stage for file in damaged_outputs(root)} & progress.seconds.keys()
+    if not damaged:
+        return 0
+    say_each(remove_damaged(root))
+    return build(root, ["--force", "--downstream", *sorted(damaged)], progress)
 
 
 def _keep_timings(root: Path, progress: Progress, status: int) -> None:

@@ -38,6 +38,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/instruments/saged": ("tests/instruments/saged",),
     "evenruler/instruments/fixed": ("tests/instruments/fixed",),
     "evenruler/models": ("tests/models",),
+    "evenruler/text": ("tests/text", "tests/models/test_replies.py"),
     "evenruler/publish": ("tests/publish",),
 }
 """By module or folder, the tests that its mutants are tried on; the first that fits counts."""

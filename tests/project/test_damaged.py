@@ -1,0 +1,175 @@
+"""Damaged objects of DVC's cache, with the real DVC and a pipeline of two stages."""
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.project.damaged import damaged_outputs, remove_damaged
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from evenruler.project import repro
+from evenruler.project.damaged import remove_damaged
+repro.check = remove_damaged
+sys.exit(repro.repro(Path(), sys.argv[1:]))
+"""
+
+FIRST = """
+from pathlib import Path
+Path("data/texts").mkdir(parents=True)
+Path("data/texts/one").write_text("one 1")
+Path("data/texts/two").write_text("two 1")
+"""
+SECOND = """
+from pathlib import Path
+Path("joined").write_text("|".join(Path("data/texts", name).read_text() for name in ("one", "two")))
+"""
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stage that writes a folder of two files, and one that writes a file of both; built."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    (folder / ".dvc").mkdir()
+    (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    stages = {
+        "texts": {"cmd": "python texts.py", "deps": ["texts.py"], "outs": ["data/texts"]},
+        "joined": {"cmd": "python joined.py", "deps": ["data/texts", "joined.py"], "outs": ["joined"]},
+    }
+    (folder / "dvc.yaml").write_text(json.dumps({"stages": stages}))
+    (folder / "params.yaml").write_text("{}\n")
+    (folder / "texts.py").write_text(FIRST)
+    (folder / "joined.py").write_text(SECOND)
+    assert ran(build(folder)) == ["texts", "joined"]
+    assert (folder / "joined").read_text() == "one 1|two 1"
+    return folder
+
+
+@pytest.fixture
+def root(pipeline: Path, tmp_path: Path) -> Path:
+    """A copy of the pipeline, whose files DVC has not looked at yet."""
+    return shutil.copytree(pipeline, tmp_path / "copy")
+
+
+def build(root: Path) -> str:
+    """What `evenruler repro` prints, where nothing is checked but what is damaged."""
+    env = {key: value for key, value in os.environ.items() if key != "DVC_STAGE"} | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def object_of(root: Path, text: str) -> Path:
+    """The object in DVC's cache of a file with this text."""
+    md5 = hashlib.md5(text.encode()).hexdigest()
+    return root / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
+
+
+def damage(path: Path) -> None:
+    """Overwrite bytes of a file as a fault of the disk does: its size, time and mode stay."""
+    before = path.stat()
+    path.chmod(0o644)
+    path.write_bytes(b"?" * before.st_size)
+    path.chmod(stat.S_IMODE(before.st_mode))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def ran(printed: str) -> list[str]:
+    """The stages that were built or restored, in order."""
+    return [line.split()[1] for line in printed.splitlines() if line.startswith("[") and line.endswith("...")]
+
+
+def test_nothing_is_damaged(root: Path) -> None:
+    assert (damaged_outputs(root), remove_damaged(root)) == ([], [])
+
+
+def test_without_a_lock_or_with_an_empty_one_nothing_is_damaged(root: Path) -> None:
+    (root / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n")
+    assert (damaged_outputs(root), remove_damaged(root)) == ([], [])
+    (root / "dvc.lock").unlink()
+    assert (damaged_outputs(root), remove_damaged(root)) == ([], [])
+
+
+def test_a_damaged_object_is_removed_and_its_stage_runs(root: Path) -> None:
+    damage(object_of(root, "two 1"))
+    shutil.rmtree(root / "data/texts")
+    printed = build(root)
+    assert f"{object_of(Path(), 'two 1')}: damaged in DVC's cache, and removed; texts writes it again" in printed
+    assert ran(printed) == ["texts"]
+    assert (root / "data/texts/two").read_text() == object_of(root, "two 1").read_text() == "two 1"
+    assert ran(build(root)) == []
+
+
+@pytest.mark.slow
+def test_a_damaged_list_of_a_folder_is_removed(root: Path) -> None:
+    (listed,) = (root / ".dvc/cache/files/md5").rglob("*.dir")
+    damage(listed)
+    assert ran(build(root)) == ["texts"]
+    assert len(json.loads(listed.read_text())) == 2
+
+
+def test_a_damaged_output_is_restored(root: Path) -> None:
+    """DVC alone finds nothing: time and size are those that it knows."""
+    assert ran(build(root)) == []
+    damage(root / "joined")
+    env = os.environ | {"DVC_NO_ANALYTICS": "1"}
+    alone = subprocess.run([sys.executable, "-m", "dvc", "repro"], cwd=root, env=env, capture_output=True, text=True)
+    assert "Data and pipelines are up to date" in alone.stdout
+    assert (root / "joined").read_text() == "?" * 11
+    assert [file.path for file in damaged_outputs(root)] == [root / "joined"]
+    assert ran(build(root)) == ["joined"]
+    assert (root / "joined").read_text() == "one 1|two 1"
+
+
+@pytest.mark.slow
+def test_both_are_built_again_where_both_are_damaged(root: Path) -> None:
+    """As DVC leaves it once it has taken a damaged object back."""
+    build(root)
+    damage(root / "data/texts/two")
+    damage(object_of(root, "two 1"))
+    assert ran(build(root)) == ["texts"]
+    assert (root / "data/texts/two").read_text() == "two 1"
+
+
+@pytest.mark.slow
+def test_what_was_made_of_a_damaged_file_of_an_older_build_is_made_again(root: Path) -> None:
+    """DVC's cache of runs names an object that `dvc.lock` does not, and the second stage reads it."""
+    (root / "texts.py").write_text(FIRST.replace("two 1", "two 2"))
+    build(root)
+    damage(object_of(root, "two 1"))
+    (root / "texts.py").write_text(FIRST)
+    (root / "joined.py").write_text(SECOND.replace('"|"', '" and "'))
+    printed = build(root)
+    assert ran(printed) == ["texts", "joined", "texts", "joined"]
+    assert "damaged in DVC's cache, and removed; texts writes it again" in printed
+    assert (root / "joined").read_text() == "one 1 and two 1"
+
+
+def test_the_cache_may_lie_elsewhere(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cache = tmp_path_factory.mktemp("cache")
+    (root / ".dvc/cache").rename(cache / "dvc")
+    with (root / ".dvc/config").open("a") as config:
+        config.write(f"[cache]\n    dir = {cache / 'dvc'}\n")
+    moved = cache / "dvc" / object_of(Path(), "one 1").relative_to(".dvc/cache")
+    damage(moved)
+    (message,) = remove_damaged(root)
+    assert message == f"warning: {moved}: damaged in DVC's cache, and removed; texts writes it again"
+    assert not moved.exists()
+
+
+def test_a_configuration_that_dvc_cannot_read(root: Path) -> None:
+    (root / ".dvc/config").write_text("[core\n")
+    with pytest.raises(UserError, match=r"^\.dvc/config: DVC cannot read it"):
+        remove_damaged(root)
