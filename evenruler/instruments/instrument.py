@@ -39,7 +39,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import with_ends
 from evenruler.models.declared import Catalogue, Operation
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Slug, Strict, Text, Word, distinct
 from evenruler.tables import stacked
 from evenruler.text.english import slug_of
 
@@ -130,8 +130,8 @@ def _named_words(value: Any) -> Any:
     return {slug: word for slug, (word,) in by_slug.items()}
 
 
-Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_length=1)]
-"""Words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
+Words = Annotated[dict[Slug, Word], BeforeValidator(_named_words), Field(min_length=1), distinct("found the word")]
+"""Distinct words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
 
 Keying = Literal[1, -1]
 """1, or -1 for reverse-worded items."""

@@ -19,7 +19,7 @@ from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST,
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import json_of_others, read_text
+from evenruler.strict import json_of_others, number_of, read_text
 from evenruler.tables.frames import evenly_spread, table_of
 from evenruler.tables.ids import carried, row_id
 
@@ -315,9 +315,10 @@ def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
 
 
 def _men(women: str) -> float:
-    if not 0 <= float(women) <= 100:
+    percent = number_of(women)
+    if not 0 <= percent <= 100:
         raise ValueError(f"{women!r} is no percentage")
-    return 100 - float(women)
+    return 100 - percent
 
 
 def _file(files: Files, name: str) -> Path:

@@ -15,10 +15,11 @@ from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, licensed_wording, valence
-from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.strict import Passage, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.english import slots
+from evenruler.text.spelling import both, folded, twice
 
 FAMILY: Final = "questionnaires"
 VARIANT: Final = "agree"
@@ -80,10 +81,9 @@ class Scale(Strict):
         weights = [level.weight for level in self.levels]
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
-        spelled = [word.lower() for level in self.levels for word in level.words.values()]
-        twice = [word for words in (self.intensifiers, spelled) for word, count in Counter(words).items() if count > 1]
-        if twice:
-            raise ValueError(f"{twice[0]!r} stands at two levels")
+        words = [word for level in self.levels for word in level.words.values()]
+        if found := twice(self.intensifiers) or twice(words):
+            raise ValueError(f"{both(*found)} stands at two levels")
         return self
 
     @property
@@ -102,9 +102,9 @@ class Terms(Strict):
 
     @model_validator(mode="after")
     def _disjoint(self) -> "Terms":
-        source, inverse = ({*words, *map(str.lower, words.values())} for words in (self.source, self.inverse))
-        if source & inverse:
-            raise ValueError(f"{sorted(source & inverse)[0]!r} is both a source and an inverse term")
+        slugs = sorted(self.source.keys() & self.inverse.keys())
+        if found := twice(self.words) or (slugs and (slugs[0], slugs[0])):
+            raise ValueError(f"{both(*found)} is both a source and an inverse term")
         return self
 
     @property
@@ -121,8 +121,8 @@ class Terms(Strict):
 class Wording(Strict):
     """A premise and a hypothesis that together hold one {TERM} and one {INTENSIFIER}, and the terms."""
 
-    premise: Text
-    hypothesis: Text
+    premise: Passage
+    hypothesis: Passage
     terms: Terms
 
     @property
@@ -273,7 +273,7 @@ class QuestionnaireSource(instrument.Source):
         seen: dict[tuple[str, str, str], str] = {}
         for slug, _, _, item in self.worded:
             for word in item.terms.words:
-                first = seen.setdefault((item.premise, item.hypothesis, word.lower()), slug)
+                first = seen.setdefault((item.premise, item.hypothesis, folded(word)), slug)
                 if first != slug:
                     raise ValueError(f"items {first!r} and {slug!r} ask the same of {word!r}")
         return self
