@@ -7,9 +7,10 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -47,12 +48,16 @@ DEEPEST, MOST_VALUES = 50, 1_000_000
 _FILLED = shaped(r"(?!.*\bFILL\b).*", "your text in place of FILL")
 
 
+MENDED: Final = "mended"
+"""Type of an error of a validator with a remedy of its own: `what` and `remedy` are in its context."""
+
+
 def _without(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
     """Validator that refuses a text with a flaw."""
 
     def without_flaw(text: str) -> str:
         if flaw := wrong(text):
-            raise PydanticCustomError("spelling", "{what}", flaw._asdict())
+            raise PydanticCustomError(MENDED, "{what}", flaw._asdict())
         return text
 
     return AfterValidator(without_flaw)
@@ -139,6 +144,14 @@ class Strict(BaseModel):
 Model = TypeVar("Model", bound=Strict)
 
 
+NO_TEXTS: Final = {
+    b"PK": "a workbook or archive",
+    b"PAR1": "a Parquet table",
+    b"\x1f\x8b": "a file packed by gzip",
+}
+"""By the bytes that it begins with: what a file is that is not text in UTF-8."""
+
+
 def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no file."""
     require_regular(path, most=MOST_READ)
@@ -151,8 +164,9 @@ def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         what, remedy = f"not UTF-8 (line {line})", "save it as UTF-8"
-        if error.object.startswith(b"PK"):
-            what, remedy = "a workbook or archive, expected text", "save it as CSV UTF-8"
+        for begin, kind in NO_TEXTS.items():
+            if error.object.startswith(begin):
+                what, remedy = f"{kind}, expected text", "save it as CSV UTF-8"
         raise UserError(what, where=str(path), remedy=remedy) from None
 
 
@@ -182,6 +196,9 @@ def csv_of(
     if it is no CSV, one of `columns` is not there once, one is not among `known` (if given), or a row has not as many
     fields as the header.
     """
+    if kind := _kind_of_json(text):
+        remedy = "write a table: a line of names, then a row each, with commas between fields"
+        raise UserError(f"{kind}, expected CSV", where=where, remedy=remedy)
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
     quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL
     rows: Rows = []
@@ -208,6 +225,17 @@ def csv_of(
     except csv.Error as error:
         raise UserError(f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it") from None
     return header, rows
+
+
+def _kind_of_json(text: str) -> str:
+    """Whether a text is JSON, or JSON lines, in words; empty where it is neither."""
+    if text.lstrip()[:1] not in ("[", "{"):
+        return ""
+    for kind, part in (("JSON", text), ("JSON lines", text.strip().partition("\n")[0])):
+        with suppress(ValueError, RecursionError):
+            json.loads(part)
+            return kind
+    return ""
 
 
 def json_of_others(text: str, where: str, remedy: str) -> Any:
@@ -353,7 +381,7 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
         unknown = _cut(str(first["ctx"]["key"]))
         key, message = ".".join(filter(None, [key, unknown])), f"unknown key '{unknown}'; {first['ctx']['hint']}"
         remedy = "rename or remove it"
-    elif first["type"] == "spelling":
+    elif first["type"] == MENDED:
         remedy = str(first["ctx"]["remedy"])
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"

@@ -321,6 +321,8 @@ class Form:
     """Whether it needs a chat model."""
     instead: bool = False
     """Whether it is used only if a model fits no earlier form, or on request."""
+    takes: str = ""
+    """What rows must have to be asked in it, in words; empty where all rows can be."""
 
     def fits(self, subject: "Subject") -> bool:
         """Whether a model can be asked in this form."""

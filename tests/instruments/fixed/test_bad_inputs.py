@@ -128,7 +128,7 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "bec-pro",
         {**BEC, "professions": made.PROFESSIONS.replace("0.7", "nan")},
         {},
-        "no percentage",
+        "'nan' is no number",
     ),
     ("a share in words", "bec-pro", {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")}, {}, "'few'"),
     (

@@ -22,7 +22,8 @@ Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro
 Score = Literal["preference", "stereoset", "bbq"]
 
 LEAN: Final = "lean"
-REMEDY: Final = "take the file that its authors published"
+REMEDY: Final = "name the layout that the file has, or write its items as a table with the layout pairs (docs/fixed.md)"
+"""The remedy for a file that has the declared checksum, so that it is the one that was meant."""
 
 OF_AUTHORS: Final = "published.csv"
 """File in the shared folder of the family's sources: figures from answers that authors published (`docs/rulers.py`)."""

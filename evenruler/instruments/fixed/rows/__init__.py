@@ -131,12 +131,13 @@ def _frequencies(source: Source) -> dict[str, float] | None:
         return None
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
     counts: Counter[str] = Counter()
+    of_corpus = "name a corpus of this form under `frequencies`, or leave the key out"
     try:
-        for page in json_of_others(read_text(path), path.name, REMEDY).values():
+        for page in json_of_others(read_text(path), path.name, of_corpus).values():
             counts.update(WORD.findall(page["extract"].lower()))
     except (KeyError, TypeError, AttributeError):
         what = "no object whose values have an `extract`"
-        raise UserError(what, where=f"frequencies: {path.name}", remedy=REMEDY) from None
+        raise UserError(what, where=f"frequencies: {path.name}", remedy=of_corpus) from None
     whole = math.log(counts.total() + len(counts) + 1)
     return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
 
@@ -195,7 +196,7 @@ BRACKETED: Final = re.compile(r"\[([^]]*)\]")
 def winobias(files: Files, source: Source) -> Iterator[Item]:
     """Sentences with the stereotypical and with the other pronoun, on the same line of two files."""
     for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
-        lines = [read_text(_file(files, f"{side}-{name}"), REMEDY).splitlines() for side in ("pro", "anti")]
+        lines = [read_text(_file(files, f"{side}-{name}")).splitlines() for side in ("pro", "anti")]
         if len(lines[0]) != len(lines[1]):
             what = f"{len(lines[0])} and {len(lines[1])} lines, expected as many"
             raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
@@ -253,7 +254,11 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
     The biased option is that of the authors' table (`target_loc`), which accounts for the question's polarity.
     """
     key = ("category", "question_index", "example_id")
-    rows = table_in(_file(files, "metadata"), ",", [*key, "target_loc"])
+    if "metadata" not in files:
+        what = f"the layout bbq takes a file `metadata` beside {', '.join(files)}: which option is the biased one"
+        remedy = f"write a table with the columns {', '.join(key)}, target_loc (0, 1 or 2), and name it in the source"
+        raise UserError(what, where="files", remedy=remedy)
+    rows = table_in(files["metadata"], ",", [*key, "target_loc"])
     biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
     for path in (path for name, path in files.items() if name != "metadata"):

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, licensed_wording, valence
-from evenruler.strict import Passage, Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.strict import MENDED, Passage, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.english import slots
@@ -243,6 +244,15 @@ class QuestionnaireSource(instrument.Source):
     framings: Framings | None = None
     """Prefixes before the question to a causal model, to measure how they shift scores."""
     items: dict[Slug, Item] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_read(cls, said: Any) -> Any:
+        if isinstance(said, dict) and "unread" in said:
+            what = "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
+            remedy = "read every word, fill in what says FILL, then take `unread` out"
+            raise PydanticCustomError(MENDED, "{what}", {"what": what, "remedy": remedy})
+        return said
 
     @model_validator(mode="after")
     def _twins_of_all(self) -> "QuestionnaireSource":
