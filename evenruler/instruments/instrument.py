@@ -36,6 +36,7 @@ import pyarrow as pa
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
 
 from evenruler.errors import UserError, nearest
+from evenruler.instruments.languages import english_among, is_code_of_english
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import with_ends
 from evenruler.models.declared import Catalogue, Operation
@@ -231,6 +232,21 @@ class Source(Strict):
     def _less_family(cls, said: Any) -> Any:
         """Drop the key `family`, which only a file measured on its own needs; otherwise its folder says it."""
         return {key: own for key, own in said.items() if key != "family"} if isinstance(said, dict) else said
+
+    @property
+    def in_english(self) -> bool:
+        """Whether its language is English."""
+        return is_code_of_english(self.language)
+
+    @model_validator(mode="after")
+    def _prefixes_in_its_language(self) -> "Source":
+        framings = None if self.in_english else getattr(self, "framings", None)
+        if framings is not None:
+            said = [text for own in dict(framings).values() for text in ([own] if isinstance(own, str) else own)]
+            if english := english_among(said):
+                what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
+                raise ValueError(f"{what}; write them in this language, or leave them out")
+        return self
 
 
 class Concept(Strict):

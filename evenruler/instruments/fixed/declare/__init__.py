@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Sized, by_size
+from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
@@ -116,6 +117,9 @@ class Settings(instrument.BaseSettings):
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""
         found = [] if source.passed_on else ["its text may not be redistributed: its rows are not published"]
+        if not source.in_english and not source.placebos:
+            lacking = "`turned`, `moved` and `dependability` are not measured"
+            found.append(f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}")
         return found + ([] if source.frequencies else ["no corpus: the lean at equal word frequency is not known"])
 
 
@@ -144,13 +148,14 @@ class Source(instrument.Source):
     concept: Concept | None = None
     """The concept of units, if other instruments measure them too."""
     framings: Framings | None = None
-    """By default `PLACEBOS` for a benchmark in English, else none."""
+    """By default `PLACEBOS` for a benchmark that is said to be in English, else none."""
 
     @property
     def placebos(self) -> list[str]:
         """The placebo sentences before its texts."""
-        framings = self.framings or Framings(**({} if self.language == "en" else {"placebos": []}))
-        return framings.placebos
+        if self.framings is not None:
+            return self.framings.placebos
+        return [*PLACEBOS] if self.in_english and says_language(self) else []
 
     _of_authors: pd.DataFrame = PrivateAttr(default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"]))
 

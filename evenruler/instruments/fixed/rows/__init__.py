@@ -17,6 +17,7 @@ from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.declare import REMEDY, Layout, Settings, Source, table_in
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.languages import require_language, says_language
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
 from evenruler.strict import json_of_others, number_of, read_text
@@ -69,6 +70,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     items = read(files, source)
     if twice := [name for name, n in Counter(item.name for item in items).items() if n > 1]:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
+    texts = [" ".join(filter(None, [item.prompt, *item.texts.values()])) for item in items]
+    require_language(source, texts, f"{declaration.name}: language")
+    if not says_language(source):  # its texts are English
+        source = source.model_copy(update={"language": source.language})
     faults = {item.name: fault for item in items if (fault := _fault(item, source))}
     kept = [item for item in items if item.name not in faults]
     if not kept:

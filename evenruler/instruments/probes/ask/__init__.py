@@ -37,10 +37,12 @@ PLANNED = (
 
 LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 
+ON_AXIS = "attributes with a criterion or keys"
+
 FORMS = {
     LIKELIHOOD: Form(("loglikelihood",)),
-    CHOICE: Form(("generate",), chat=True, instead=True, takes="attributes with a criterion or keys"),
-    WRITTEN: Form(("generate",), chat=True, instead=True, takes="`written`, and attributes with a criterion or keys"),
+    CHOICE: Form(("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"),
+    WRITTEN: Form(("generate",), chat=True, instead=True, takes=f"`written`, in English, and {ON_AXIS}"),
 }
 
 ANSWERS = {

@@ -269,6 +269,9 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
                 what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
                 raise UserError(what, where=str(path), remedy="check the name in params.yaml")
         if settings.evolve:
+            if not source.in_english:
+                what = f"templates evolve by English prompts, and these are in {source.language!r}"
+                raise UserError(what, where=f"{path}: language", remedy="take `evolve` out of its entry")
             _require_start(path, source, settings.evolve)
     if source.criterion is not None:
         source._published = _read_criterion(source.criterion, source.attributes, shared)

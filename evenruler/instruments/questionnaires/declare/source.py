@@ -334,6 +334,9 @@ def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, S
     """Read and check a questionnaire and its scale; UserError where one is missing or invalid."""
     require_written(path, "source for the questionnaire", MEND)
     source = validate(QuestionnaireSource, read_yaml(path), path)
+    if not source.in_english:
+        what = f"found {source.language!r}, and questionnaires are asked and checked by English prompts and facts"
+        raise UserError(what, where=f"{path}: language", remedy="write items in English")
     scale = load_scale(scales / f"{source.scale}.yaml")
     refuse_own_intensifiers(source, scale, path)
     if source.original.file is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Column, Plan
+from evenruler.instruments.languages import require_language
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.models.declared import Catalogue
@@ -71,7 +72,9 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
             checked(words, f"{path}: branch.replacements.{root}.{concept}")
     # Beside what `scrape` wrote there is no table.
     if source.material.kind == "table" and (path.parent / str(source.material.path)).exists():
-        source._prompts = len(read_prompts(path.stem, source, path.parent)[0])
+        prompts = read_prompts(path.stem, source, path.parent)[0]
+        source._prompts = len(prompts)
+        require_language(source, [row["sentence"] for row in prompts], f"{path}: language")
     return source
 
 

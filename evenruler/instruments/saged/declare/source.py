@@ -331,8 +331,20 @@ class Source(BaseSource):
             raise ValueError("a table says what is asked of every concept: `branch` and `find` do not belong to it")
         if self.find is not None and "links" in self.find.by and self.material.is_ours:
             raise ValueError("find.by names links, which local text has none of")
+        if not self.in_english and (asks := self._asks_in_english):
+            raise ValueError(f"{asks} asks in English, and the texts are in {self.language!r}; leave it out")
         self._check_owners()
         return self
+
+    @property
+    def _asks_in_english(self) -> str:
+        """The key by which a model is asked about the texts in English words; empty where there is none."""
+        if self.assemble.model is not None:
+            return "assemble.model"
+        if self.branch is not None and self.branch.judge is not None:
+            return "branch.judge"
+        asks = self.find is not None and (self.find.model is not None or self.find.replacements is not None)
+        return "find" if asks else ""
 
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
