@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -19,6 +21,7 @@ from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import MOST_READ, require_regular
+from evenruler.text import spelling
 
 LONGEST_SLUG = 100
 """Most characters of a slug; file names combine several and may have 255."""
@@ -43,8 +46,76 @@ DEEPEST, MOST_VALUES = 50, 1_000_000
 """Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and some thousand."""
 
 _FILLED = shaped(r"(?!.*\bFILL\b).*", "your text in place of FILL")
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), _FILLED]
-"""Text of at least one character, without the placeholder FILL."""
+
+
+MENDED: Final = "mended"
+"""Type of an error of a validator with a remedy of its own: `what` and `remedy` are in its context."""
+
+
+def _without(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
+    """Validator that refuses a text with a flaw."""
+
+    def without_flaw(text: str) -> str:
+        if flaw := wrong(text):
+            raise PydanticCustomError(MENDED, "{what}", flaw._asdict())
+        return text
+
+    return AfterValidator(without_flaw)
+
+
+def _flaw_of_passage(text: str) -> spelling.Flaw | None:
+    return spelling.flaw(text, lines=True)
+
+
+def _flaw_of_word(text: str) -> spelling.Flaw | None:
+    if brace := re.search("[{}]", text):
+        remedy = "take it out: slots belong into templates"
+        return spelling.Flaw(f"{_cut(repr(text))} holds the brace {brace[0]}", remedy)
+    return spelling.flaw(text)
+
+
+Quoted = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), _FILLED]
+"""Text of others, as they published it, without the placeholder FILL."""
+
+Text = Annotated[Quoted, _without(spelling.invisible)]
+"""Text for people: at least one character, no control or format character, no placeholder FILL."""
+
+Passage = Annotated[Quoted, _without(_flaw_of_passage)]
+"""Text that a model reads, spelled as `spelling.flaw` asks; line breaks and slots are allowed."""
+
+Word = Annotated[Quoted, _without(_flaw_of_word)]
+"""A word or a sentence that goes into a text which a model reads: spelled likewise, on one line, without braces."""
+
+Joint = Annotated[str, _without(_flaw_of_passage)]
+"""What stands between two texts that a model reads: spaces and line breaks count, and it may be empty."""
+
+
+def distinct(what: str) -> AfterValidator:
+    """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`); `what` they are."""
+
+    def all_distinct(words: Any) -> Any:
+        if found := spelling.twice(words.values() if isinstance(words, dict) else words):
+            raise ValueError(f"{what} {spelling.both(*found)} twice")
+        return words
+
+    return AfterValidator(all_distinct)
+
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def number_of(text: str) -> float:
+    """The finite number that a cell of a table says, in digits 0 to 9 with a point; ValueError for all else.
+
+    Python also reads "5_5" as 55, and digits of other scripts.
+    """
+    if not _NUMBER.fullmatch(text.strip(" ")):
+        raise ValueError(f"{text!r} is no number")
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is too large a number")
+    return number
+
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """Random seed in the range that every library accepts, 0 to 4,294,967,295."""
@@ -73,6 +144,14 @@ class Strict(BaseModel):
 Model = TypeVar("Model", bound=Strict)
 
 
+NO_TEXTS: Final = {
+    b"PK": "a workbook or archive",
+    b"PAR1": "a Parquet table",
+    b"\x1f\x8b": "a file packed by gzip",
+}
+"""By the bytes that it begins with: what a file is that is not text in UTF-8."""
+
+
 def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no file."""
     require_regular(path, most=MOST_READ)
@@ -85,8 +164,9 @@ def read_text(path: Path, remedy: str = "create it or check the name") -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         what, remedy = f"not UTF-8 (line {line})", "save it as UTF-8"
-        if error.object.startswith(b"PK"):
-            what, remedy = "a workbook or archive, expected text", "save it as CSV UTF-8"
+        for begin, kind in NO_TEXTS.items():
+            if error.object.startswith(begin):
+                what, remedy = f"{kind}, expected text", "save it as CSV UTF-8"
         raise UserError(what, where=str(path), remedy=remedy) from None
 
 
@@ -116,6 +196,9 @@ def csv_of(
     if it is no CSV, one of `columns` is not there once, one is not among `known` (if given), or a row has not as many
     fields as the header.
     """
+    if kind := _kind_of_json(text):
+        remedy = "write a table: a line of names, then a row each, with commas between fields"
+        raise UserError(f"{kind}, expected CSV", where=where, remedy=remedy)
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
     quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL
     rows: Rows = []
@@ -142,6 +225,17 @@ def csv_of(
     except csv.Error as error:
         raise UserError(f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it") from None
     return header, rows
+
+
+def _kind_of_json(text: str) -> str:
+    """Whether a text is JSON, or JSON lines, in words; empty where it is neither."""
+    if text.lstrip()[:1] not in ("[", "{"):
+        return ""
+    for kind, part in (("JSON", text), ("JSON lines", text.strip().partition("\n")[0])):
+        with suppress(ValueError, RecursionError):
+            json.loads(part)
+            return kind
+    return ""
 
 
 def json_of_others(text: str, where: str, remedy: str) -> Any:
@@ -287,6 +381,8 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
         unknown = _cut(str(first["ctx"]["key"]))
         key, message = ".".join(filter(None, [key, unknown])), f"unknown key '{unknown}'; {first['ctx']['hint']}"
         remedy = "rename or remove it"
+    elif first["type"] == MENDED:
+        remedy = str(first["ctx"]["remedy"])
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
     elif first["type"] in EXPECTED:

@@ -1,10 +1,12 @@
 """Secrets stay where they are: none is committed, and none of the environment comes out anywhere."""
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -15,7 +17,7 @@ from evenruler.publish.publication import publish
 from tests.faults.hub import ORIGINAL, talking_to
 from tests.loopback_hub import WRITE_TOKEN, RefusalError
 from tests.loopback_hub import running as hub_running
-from tests.loopback_openai import ScriptedServer
+from tests.loopback_openai import ScriptedServer, chat_choice
 from tests.loopback_openai import running as server_running
 
 ROOT = Path(__file__).parents[1]
@@ -119,6 +121,66 @@ def test_a_server_that_repeats_a_secret_is_told_without_it(
     code, told = said(capfd, monkeypatch, *MEASURE)
     assert code == 2
     require_none(tmp_path, told)
+
+
+IN_PATH = "4f2a9c81d7e6b35a0c9e"
+"""As a gateway has it."""
+
+REPEATED = {
+    "content": {"content": f"A. Your key is {KEY_OF_SERVER}!"},
+    "percent-encoded": {"content": f"A ({quote(IN_QUERY)})"},
+    "password": {"content": f"A, {PASSWORD}"},
+    "path": {"content": f"A at /{IN_PATH}/v1"},
+    "thoughts": {"content": "A", "reasoning_content": f"The header says Bearer {KEY_OF_SERVER}."},
+    "thoughts-in-content": {"content": f"<think>{KEY_OF_SERVER}</think>A"},
+    "refusal": {"content": None, "refusal": f"I may not tell {IN_QUERY}."},
+    "tool": {"content": "A", "tool_calls": [{"function": {"name": "f", "arguments": {"key": [KEY_OF_SERVER]}}}]},
+    "list": {"content": [{"type": "text", "text": KEY_OF_SERVER}]},
+}
+"""Messages that repeat a secret, by where."""
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("where", REPEATED)
+def test_a_reply_that_repeats_a_secret_is_refused_and_not_stored(
+    server: ScriptedServer,
+    where: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(URL, os.environ[URL].replace("/v1?", f"/{IN_PATH}/v1?"))
+    plain = server.chat
+
+    def chat(question: dict[str, Any]) -> dict[str, Any]:
+        return chat_choice(**REPEATED[where]) if len(server.asked) > 3 else plain(question)
+
+    monkeypatch.setattr(server, "chat", chat)
+    status, told = said(capfd, monkeypatch, *MEASURE)
+    assert status == 2
+    assert f"big: a reply repeats a secret, {KEY} or one in {URL}, so it is not stored; change it" in told
+    assert not list(tmp_path.glob("results/**/result.json"))
+    require_none(tmp_path, told)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and IN_PATH.encode() in path.read_bytes()]
+    monkeypatch.setattr(server, "chat", plain)
+    status, told = said(capfd, monkeypatch, *MEASURE)
+    assert status == 0, told
+    require_none(tmp_path, told)
+    (result,) = tmp_path.glob("results/big/*/result.json")
+    assert IN_PATH not in told + result.read_text()
+    assert re.search(r'"url": "http://127\.0\.0\.1:\d+/sha256-[0-9a-f]{12}/v1"', result.read_text())
+
+
+@pytest.mark.enable_socket
+def test_words_that_a_model_may_say_are_no_secrets(
+    server: ScriptedServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short value, as servers without keys are given, a version, and the name of a deployment."""
+    monkeypatch.setenv(KEY, "none")
+    monkeypatch.setenv(URL, f"{server.url}?api-version=2024-10-21&deployment=gpt-5.4-mini")
+    server.content = "A, as none of gpt-5.4-mini of 2024-10-21 would."
+    status, told = said(capfd, monkeypatch, *MEASURE)
+    assert status == 0, told
 
 
 @pytest.mark.enable_socket

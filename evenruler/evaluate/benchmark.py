@@ -27,7 +27,7 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
-from evenruler.publish.places import newest, opened, shipped_names
+from evenruler.publish.places import FORMS, newest, opened, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
 from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole
@@ -94,6 +94,12 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
         if not (found := newest(tags)):
             raise UserError("no version was published", where=place, remedy="name a revision: USER/REPO@REVISION")
         place = f"{place}@v{found}"
+    if Path(place).is_file():
+        kind = Path(place).suffix.removeprefix(".").upper()
+        what = f"a file{f' ({kind})' if kind else ''}: benchmarks are folders, and sources of your own are YAML"
+        remedy = "write FILE.yaml (docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), "
+        remedy += f"and name it; or name {FORMS}"
+        raise UserError(what, where=place, remedy=remedy)
     with opened(place) as folder:
         manifest = read_manifest(folder)
         family = manifest.name.partition("-")[0]

@@ -142,14 +142,8 @@ class Session:
             lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
-            why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
-            what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
-            remedy = "take a model or a benchmark that fit"
-            if form is not None:
-                remedy = "this benchmark is not asked in every form: leave --form out"
-            elif subject.kind == "chat":
-                remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
-            raise UserError(what, where=benchmark.name, remedy=remedy)
+            others = [name for name in door.FORMS if name != subject.form and self._asks(benchmark, plan, name)]
+            raise _unasked(benchmark, subject, lacking, others, limit if whole else None)
         manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
             evenruler=__version__,
@@ -186,6 +180,14 @@ class Session:
             warnings=[],
         )
         return Planned(benchmark, subject, tables, plan, cost, headings, result)
+
+    def _asks(self, benchmark: Benchmark, plan: Plan, form: str) -> bool:
+        """Whether a benchmark has a question for the model in another form."""
+        door = room(benchmark.family, "ask")
+        if not door.FORMS[form].fits(self.subject):
+            return False
+        subject = replace(self.subject, form=form)
+        return bool(cost_of(door.requests(benchmark.tables, plan, {}, subject)).questions)
 
     def left(self, planned: Planned) -> Cost:
         """The cost of those planned requests that the store has no answers for."""
@@ -292,15 +294,48 @@ def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: 
     return []
 
 
+def _unasked(
+    benchmark: Benchmark, subject: Subject, lacking: Sequence[str], others: Sequence[str], limit: int | None
+) -> UserError:
+    """The error where a benchmark has no question for a model.
+
+    `lacking`: by `left_out`; `others`: forms that have questions for it; `limit`: that which leaves none.
+    """
+    why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
+    what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
+    remedy = "take a model or a benchmark that fit"
+    form = room(benchmark.family, "ask").FORMS.get(subject.form)
+    if form is not None:
+        what = f"it has no question for {subject.name} (kind {subject.kind}) in the form {subject.form}"
+        what += f", which takes {form.takes}" if form.takes else ""
+    if limit is not None:
+        what, remedy = f"the first {limit:,} units have no question for {subject.name}", "say a larger --limit"
+    elif others:
+        remedy = f"say --form {' or '.join(others)}"
+    elif subject.kind == "chat":
+        remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
+    return UserError(what, where=benchmark.name, remedy=remedy)
+
+
+BUILT_HERE = ("shipped", "file")
+"""Origins of benchmarks that this evenruler built."""
+
+BUG = "This is a fault of evenruler, not of what you wrote. Please report it with these lines."
+
+
 @contextmanager
 def _as_published(benchmark: Benchmark) -> Iterator[None]:
-    """Turn failures on rows or a plan into a UserError; for shipped benchmarks they are bugs and pass through."""
+    """Turn failures on rows or a plan into a UserError where others may have built them.
+
+    Where this evenruler did (`BUILT_HERE`) they are its bugs: they pass through, with a note that says so.
+    """
     try:
         yield
     except UserError:
         raise
     except Exception as error:  # pandas and Arrow have exceptions of their own
-        if benchmark.origin == "shipped":
+        if benchmark.origin in BUILT_HERE:
+            error.add_note(BUG)
             raise
         told = f"{type(error).__name__}: {error}".splitlines()[0]
         what = f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})"

@@ -36,10 +36,11 @@ import pyarrow as pa
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
 
 from evenruler.errors import UserError, nearest
+from evenruler.instruments.languages import english_among, is_code_of_english
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import with_ends
 from evenruler.models.declared import Catalogue, Operation
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Slug, Strict, Text, Word, distinct
 from evenruler.tables import stacked
 from evenruler.text.english import slug_of
 
@@ -130,8 +131,8 @@ def _named_words(value: Any) -> Any:
     return {slug: word for slug, (word,) in by_slug.items()}
 
 
-Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_length=1)]
-"""Words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
+Words = Annotated[dict[Slug, Word], BeforeValidator(_named_words), Field(min_length=1), distinct("found the word")]
+"""Distinct words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
 
 Keying = Literal[1, -1]
 """1, or -1 for reverse-worded items."""
@@ -232,6 +233,21 @@ class Source(Strict):
         """Drop the key `family`, which only a file measured on its own needs; otherwise its folder says it."""
         return {key: own for key, own in said.items() if key != "family"} if isinstance(said, dict) else said
 
+    @property
+    def in_english(self) -> bool:
+        """Whether its language is English."""
+        return is_code_of_english(self.language)
+
+    @model_validator(mode="after")
+    def _prefixes_in_its_language(self) -> "Source":
+        framings = None if self.in_english else getattr(self, "framings", None)
+        if framings is not None:
+            said = [text for own in dict(framings).values() for text in ([own] if isinstance(own, str) else own)]
+            if english := english_among(said):
+                what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
+                raise ValueError(f"{what}; write them in this language, or leave them out")
+        return self
+
 
 class Concept(Strict):
     """Maps units to concepts, so that different instruments can be compared unit by unit."""
@@ -321,6 +337,8 @@ class Form:
     """Whether it needs a chat model."""
     instead: bool = False
     """Whether it is used only if a model fits no earlier form, or on request."""
+    takes: str = ""
+    """What rows must have to be asked in it, in words; empty where all rows can be."""
 
     def fits(self, subject: "Subject") -> bool:
         """Whether a model can be asked in this form."""

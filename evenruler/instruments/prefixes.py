@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from evenruler.instruments.instrument import Subject
 from evenruler.measurement.shifts import FEWEST_FOR_SPREAD
-from evenruler.strict import Strict, Text
+from evenruler.strict import Strict, Word
 from evenruler.tables.frames import evenly_spread
+from evenruler.text.spelling import twice
 
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
@@ -18,39 +19,30 @@ BOTH = f"{SALIENCE}+{INSTRUCTION}"
 def _enough(placebos: list[str]) -> list[str]:
     if 0 < len(placebos) < FEWEST_FOR_SPREAD:
         raise ValueError(f"found {len(placebos)}, expected {FEWEST_FOR_SPREAD} at least, or none")
-    if len({text.lower() for text in placebos}) < len(placebos):
+    if twice(placebos):
         raise ValueError("a placebo stands in it twice")
     return placebos
 
 
-Placebos = Annotated[list[Text], AfterValidator(_enough)]
+Placebos = Annotated[list[Word], AfterValidator(_enough)]
 """Sentences unrelated to a benchmark; what they change is what any prepended sentence does."""
 
 
 class Framings(Strict):
     """Two cues that the prompt is a test, prepended singly and together, and placebo sentences."""
 
-    salience: Text
+    salience: Word
     """A sentence that says what is tested."""
-    instruction: Text
+    instruction: Word
     """A sentence that says what to do."""
     placebos: Placebos = Field(default_factory=list)
     """Sentences of similar length."""
 
-    @field_validator("salience", "instruction", "placebos")
-    @classmethod
-    def _without_slots(cls, texts: str | list[str]) -> str | list[str]:
-        for text in [texts] if isinstance(texts, str) else texts:
-            if "{" in text or "}" in text:
-                raise ValueError(f"{text!r} holds a brace; the same words stand before every prompt")
-        return texts
-
     @model_validator(mode="after")
     def _distinct(self) -> "Framings":
-        if self.salience.lower() == self.instruction.lower():
+        if twice([self.salience, self.instruction]):
             raise ValueError(f"salience and instruction are the same, {self.salience!r}")
-        texts = [text.lower() for text in (self.salience, self.instruction, *self.placebos)]
-        if len(set(texts)) < len(texts):
+        if twice([self.salience, self.instruction, *self.placebos]):
             raise ValueError("a placebo stands in it twice, or is one of the cues")
         return self
 

@@ -21,9 +21,10 @@ from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.given import loaded
 from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.store import RowStore
-from evenruler.strict import Strict, Text, read_yaml, validate
+from evenruler.strict import Passage, Strict, Text, Word, read_yaml, validate
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
+from evenruler.text.spelling import twice
 
 FOLDER: Final = Path("data/sources/plants")
 VERSION: Final = 1  # version of the method: part of the name of a weight's folder
@@ -53,15 +54,15 @@ class Plant(Strict):
     source: Text
     licence: Text
     warning: Text | None = None
-    poles: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
+    poles: dict[Text, list[Word]] = Field(min_length=2, max_length=2)
     """Words of each pole; words at the same position are counterparts."""
-    units: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
+    units: dict[Text, list[Word]] = Field(min_length=2, max_length=2)
     """Units that a dose above 0 associates with each pole."""
     read_by: list[Text] = Field(default_factory=list)
     """Benchmarks of its construct that do not share its units; `BENCHMARK: PART` is also read separately."""
-    frames: list[Text] = Field(min_length=2)
+    frames: list[Passage] = Field(min_length=2)
     """Training sentences, with `{UNIT}` and `{POLE}`."""
-    held_out: list[Text] = Field(min_length=2)
+    held_out: list[Passage] = Field(min_length=2)
     """Held-out sentences, on which a dose is measured."""
 
     @model_validator(mode="after")
@@ -71,12 +72,12 @@ class Plant(Strict):
             raise ValueError("`poles`: each word needs its counterpart")
         if list(self.units) != list(self.poles):
             raise ValueError(f"`units` of {list(self.units)}, expected of the poles {list(self.poles)}")
-        if len(set(every)) < len(every) or not all(self.units.values()):
+        if twice(every) or not all(self.units.values()):
             raise ValueError("`units`: each once, and one of each pole at least")
         frames = [*self.frames, *self.held_out]
         if wrong := [frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)]:
             raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
-        if len(set(frames)) < len(frames):
+        if twice(frames):
             raise ValueError("a frame stands twice")
         return self
 

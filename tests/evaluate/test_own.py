@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -154,3 +155,61 @@ def test_a_family_may_be_named(elsewhere: Path) -> None:
     path.write_text(f"family: framing\n{path.read_text()}")
     with benchmark_at(str(path)) as own:
         assert own.family == "framing"
+
+
+KEYLESS = """
+title: Age and competence
+construct: association of competence with age
+direction: positive means closer to the young
+source: ours
+licence: cc0-1.0
+targets: {young: [student, teenager], old: [senior, elder]}
+attributes: [competent, forgetful, quick]
+sets: {seed: {title: First, templates: {think: I think that a {TARGET} is {ATTRIBUTE}.}}}
+"""
+
+
+@pytest.mark.parametrize("form", [None, "choice", "written"])
+@pytest.mark.parametrize("limit", [None, 1])
+def test_a_chat_is_not_asked_a_source_without_keys(
+    elsewhere: Path, error_of: Callable[..., str], form: str | None, limit: int | None
+) -> None:
+    """What an attribute says of the groups is not known, so no pair of sentences tells anything."""
+    Path("mine.yaml").write_text(
+        KEYLESS.replace("I think that a {TARGET} is {ATTRIBUTE}.", '"A {TARGET} is {ATTRIBUTE}."')
+    )
+    line = error_of(measure, lambda messages, **_: "A", "mine.yaml", form=form, limit=limit, cache_key="v1")
+    takes = "English sentences" if form != "written" else "`written`, in English,"
+    assert line.startswith(
+        f"probes-mine: it has no question for lambda (kind chat) in the form {form or 'choice'}, which takes {takes} "
+        "and attributes with a criterion or keys; take a model or a benchmark that fit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("origin", "passes"), [("file", True), ("shipped", True), ("folder", False), ("hub:a/b", False)]
+)
+def test_an_error_of_ours_is_no_damaged_download(origin: str, passes: bool) -> None:
+    from evenruler.errors import UserError
+    from evenruler.evaluate.session import BUG, _as_published
+
+    with benchmark_at("probes-age-competence") as own:
+        benchmark = replace(own, origin=origin)
+    with pytest.raises(KeyError if passes else UserError) as error, _as_published(benchmark):
+        raise KeyError("target")
+    assert getattr(error.value, "__notes__", []) == ([BUG] if passes else [])
+    if not passes:
+        assert "rows or plan are not as this evenruler knows the family probes (KeyError: 'target')" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("weat.json", "JSON"), ("templates.tsv", "TSV"), ("pairs.csv", "CSV"), ("x.parquet", "PARQUET")]
+)
+def test_a_file_that_is_no_source_is_called_what_it_is(
+    elsewhere: Path, error_of: Callable[..., str], name: str, kind: str
+) -> None:
+    Path(name).write_bytes(b"PAR1")
+    assert refused(error_of, Path(name)).startswith(
+        f"{name}: a file ({kind}): benchmarks are folders, and sources of your own are YAML; write FILE.yaml "
+        "(docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), and name it; or name a folder, "
+    )

@@ -244,15 +244,25 @@ def test_a_budget_of_requests(
         assert chat() == measured
 
 
-def test_a_start_token_is_of_an_endpoint_that_gives_likelihoods(
+def test_a_start_token_is_of_models_that_give_likelihoods(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
-    for model, kind in (("endpoint:big", None), (f"local:{tiny_folder}", None), (f"local:{tiny_folder}", "causal")):
+    for model, kind in (("endpoint:big", None), (f"local:{tiny_folder}", "masked")):
         line = error_of(measure, model, "probes-age-competence", kind=kind, start="<s>")
         assert line == (
-            f"--start of {model}: a start token is of endpoints that give log-probabilities; say --kind completions, "
-            "or leave --start out"
+            f"--start of {model}: a start token is of models that give log-probabilities of texts; "
+            "say --kind completions, or leave --start out"
         )
+    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", start="<start>")
+    assert line.startswith("start: '<start>' is no token of ")
+
+
+def test_the_start_of_plain_texts_stands_in_the_result(elsewhere: Path, tiny_folder: Path) -> None:
+    usual = measure(f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1)
+    other = measure(f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1, start="<pad>")
+    assert usual.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
+    assert other.model.start == {"token": "<pad>", "source": "as declared"}
+    assert usual.figures != other.figures
 
 
 def test_results_never_go_among_published_benchmarks(

@@ -23,7 +23,7 @@ def test_each_cue_alone_and_both(tmp_path) -> None:
     [
         (
             '{salience: A test., instruction: "Say {TERM}:"}',
-            ".instruction: 'Say {TERM}:' holds a brace; the same words",
+            ".instruction: 'Say {TERM}:' holds the brace {; take it out",
         ),
         ("{salience: A test., instruction: a TEST.}", ": salience and instruction are the same, 'A test.'; fix it"),
         ("{salience: A test.}", ".instruction: missing; add the key 'instruction'"),
@@ -69,8 +69,8 @@ class TestPlacebos:
             ([*RAIN, "it RAINED."], "a placebo stands in it twice"),
             ([*RAIN, "a test."], "a placebo stands in it twice, or is one of the cues"),
             ([*RAIN, "SAY it:"], "a placebo stands in it twice, or is one of the cues"),
-            ([*RAIN, "Here is {TERM}."], "'Here is {TERM}.' holds a brace; the same words stand before every prompt"),
-            ([*RAIN, "Here it is}."], "holds a brace"),
+            ([*RAIN, "Here is {TERM}."], "'Here is {TERM}.' holds the brace {; take it out"),
+            ([*RAIN, "Here it is}."], "holds the brace }"),
             ([*RAIN, " "], "placebos"),
         ],
     )

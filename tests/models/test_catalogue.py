@@ -116,10 +116,10 @@ class TestDeclaration:
         with pytest.raises(ValidationError, match="declare it as kind chat"):
             entry("completions", chat=True)
 
-    @pytest.mark.parametrize("kind", ["chat", "causal"])
-    def test_a_start_token_is_of_completions(self, kind) -> None:
-        assert entry("completions", start="<s>").start == "<s>"
-        with pytest.raises(ValidationError, match="`start` belongs to the kind completions"):
+    @pytest.mark.parametrize("kind", ["chat", "masked"])
+    def test_a_start_token_is_of_kinds_that_score_texts(self, kind) -> None:
+        assert entry("completions", start="<s>").start == entry("causal", start="<s>").start == "<s>"
+        with pytest.raises(ValidationError, match="`start` belongs to the kinds causal and completions"):
             entry(kind, start="<s>")
 
     @pytest.mark.parametrize(

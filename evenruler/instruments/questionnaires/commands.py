@@ -25,7 +25,7 @@ def translate_scale(
     from evenruler.declared import Declared
     from evenruler.files import replace
     from evenruler.instruments.questionnaires.declare.source import load_scale
-    from evenruler.instruments.questionnaires.translate import as_yaml, read_scale, translate
+    from evenruler.instruments.questionnaires.translate import as_yaml, in_words, read_scale, translate
     from evenruler.models.catalogue import load
 
     here = repository.enter()
@@ -42,6 +42,8 @@ def translate_scale(
     said = [f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts]
     for doubt in facts.doubts + said:
         say(f"{path.name}: {doubt}")
+    say(f"{path.name}: {in_words(drafts)}")
     passed = sum(draft.passes for draft in drafts.values())
     say(f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read every word, fill twins")
-    say(f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it writes by this file")
+    say(f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it writes by this file,")
+    say("without its first key, `unread`")

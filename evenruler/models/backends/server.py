@@ -3,6 +3,7 @@
 One request budget per process limits the requests to all hosted models, and counts them.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -20,7 +21,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from evenruler.errors import UserError
 from evenruler.models.records import LETTERS_A_TOKEN
@@ -41,6 +42,15 @@ ATTEMPTS, SECONDS = 6, 120
 
 LONGEST = 1 << 24  # most bytes read of an answer, unpacked: about 16 texts of 10,000 tokens with log-probabilities
 SHORTEST_SECRET = 4  # from this length on, query values count as secrets and are also masked inside words
+SHORTEST_REFUSED = 8  # from this length on, a secret in a reply is no word that a model may have meant
+
+NAMES_SECRET = re.compile("key|token|secret|sig|pass|auth|credential", re.IGNORECASE)
+"""Names of query parameters whose values no reply may hold; others, such as a version, may be words of a reply."""
+
+LIKE_A_KEY = re.compile(
+    r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
+)
+"""Part of an address that looks like a key: 16 letters and digits in a row, of both, or a UUID."""
 PATIENCE = 300  # seconds to wait for a busy server: per wait if it names a time (`Retry-After`), else in total
 
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
@@ -120,9 +130,16 @@ class Server:
                 raise openai.OpenAIError(str(error)) from error  # the only error that the library does not retry
 
         url = address()
-        values = [value for _, value in parse_qsl(url.query) if len(value) >= SHORTEST_SECRET]
-        hidden = [self._key, url.password or "", url.query, *values, *map(quote, values), *map(quote_plus, values)]
+        parameters = parse_qsl(url.query)
+        values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
+        in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
+        password = unquote(url.password or "")
+        hidden = [self._key, url.password or "", url.query, *values, *_quoted(values), *in_path]
         self._secrets = sorted(filter(None, {*hidden}), key=len, reverse=True)
+        named = [value for name, value in parameters if NAMES_SECRET.search(name) or LIKE_A_KEY.search(value)]
+        refused = [self._key, password, *in_path, *named]
+        self._refused = {own for own in (*refused, *_quoted(refused)) if len(own) >= SHORTEST_REFUSED}
+        """Secrets that no reply may hold; shorter ones, as a server without a key is given, may be words."""
         try:
             # No redirects, since another server needs another cache key. The query is passed separately: left in the
             # address, paths would be appended to it.
@@ -238,6 +255,10 @@ class Server:
         if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
             raise self.fault(f"what the server says is no answer ({self.plain(answer) or 'nothing'})")
         self.budget.answered(answered.get("usage"))
+        if any(secret in text for text in _texts(choices) for secret in self._refused):
+            remedy = "change it, or ask another server; one that needs no key takes any value, which no reply may hold"
+            what = f"a reply repeats a secret, {KEY} or one in {URL}, so it is not stored"
+            raise EndedError(what, where=self.name, remedy=remedy)
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not any(is_version(who, name) for name in self._names):
             other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp reports its file's path
@@ -351,9 +372,35 @@ def address() -> SplitResult:
 
 
 def place() -> str:
-    """The server's address without secrets: scheme, host, port and path."""
+    """The server's address without secrets: scheme, host, port and path.
+
+    A part of the path that looks like a key (`LIKE_A_KEY`) is written as its checksum, so that addresses differ.
+    """
     url = address()
-    return SplitResult(url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", "").geturl()
+    parts = [_checksum(part) if LIKE_A_KEY.search(part) else part for part in url.path.rstrip("/").split("/")]
+    return SplitResult(url.scheme, url.netloc.rpartition("@")[2], "/".join(parts), "", "").geturl()
+
+
+def _checksum(part: str) -> str:
+    return f"sha256-{hashlib.sha256(part.encode()).hexdigest()[:12]}"
+
+
+def _quoted(values: Iterable[str]) -> list[str]:
+    """Values as they stand in an address, in both ways."""
+    return [quoted for value in values for quoted in (quote(value), quote_plus(value))]
+
+
+def _texts(answer: object) -> Iterator[str]:
+    """Every text in an answer, keys included, at any depth."""
+    left = [answer]
+    while left:
+        match left.pop():
+            case str(text):
+                yield text
+            case dict(fields):
+                left += [*fields, *fields.values()]
+            case list(entries):
+                left += entries
 
 
 def no_address() -> UserError:

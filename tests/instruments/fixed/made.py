@@ -21,6 +21,7 @@ COMMON = {
     "title": "Made",
     "construct": "preference",
     "direction": "Above even it is more.",
+    "language": "en",
     "source": "written for tests",
     "licence": "cc0-1.0",
     "passed_on": True,

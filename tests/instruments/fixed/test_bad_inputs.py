@@ -16,6 +16,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
 from evenruler.instruments.fixed import declare
+from evenruler.instruments.fixed.rows import read
 from evenruler.instruments.instrument import Built
 from tests.instruments.fixed import made, test_folder
 
@@ -128,7 +129,7 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         "bec-pro",
         {**BEC, "professions": made.PROFESSIONS.replace("0.7", "nan")},
         {},
-        "no percentage",
+        "'nan' is no number",
     ),
     ("a share in words", "bec-pro", {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")}, {}, "'few'"),
     (
@@ -266,3 +267,13 @@ def test_answers_that_are_cut(folder: Path, tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-20])
     with pytest.raises(UserError, match=r"line 48: not JSON, or cut off"):
         measure(source, folder)
+
+
+def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path: Path) -> None:
+    source = made.source(tmp_path, "bbq")
+    with pytest.raises(UserError) as error:
+        read({"age": tmp_path / "age.jsonl"}, source)
+    assert str(error.value) == (
+        "files: the layout bbq takes a file `metadata` beside age: which option is the biased one; write a table "
+        "with the columns category, question_index, example_id, target_loc (0, 1 or 2), and name it in the source"
+    )

@@ -162,7 +162,7 @@ def test_a_source_that_says_too_little_or_too_much(tmp_path: Path, changed: dict
 
 def test_warnings() -> None:
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    bare = type("Bare", (), {"passed_on": False, "frequencies": None})()
+    bare = type("Bare", (), {"passed_on": False, "frequencies": None, "in_english": True})()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [
         "its text may not be redistributed",
         "no corpus",

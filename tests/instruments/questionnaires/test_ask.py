@@ -108,6 +108,7 @@ class Scripted:
     """A model whose answers hang on the question alone, and on its state."""
 
     labels = ("unacceptable", "acceptable")
+    name = "scripted"
 
     def __init__(self, state: str = "") -> None:
         self.state, self.asked, self.calls = state, 0, []

@@ -17,8 +17,10 @@ from evenruler.instruments.questionnaires.translate import (
     SAMPLING,
     Draft,
     as_yaml,
+    in_words,
     prompt,
     read_scale,
+    reversed_rows,
     translate,
 )
 from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, WORDS, rewrite
@@ -285,13 +287,86 @@ class TestDoubts:
 
 
 class TestScale:
-    @pytest.mark.parametrize("mark", ["1", "yes", "R", "r", "-", "-1"])
+    @pytest.mark.parametrize("mark", ["yes", "Y", "R", "r", "TRUE", "True", "reversed", "minus", "-", "-1", "-1.0"])
     def test_marks_of_reverse_items(self, mark, written) -> None:
         assert read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
 
-    @pytest.mark.parametrize("mark", ["", "0", "no", "+"])
+    @pytest.mark.parametrize("mark", ["", "0", "0.0", "no", "n", "FALSE", "forward", "plus", "+", "+1"])
     def test_marks_of_others(self, mark, written) -> None:
         assert not read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
+
+    @pytest.mark.parametrize(
+        ("column", "marks", "expected"),
+        [
+            ("reverse", ["1", "1", "-1", "-1"], [False, False, True, True]),  # the table of the IPIP
+            ("reverse", ["+1", "1", "-1"], [False, False, True]),
+            ("reverse", ["1.0", "-1.0"], [False, True]),
+            ("reverse", ["1", "\N{MINUS SIGN}1"], [False, True]),
+            ("reverse", ["1", "0", ""], [True, False, False]),  # a mark, as a blank says
+            ("reverse", ["", "1"], [False, True]),
+            ("reverse", ["R", "1"], [True, True]),
+            ("reverse", ["-1", "", ""], [True, False, False]),
+            ("reverse", ["TRUE", "FALSE"], [True, False]),
+            ("key", ["1", "-1"], [False, True]),
+            ("key", ["1", "1"], [False, False]),  # called a key, it is one
+            ("keying", ["plus", "minus", "+"], [False, True, False]),
+        ],
+    )
+    def test_the_column_says_whether_it_is_a_key(self, column, marks, expected) -> None:
+        found = reversed_rows(dict(enumerate(marks, start=2)), column, "x.csv")
+        assert [*found.items()] == [*enumerate(expected, start=2)]
+
+    @pytest.mark.parametrize(
+        ("column", "marks", "said"),
+        [
+            (
+                "reverse",
+                ["1", "1"],
+                "x.csv: every row has 1 under 'reverse': as a key it is forward, as a mark it is reversed; "
+                "call the column key if 1 is forward; write R in its place if every item is reversed",
+            ),
+            (
+                "reverse",
+                ["1", "-1", ""],
+                "x.csv: line 4: reverse is '' in a column of 1 and -1; "
+                "write 1 where the item is forward, -1 where it is reversed",
+            ),
+            ("reverse", ["1", "-1", "R"], "x.csv: line 4: reverse is 'R' in a column of 1 and -1"),
+            ("key", ["1", "0"], "x.csv: line 3: key is '0' in a column of 1 and -1"),
+            ("key", ["TRUE", "FALSE"], "x.csv: line 2: key is 'TRUE' in a column of 1 and -1"),
+            ("reverse", ["", "2"], "x.csv: line 3: reverse is '2', expected 1 or -1 in every row, or R where"),
+        ],
+    )
+    def test_what_a_column_does_not_tell_is_asked(self, column, marks, said, error_of) -> None:
+        assert error_of(reversed_rows, dict(enumerate(marks, start=2)), column, "x.csv").startswith(said)
+
+    def test_a_key_of_another_name_and_two_of_them(self, tmp_path, error_of) -> None:
+        path = tmp_path / "moods.csv"
+        path.write_text(HEAD.replace("reverse", "key") + f"I feel tired,1{FACTS}\nI feel calm,-1,,,,,,\n")
+        assert [row.reverse for row in read_scale(path)[1].values()] == [False, True]
+        path.write_text("item,key,reverse,title\nI feel tired,1,,Moods\n")
+        line = error_of(read_scale, path)
+        assert line == f"{path}: line 1: the columns key and reverse both say how items are keyed; keep one of them"
+
+    @pytest.mark.parametrize(
+        ("text", "kind"),
+        [
+            ('[\n    {"name": "Own", "questions": {"1": "I feel tense."}}\n]', "JSON"),
+            ('{"item": "I feel tense."}\n{"item": "I feel calm."}\n', "JSON lines"),
+        ],
+    )
+    def test_a_scale_in_json_is_called_so(self, text, kind, tmp_path, error_of) -> None:
+        path = tmp_path / "scale.json"
+        path.write_text(text)
+        assert error_of(read_scale, path) == (
+            f"{path}: {kind}, expected CSV; write a table: a line of names, then a row each, with commas between fields"
+        )
+
+    def test_what_is_reversed_is_said(self, written) -> None:
+        facts, rows = read_scale(written("I feel tired", "I feel calm,R", "I feel weak"))
+        assert in_words(translate(facts, rows, SCALE)) == "1 of 3 items is reversed: line 3 (item-2-calm)"
+        facts, rows = read_scale(written("I feel tired"))
+        assert in_words(translate(facts, rows, SCALE)) == "0 of 1 items are reversed"
 
     def test_what_spreadsheets_add(self, tmp_path) -> None:
         """Rows of commas alone, blanks within an item, what the first row says of the scale said of every row."""
@@ -318,7 +393,7 @@ class TestScale:
             (HEAD + f"I feel tired, very,{FACTS}\n", "line 2 (I feel tired): not as many fields as the header; "),
             (
                 HEAD + f"I feel tired,x{FACTS}\n",
-                "line 2.reverse: found 'x', expected 1, yes, R, r, -, -1 where keyed in reverse, or 0, no, +; fix it",
+                "line 2: reverse is 'x', expected 1 or -1 in every row, or R where an item is keyed in reverse; ",
             ),
             (HEAD + f"I feel tired,{FACTS}\n,1,,,,,,\n", "line 3.item: missing; add the key 'item'"),
             (HEAD + f"I feel tired,{FACTS}\na,,Others,,,,,\n", "line 3.title: unknown key 'title'; "),
@@ -393,7 +468,7 @@ class TestYaml:
         drafts = translate(facts, rows, SCALE)
         path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
         path.write_text(text)
-        assert error_of(load_questionnaire, path, SCALES).startswith(f"{path}: unread: unknown key 'unread'; ")
+        assert error_of(load_questionnaire, path, SCALES).startswith(f"{path}: `unread` stands in it: a draft by ")
         path.write_text(text.replace("unread: true\n", ""))
         said = error_of(load_questionnaire, path, SCALES)
         assert said.startswith(f"{path}: source: found 'FILL', expected your text in place of FILL; fix it (and ")
@@ -489,7 +564,8 @@ class TestCommand:
         assert out.splitlines()[0] == "gad-7.csv: line 3 (item-2-unable-to-stop): negated"
         assert out.endswith(
             "gad-7.draft.yaml: 7 of 7 rows have an item that passes the linter; read every word, fill twins\n"
-            "then run `evenruler new questionnaires gad-7`, and replace the source that it writes by this file\n"
+            "then run `evenruler new questionnaires gad-7`, and replace the source that it writes by this file,\n"
+            "without its first key, `unread`\n"
         )
         assert sorted(path.name for path in (repository / "data").glob("gad-7*")) == ["gad-7.csv", "gad-7.draft.yaml"]
         assert run("gad-7.csv") == (

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenruler.instruments.card import Card, assembled
 from evenruler.instruments.fixed.declare import SCORES, headings
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, at_size
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -25,6 +25,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         *(declaration, tables, plan, evidence),
         said={
             "scores": SCORES[source.score],
+            "placebos": list(at_size(plan)["prefixes"].values()),
             "counted": f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} {source.units}",
             "files": "; ".join(f"{file.source} (sha256 {file.sha256})" for file in source.files.values()),
             "turned": [f"{value:.0%} on {model}" for model, value in turned.items() if value is not None],

@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Sized, by_size
+from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
@@ -22,7 +23,8 @@ Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro
 Score = Literal["preference", "stereoset", "bbq"]
 
 LEAN: Final = "lean"
-REMEDY: Final = "take the file that its authors published"
+REMEDY: Final = "name the layout that the file has, or write its items as a table with the layout pairs (docs/fixed.md)"
+"""The remedy for a file that has the declared checksum, so that it is the one that was meant."""
 
 OF_AUTHORS: Final = "published.csv"
 """File in the shared folder of the family's sources: figures from answers that authors published (`docs/rulers.py`)."""
@@ -115,6 +117,9 @@ class Settings(instrument.BaseSettings):
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""
         found = [] if source.passed_on else ["its text may not be redistributed: its rows are not published"]
+        if not source.in_english and not source.placebos:
+            lacking = "`turned`, `moved` and `dependability` are not measured"
+            found.append(f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}")
         return found + ([] if source.frequencies else ["no corpus: the lean at equal word frequency is not known"])
 
 
@@ -143,13 +148,14 @@ class Source(instrument.Source):
     concept: Concept | None = None
     """The concept of units, if other instruments measure them too."""
     framings: Framings | None = None
-    """By default `PLACEBOS` for a benchmark in English, else none."""
+    """By default `PLACEBOS` for a benchmark that is said to be in English, else none."""
 
     @property
     def placebos(self) -> list[str]:
         """The placebo sentences before its texts."""
-        framings = self.framings or Framings(**({} if self.language == "en" else {"placebos": []}))
-        return framings.placebos
+        if self.framings is not None:
+            return self.framings.placebos
+        return [*PLACEBOS] if self.in_english and says_language(self) else []
 
     _of_authors: pd.DataFrame = PrivateAttr(default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"]))
 

@@ -17,9 +17,10 @@ from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.declare import REMEDY, Layout, Settings, Source, table_in
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.languages import require_language, says_language
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import json_of_others, read_text
+from evenruler.strict import json_of_others, number_of, read_text
 from evenruler.tables.frames import evenly_spread, table_of
 from evenruler.tables.ids import carried, row_id
 
@@ -69,6 +70,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     items = read(files, source)
     if twice := [name for name, n in Counter(item.name for item in items).items() if n > 1]:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
+    texts = [" ".join(filter(None, [item.prompt, *item.texts.values()])) for item in items]
+    require_language(source, texts, f"{declaration.name}: language")
+    if not says_language(source):  # its texts are English
+        source = source.model_copy(update={"language": source.language})
     faults = {item.name: fault for item in items if (fault := _fault(item, source))}
     kept = [item for item in items if item.name not in faults]
     if not kept:
@@ -131,12 +136,13 @@ def _frequencies(source: Source) -> dict[str, float] | None:
         return None
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
     counts: Counter[str] = Counter()
+    of_corpus = "name a corpus of this form under `frequencies`, or leave the key out"
     try:
-        for page in json_of_others(read_text(path), path.name, REMEDY).values():
+        for page in json_of_others(read_text(path), path.name, of_corpus).values():
             counts.update(WORD.findall(page["extract"].lower()))
     except (KeyError, TypeError, AttributeError):
         what = "no object whose values have an `extract`"
-        raise UserError(what, where=f"frequencies: {path.name}", remedy=REMEDY) from None
+        raise UserError(what, where=f"frequencies: {path.name}", remedy=of_corpus) from None
     whole = math.log(counts.total() + len(counts) + 1)
     return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
 
@@ -195,7 +201,7 @@ BRACKETED: Final = re.compile(r"\[([^]]*)\]")
 def winobias(files: Files, source: Source) -> Iterator[Item]:
     """Sentences with the stereotypical and with the other pronoun, on the same line of two files."""
     for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
-        lines = [read_text(_file(files, f"{side}-{name}"), REMEDY).splitlines() for side in ("pro", "anti")]
+        lines = [read_text(_file(files, f"{side}-{name}")).splitlines() for side in ("pro", "anti")]
         if len(lines[0]) != len(lines[1]):
             what = f"{len(lines[0])} and {len(lines[1])} lines, expected as many"
             raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
@@ -253,7 +259,11 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
     The biased option is that of the authors' table (`target_loc`), which accounts for the question's polarity.
     """
     key = ("category", "question_index", "example_id")
-    rows = table_in(_file(files, "metadata"), ",", [*key, "target_loc"])
+    if "metadata" not in files:
+        what = f"the layout bbq takes a file `metadata` beside {', '.join(files)}: which option is the biased one"
+        remedy = f"write a table with the columns {', '.join(key)}, target_loc (0, 1 or 2), and name it in the source"
+        raise UserError(what, where="files", remedy=remedy)
+    rows = table_in(files["metadata"], ",", [*key, "target_loc"])
     biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
     for path in (path for name, path in files.items() if name != "metadata"):
@@ -315,9 +325,10 @@ def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
 
 
 def _men(women: str) -> float:
-    if not 0 <= float(women) <= 100:
+    percent = number_of(women)
+    if not 0 <= percent <= 100:
         raise ValueError(f"{women!r} is no percentage")
-    return 100 - float(women)
+    return 100 - percent
 
 
 def _file(files: Files, name: str) -> Path:

@@ -1,6 +1,5 @@
 """Sources of contrasts, `data/sources/framing/*.yaml`: a question with and without cues that it is a test; settings."""
 
-from collections import Counter
 from collections.abc import Iterable
 from itertools import combinations, permutations
 from pathlib import Path
@@ -13,8 +12,9 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
 from evenruler.instruments.instrument import MEND, BaseSettings, Scaled, Sized, Source, by_size
 from evenruler.measurement.verdicts import FEWEST_PLACEBOS
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.strict import Seed, Slug, Strict, Text, Word, read_yaml, require_written, validate
 from evenruler.tables.schemas import BARE
+from evenruler.text.spelling import both, twice
 
 Mass = Literal["words", "forms", "first_token"]
 """Mass of a form. `words`: of all its tokens, with no letter after them; `forms`: with anything after them, as in
@@ -124,18 +124,18 @@ Study = Literal["indirect-probing", "p-at"]
 class Outcome(Strict):
     """A class of answers."""
 
-    forms: list[Text] = Field(min_length=1)
+    forms: list[Word] = Field(min_length=1)
     """Its surface forms, lower-case unless they never are; capitals and spaces before them are added when asked."""
-    terms: list[Text] = Field(default=[])
+    terms: list[Word] = Field(default=[])
     """Words by which sampled replies are classified besides the forms (nouns, descriptors); token mass ignores them."""
-    not_: list[Text] = Field(default=[], alias="not")
+    not_: list[Word] = Field(default=[], alias="not")
     """Phrases of replies in which forms and terms do not count, such as "years old"."""
 
 
 class StimulusEntry(Strict):
     """What the question is about."""
 
-    text: Text
+    text: Word
     """With its article."""
     group: Slug | None = None
     """The group that it belongs to, where groups are compared."""
@@ -150,7 +150,7 @@ class Continuation(Strict):
     """Check whether answers of one class go on to name another class (appendix A.3)."""
 
     outcome: Slug
-    keywords: list[Text] = Field(min_length=1)
+    keywords: list[Word] = Field(min_length=1)
 
 
 class ContrastSource(Source):
@@ -172,12 +172,11 @@ class ContrastSource(Source):
     @field_validator("outcomes")
     @classmethod
     def _distinct_forms(cls, outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
-        for (one, first), (other, second) in combinations(outcomes.items(), 2):
-            words, others = ({word.lower() for word in [*own.forms, *own.terms]} for own in (first, second))
-            if both := words & others:
-                raise ValueError(f"the form {min(both)!r} is in two classes, {one} and {other}")
         for name, outcome in outcomes.items():
             _once(f"in class {name} the form", [*outcome.forms, *outcome.terms])
+        for (one, first), (other, second) in combinations(outcomes.items(), 2):
+            if found := twice([*first.forms, *first.terms, *second.forms, *second.terms]):
+                raise ValueError(f"the form {both(*found)} is in two classes, {one} and {other}")
         forms = [form.lower() for outcome in outcomes.values() for form in outcome.forms]
         for form, longer in permutations(forms, 2):
             # No letter follows the shorter one, so that its probability would include that of the longer one.
@@ -245,9 +244,8 @@ class ContrastSource(Source):
 
 
 def _once(what: str, texts: Iterable[str]) -> None:
-    text, count = Counter(map(str.lower, texts)).most_common(1)[0]
-    if count > 1:
-        raise ValueError(f"{what} {text!r} stands there twice")
+    if found := twice(texts):
+        raise ValueError(f"{what} {both(*found)} stands there twice")
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:

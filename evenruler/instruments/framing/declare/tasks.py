@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from evenruler.errors import nearest
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Joint, Passage, Slug, Strict, Text
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import fill, slots
 from evenruler.text.replies import LETTERS
+from evenruler.text.spelling import both, twice
 
 JOINED, NUMBERED = "+", "~"
 
@@ -50,11 +51,11 @@ PLACEBO = "{PLACEBO}"
 LETTER, OPTION = "{LETTER}", "{OPTION}"
 """Slots in the format of one option."""
 
-Options = Annotated[dict[Slug, Text], Field(min_length=1)]
+Options = Annotated[dict[Slug, Passage], Field(min_length=1)]
 """By slug; the slug of an outcome class stands for that class, every other is a filler."""
 
 TemplateSetting = Annotated[
-    Annotated[Text, Tag("[one]")] | Annotated[dict[Slug, Text], Tag("[by variant]")],
+    Annotated[Passage, Tag("[one]")] | Annotated[dict[Slug, Passage], Tag("[by variant]")],
     Discriminator(lambda value: "[by variant]" if isinstance(value, dict) else "[one]"),
 ]
 """For all variants, or by variant."""
@@ -82,9 +83,9 @@ class Placebos(Strict):
 
     cells: dict[str, TemplateSetting] = Field(min_length=1)
     """By framing with the cue: its template with {PLACEBO} in place of the cue; a variant left out has no placebos."""
-    texts: list[Text] = Field(min_length=1)
+    texts: list[Passage] = Field(min_length=1)
     """The placebos, in order; those of the same number in different tasks belong together."""
-    wordings: list[Text] = Field(default_factory=list)
+    wordings: list[Passage] = Field(default_factory=list)
     """Other wordings of the cue, filled in likewise: the second, the third and so on."""
 
     @property
@@ -107,9 +108,9 @@ class TaskEntry(Strict):
     """By framing: `bare` without a cue, else the cues in the order of the factors, joined by "+"."""
     placebos: dict[Slug, Placebos] = Field(default_factory=dict)
     """By factor."""
-    option: Text | None = None
+    option: Passage | None = None
     """Format of one option, with {LETTER} and {OPTION}."""
-    separator: str = ", "
+    separator: Joint = ", "
     """Between two options."""
     options: OptionsSetting | None = None
     """The options to choose from; where a variant or framing has none, answers are the words of the classes."""
@@ -186,7 +187,7 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             options = task.options_of(cell, variant)
             if options and not set(options) & set(outcomes):
                 yield f"{where}: no option stands for an outcome class ({', '.join(outcomes)})"
-            # Two options with the same text, as in table 3, are allowed: the card reports them.
+            yield from _faults_of_options(where, options, outcomes)
             if len(options) > len(LETTERS):
                 yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
             for slug, text in options.items():
@@ -201,8 +202,8 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             expected = ", ".join(task.pairs(factor)) or "none"
             yield f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, too: {expected}"
             continue
-        if twice := [text for text, count in Counter(placebos.numbered.values()).items() if count > 1]:
-            yield f"{where}: {twice[0]!r} stands there twice"
+        if found := twice(placebos.numbered.values()):
+            yield f"{where}: {both(*found)} stands there twice"
         for text in placebos.numbered.values():
             yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
         for cell, templates in placebos.cells.items():
@@ -213,6 +214,15 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
                 if template := placebos.template(cell, variant):
                     options = task.options_of(cell, variant)
                     yield from _faults_of_template(f"{where}, cell {cell!r}", template, options, [PLACEBO])
+
+
+def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Iterator[str]:
+    """Two options that are one for a reader: whoever names it names no class. Fillers may be alike."""
+    of_classes = [text for slug, text in options.items() if slug in outcomes]
+    fillers = [text for slug, text in options.items() if slug not in outcomes]
+    for texts in (of_classes, *([*of_classes, filler] for filler in fillers)):
+        if found := twice(texts):
+            yield f"{where}: two options are alike, {both(*found)}"
 
 
 def _faults_of_template(where: str, template: str, options: Options, needed: list[str]) -> Iterator[str]:

@@ -37,10 +37,12 @@ PLANNED = (
 
 LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 
+ON_AXIS = "attributes with a criterion or keys"
+
 FORMS = {
     LIKELIHOOD: Form(("loglikelihood",)),
-    CHOICE: Form(("generate",), chat=True, instead=True),
-    WRITTEN: Form(("generate",), chat=True, instead=True),
+    CHOICE: Form(("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"),
+    WRITTEN: Form(("generate",), chat=True, instead=True, takes=f"`written`, in English, and {ON_AXIS}"),
 }
 
 ANSWERS = {
@@ -59,12 +61,14 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """The requests that are not answered yet, all at once."""
     found = []
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
-        known = choosing.known_pairs(plan["choice"]["known"])
-        found.append(choosing.request_of(stacked([questions(tables, plan), known])))
+        known, asked = choosing.known_pairs(plan["choice"]["known"]), questions(tables, plan)
+        found += [choosing.request_of(stacked([asked, known]))] if len(asked) else []
     if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
         from evenruler.instruments import writing  # needed rarely
 
-        found.append(writing.request_of(sentences(tables, plan)))
+        prompts = sentences(tables, plan)
+        if len(prompts):
+            found.append(writing.request_of(prompts))
     scored = subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD)
     if "likelihoods" not in answers and scored:
         wanted = ["id", "framing", "text", "before"]
@@ -196,7 +200,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     Returns:
         `id, framing, set, template, keying, attribute, group, word, beside, first, second`: pairs of targets (`BARE`),
         of nouns (`group` numbers the two pairs that belong together), and of targets with rival words. `word`: both
-        words; `beside`: position of the attribute on its axis.
+        words; `beside`: position of the attribute on its axis. Empty where no attribute has one.
     """
     own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
     bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
@@ -213,15 +217,19 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
         others = rows[["template", "attribute", "target", "text"]]
         others = others.rename(columns={"target": "other", "text": SECOND})
         found.append(pairs.merge(rows, on="target").merge(others, on=["template", "attribute", "other"]))
+    columns = ["id", "framing", "set", "template", "keying", "attribute", "group", "word", "beside", FIRST, SECOND]
+    if not found:  # no attribute has a position on the axis
+        return pd.DataFrame(columns=columns)
     every = stacked(found).rename(columns={"text": FIRST})
     every = every.assign(word=every["target"] + "/" + every["other"])
     every["beside"] = every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
-    columns = ["id", "framing", "set", "template", "keying", "attribute", "group", "word", "beside", FIRST, SECOND]
     return every[columns]
 
 
 def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Prompts for sentences that a chat model writes freely, known words (`KNOWN`) in two each; derived as well.
+
+    Empty where no attribute has a position on the axis: what known words show is then of no use.
 
     Returns:
         `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word`: that of the attribute;
@@ -235,7 +243,8 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
     asked: list[tuple[Any, ...]] = [
         (BARE, slug, attributes["word"][slug], at, beside[slug], None) for slug, at in product(beside.index, about)
     ]
-    for (right, few), at in product(by_group(plan, "known").items(), evenly_spread(about, 2)):
+    known = by_group(plan, "known").items() if asked else ()
+    for (right, few), at in product(known, evenly_spread(about, 2)):
         asked += [(KNOWN, word, word, at, np.nan, right) for word in few]
     found = pd.DataFrame(asked, columns=["framing", "attribute", "word", "template", "beside", "right"])
     rows = zip(found["template"], found["word"], strict=True)

@@ -271,6 +271,8 @@ class Settings(BaseSettings):
 
     def _lacking(self, source: Any, form: str | None = None) -> str | None:
         """Why no verdict is possible, whatever a model answers; None where one is."""
+        if form in ("choice", "written") and not source.in_english:
+            return f"this form asks in English, and the sentences are in {source.language!r}"
         if source.criterion is None and source.keys is None:
             return "neither a criterion nor keys: figures are descriptive, without verdict"
         known = source.published.values.values() if source.published else [0.0] * FEWEST_ATTRIBUTES

@@ -1,6 +1,5 @@
 """Sources of probes, `data/sources/probes/*.yaml` or evolved: templates, attributes, targets, criterion of a domain."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -15,8 +14,20 @@ from evenruler.instruments.instrument import Concept, Keying, Source, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
-from evenruler.strict import Slug, Strict, Text, read_csv, read_yaml, require_written, validate
+from evenruler.strict import (
+    Passage,
+    Slug,
+    Strict,
+    Text,
+    Word,
+    number_of,
+    read_csv,
+    read_yaml,
+    require_written,
+    validate,
+)
 from evenruler.text.english import ATTRIBUTE, TARGET, slots, slug_of
+from evenruler.text.spelling import both, flaw, twice
 
 MATCHES = ("exact", "group", "none")
 
@@ -49,6 +60,8 @@ def _read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder
     _, found = read_csv(path, "put the criterion there or fix `criterion.file`", ("attribute", "match", entry.column))
     rows: dict[str, dict[str, str]] = {}
     for line, row in found:
+        if wrong := flaw(row["attribute"]):
+            raise UserError(wrong.what, where=f"{path}: line {line}", remedy=wrong.remedy)
         slug = slug_of(row["attribute"])
         if slug in rows:
             where = f"{path}: line {line} ({row['attribute']})"
@@ -72,11 +85,9 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
     if text == "":
         return None
     try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise UserError(f"{text!r} is no number", where=where, remedy="fix it")
+        number = number_of(text)
+    except ValueError as error:
+        raise UserError(str(error), where=where, remedy="write it in digits 0 to 9, as 5.5") from None
     return number if entry.complement_of is None else round(entry.complement_of - number, 9)
 
 
@@ -91,7 +102,7 @@ _OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
 class TemplateEntry(Strict):
     """A sentence with exactly one {ATTRIBUTE} and one {TARGET}."""
 
-    text: Text
+    text: Passage
     keying: Keying = 1
     """+1; -1 where a higher likelihood means less association."""
     control: bool = False
@@ -126,10 +137,8 @@ class TemplateSet(Strict):
 
     @model_validator(mode="after")
     def _distinct(self) -> "TemplateSet":
-        texts = Counter(entry.text for entry in self.templates.values())
-        text, count = texts.most_common(1)[0]
-        if count > 1:
-            raise ValueError(f"the template {text!r} stands in the set twice")
+        if found := twice(entry.text for entry in self.templates.values()):
+            raise ValueError(f"the template {both(*found)} stands in the set twice")
         if all(entry.control for entry in self.templates.values()):
             raise ValueError("every template is a control, so that there is no score")
         return self
@@ -143,9 +152,9 @@ class TemplateSet(Strict):
 class Keys(Strict):
     """Attributes at the two ends of the construct, where there is no criterion; words as in `attributes`."""
 
-    high: list[Text] = Field(min_length=1)
+    high: list[Word] = Field(min_length=1)
     """With a positive gain they are closer to the first group of targets than `low` is."""
-    low: list[Text] = Field(min_length=1)
+    low: list[Word] = Field(min_length=1)
 
     @property
     def keyed(self) -> dict[str, int]:
@@ -163,8 +172,15 @@ LEAST_NOUNS = 2
 class Written(Strict):
     """Pronouns that assign a sentence of a chat model to a group, and words whose group is known."""
 
-    pronouns: dict[Slug, list[Text]]
-    known: dict[Slug, list[Text]]
+    pronouns: dict[Slug, list[Word]]
+    known: dict[Slug, list[Word]]
+
+    @field_validator("pronouns", "known")
+    @classmethod
+    def _of_one_group(cls, by_group: dict[str, list[str]]) -> dict[str, list[str]]:
+        if found := twice(word for words in by_group.values() for word in words):
+            raise ValueError(f"{both(*found)} stands there twice, and a word tells one group")
+        return by_group
 
 
 class ProbeSource(Source):
@@ -175,7 +191,7 @@ class ProbeSource(Source):
     criterion: CriterionEntry | None = None
     keys: Keys | None = None
     """Used instead of a criterion."""
-    placebos: list[list[Text]] = Field(default_factory=list)
+    placebos: list[list[Word]] = Field(default_factory=list)
     """Lists of nouns for persons, unrelated to the construct: they show what any list of words does."""
     concept: Concept | None = None
     """The concept of attributes, if other instruments measure them too; high values are closer to the first targets."""
@@ -198,26 +214,28 @@ class ProbeSource(Source):
     def _two_disjoint_groups(cls, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         if len(targets) != 2:
             raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
-        first, second = ({*words, *map(str.lower, words.values())} for words in targets.values())
-        if first & second:
-            raise ValueError(f"{sorted(first & second)[0]!r} stands in both groups")
+        first, second = targets.values()
+        if found := twice([*first.values(), *second.values()]):
+            raise ValueError(f"{both(*found)} stands in both groups")
+        if slugs := sorted(first.keys() & second.keys()):
+            raise ValueError(f"the slug {slugs[0]!r} stands in both groups")
         return targets
 
     @field_validator("placebos")
     @classmethod
     def _of_equal_length(cls, placebos: list[list[str]]) -> list[list[str]]:
-        words = Counter(word.lower() for nouns in placebos for word in nouns)
         if len({len(nouns) for nouns in placebos}) > 1 or any(len(nouns) < LEAST_NOUNS for nouns in placebos):
             raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
-        if twice := [word for word, n in words.items() if n > 1]:
-            raise ValueError(f"{twice[0]!r} stands in the lists twice")
+        if found := twice(word for nouns in placebos for word in nouns):
+            raise ValueError(f"{both(*found)} stands in the lists twice")
         return placebos
 
     @model_validator(mode="after")
     def _placebos_and_keys_fit(self) -> "ProbeSource":
-        targets = {word.lower() for words in self.targets.values() for word in words.values()}
-        if taken := sorted({noun.lower() for nouns in self.placebos for noun in nouns} & targets):
-            raise ValueError(f"the placebo {taken[0]!r} is a target")
+        targets = [word for words in self.targets.values() for word in words.values()]
+        nouns = [noun for nouns in self.placebos for noun in nouns]
+        if taken := twice([*targets, *nouns]):
+            raise ValueError(f"the placebo {both(*taken)} is a target")
         for own in (self.written.pronouns, self.written.known) if self.written else ():
             if list(own) != list(self.targets):
                 raise ValueError(f"written: found {', '.join(own)}, expected the groups {', '.join(self.targets)}")
@@ -230,14 +248,14 @@ class ProbeSource(Source):
         keyed = [*self.keys.high, *self.keys.low]
         if unknown := sorted(set(keyed) - set(self.attributes.values())):
             raise ValueError(f"the key {unknown[0]!r} is no attribute; {nearest(unknown[0], self.attributes.values())}")
-        if len(set(keyed)) < len(keyed):
+        if twice(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
         for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
             if keys is not None and (few := min(len(keys.high), len(keys.low))) < FEWEST_KEYED:
                 raise ValueError(f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)")
         rivals = [] if self.rivals is None else [*self.rivals.high, *self.rivals.low]
-        if taken := sorted({word for word in rivals if rivals.count(word) > 1 or word in self.attributes.values()}):
-            raise ValueError(f"the rival {taken[0]!r} stands twice, or is an attribute")
+        if taken := twice([*self.attributes.values(), *rivals]):
+            raise ValueError(f"the rival {both(*taken)} stands twice, or is an attribute")
         return self
 
 
@@ -251,6 +269,9 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
                 what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
                 raise UserError(what, where=str(path), remedy="check the name in params.yaml")
         if settings.evolve:
+            if not source.in_english:
+                what = f"templates evolve by English prompts, and these are in {source.language!r}"
+                raise UserError(what, where=f"{path}: language", remedy="take `evolve` out of its entry")
             _require_start(path, source, settings.evolve)
     if source.criterion is not None:
         source._published = _read_criterion(source.criterion, source.attributes, shared)

@@ -52,8 +52,8 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
-        "choice": _choice(source),
-        "written": {"about": writing.about(), **source.written.model_dump()} if source.written else None,
+        "choice": _choice(source) if source.in_english else None,
+        "written": _written(source) if source.written and source.in_english else None,
     }
     if settings.evolve:
         plan["evolved"] = {name: getattr(settings.evolve, name) for name in ("of", "model", "start")}
@@ -72,6 +72,12 @@ def _choice(source: ProbeSource) -> Plan:
         "placebo_pairs": [list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)],
         "known": known_answers(),
     }
+
+
+def _written(source: ProbeSource) -> Plan:
+    """What a chat writes sentences about, in English, and the words by which they are read."""
+    assert source.written is not None
+    return {"about": writing.about(), **source.written.model_dump()}
 
 
 Row = dict[str, Any]

@@ -14,8 +14,9 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.strict import Slug, Strict, Text, read_csv, read_text, read_yaml, validate
+from evenruler.strict import Passage, Quoted, Slug, Strict, Text, Word, read_csv, read_text, read_yaml, validate
 from evenruler.text.english import compound
+from evenruler.text.spelling import twice
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 
@@ -114,18 +115,15 @@ class CorpusSource(Strict):
     licence: Text
     provenance: Text
     """Who wrote or generated the sentences, how and when."""
-    sentences: list[Text] = Field(default_factory=list)
+    sentences: list[Passage] = Field(default_factory=list)
     file: Text | None = None
     """A text file with one sentence per line, instead of `sentences`: for text that must not be stored here."""
 
     @field_validator("sentences")
     @classmethod
     def _distinct(cls, sentences: list[str]) -> list[str]:
-        seen: set[str] = set()
-        for sentence in sentences:
-            if sentence.lower() in seen:
-                raise ValueError(f"{sentence!r} stands twice")
-            seen.add(sentence.lower())
+        if found := twice(sentences):
+            raise ValueError(f"{found[1]!r} stands twice")
         return sentences
 
     @model_validator(mode="after")
@@ -160,8 +158,8 @@ class LabelledPair(Strict):
     set: Slug
     """Pairs of one origin; accuracy is reported per set."""
     label: Literal["entailment", "neutral", "contradiction"]
-    premise: Text
-    hypothesis: Text
+    premise: Quoted
+    hypothesis: Quoted
     genre: str = ""
     """For MNLI, the genre of the premise."""
     source: Text
@@ -193,10 +191,10 @@ FACTS = "facts"
 class Fact(Strict):
     """Common knowledge that is frequent with one term and rare with another: "An elephant is {i} {t}."."""
 
-    template: Text
+    template: Passage
     """With `{i}` for an intensifier, followed by `{t}` for a term."""
-    right: Text
-    wrong: Text
+    right: Word
+    wrong: Word
     source: Text
     licence: Text
 

@@ -6,19 +6,21 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, licensed_wording, valence
-from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.strict import MENDED, Passage, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.english import slots
+from evenruler.text.spelling import both, folded, twice
 
 FAMILY: Final = "questionnaires"
 VARIANT: Final = "agree"
@@ -80,10 +82,9 @@ class Scale(Strict):
         weights = [level.weight for level in self.levels]
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
-        spelled = [word.lower() for level in self.levels for word in level.words.values()]
-        twice = [word for words in (self.intensifiers, spelled) for word, count in Counter(words).items() if count > 1]
-        if twice:
-            raise ValueError(f"{twice[0]!r} stands at two levels")
+        words = [word for level in self.levels for word in level.words.values()]
+        if found := twice(self.intensifiers) or twice(words):
+            raise ValueError(f"{both(*found)} stands at two levels")
         return self
 
     @property
@@ -102,9 +103,9 @@ class Terms(Strict):
 
     @model_validator(mode="after")
     def _disjoint(self) -> "Terms":
-        source, inverse = ({*words, *map(str.lower, words.values())} for words in (self.source, self.inverse))
-        if source & inverse:
-            raise ValueError(f"{sorted(source & inverse)[0]!r} is both a source and an inverse term")
+        slugs = sorted(self.source.keys() & self.inverse.keys())
+        if found := twice(self.words) or (slugs and (slugs[0], slugs[0])):
+            raise ValueError(f"{both(*found)} is both a source and an inverse term")
         return self
 
     @property
@@ -121,8 +122,8 @@ class Terms(Strict):
 class Wording(Strict):
     """A premise and a hypothesis that together hold one {TERM} and one {INTENSIFIER}, and the terms."""
 
-    premise: Text
-    hypothesis: Text
+    premise: Passage
+    hypothesis: Passage
     terms: Terms
 
     @property
@@ -244,6 +245,15 @@ class QuestionnaireSource(instrument.Source):
     """Prefixes before the question to a causal model, to measure how they shift scores."""
     items: dict[Slug, Item] = Field(min_length=1)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_read(cls, said: Any) -> Any:
+        if isinstance(said, dict) and "unread" in said:
+            what = "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
+            remedy = "read every word, fill in what says FILL, then take `unread` out"
+            raise PydanticCustomError(MENDED, "{what}", {"what": what, "remedy": remedy})
+        return said
+
     @model_validator(mode="after")
     def _twins_of_all(self) -> "QuestionnaireSource":
         bare = [slug for slug, item in self.items.items() if not item.twins]
@@ -273,7 +283,7 @@ class QuestionnaireSource(instrument.Source):
         seen: dict[tuple[str, str, str], str] = {}
         for slug, _, _, item in self.worded:
             for word in item.terms.words:
-                first = seen.setdefault((item.premise, item.hypothesis, word.lower()), slug)
+                first = seen.setdefault((item.premise, item.hypothesis, folded(word)), slug)
                 if first != slug:
                     raise ValueError(f"items {first!r} and {slug!r} ask the same of {word!r}")
         return self
@@ -324,6 +334,9 @@ def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, S
     """Read and check a questionnaire and its scale; UserError where one is missing or invalid."""
     require_written(path, "source for the questionnaire", MEND)
     source = validate(QuestionnaireSource, read_yaml(path), path)
+    if not source.in_english:
+        what = f"found {source.language!r}, and questionnaires are asked and checked by English prompts and facts"
+        raise UserError(what, where=f"{path}: language", remedy="write items in English")
     scale = load_scale(scales / f"{source.scale}.yaml")
     refuse_own_intensifiers(source, scale, path)
     if source.original.file is not None:

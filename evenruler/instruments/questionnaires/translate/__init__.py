@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from evenruler.errors import UserError
 from evenruler.files import templates
@@ -24,16 +24,52 @@ REPLIES = 8
 
 SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
 
-REVERSE, FORWARD = ("1", "yes", "R", "r", "-", "-1"), ("0", "no", "+")
-"""Marks of items that are keyed in reverse, and of others."""
+COLUMNS: Final = ("reverse", "key", "keying")
+"""Names of the column that says how items are keyed; a table has one of them."""
+
+ONE: Final = "1"
+"""The mark that says in a key that an item is forward, and beside blanks or 0 that it is reversed."""
+
+KEYED: Final = {"-1": True, "-": True, "minus": True, "+1": False, "+": False, "plus": False}
+"""Marks of a key: whether an item is reversed."""
+
+MARKED: Final = {
+    **dict.fromkeys(("r", "yes", "y", "true", "reverse", "reversed"), True),
+    **dict.fromkeys(("0", "no", "n", "false", "forward", ""), False),
+}
+"""Marks of reversed items and of others."""
 
 
-def _is_reverse(mark: str) -> bool:
-    if mark not in REVERSE + FORWARD:
-        raise ValueError(
-            f"found {mark!r}, expected {', '.join(REVERSE)} where keyed in reverse, or {', '.join(FORWARD)}"
-        )
-    return mark in REVERSE
+def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int, bool]:
+    """Whether each row is keyed in reverse, from the marks of one column, by line; UserError where they do not tell.
+
+    A column with both 1 and -1 is a key, as one that is called so: -1 is reversed, 1 forward. Beside blanks or 0, 1
+    marks what is reversed. Where every row has 1, nothing tells which of both it is.
+    """
+    plain = {line: _plain(mark) for line, mark in marks.items()}
+    found = {*plain.values()}
+    if wrong := next((line for line, mark in plain.items() if mark not in {ONE, *KEYED, *MARKED}), None):
+        what = f"{column} is {marks[wrong]!r}, expected 1 or -1 in every row, or R where an item is keyed in reverse"
+        raise UserError(what, where=f"{where}: line {wrong}", remedy="write one of them")
+    is_key = column != "reverse" or (bool(found & KEYED.keys()) and ONE in found)
+    if is_key:
+        lacking = next((line for line, mark in plain.items() if mark not in {ONE, *KEYED}), None)
+        if lacking is not None:
+            what = f"{column} is {marks[lacking]!r} in a column of 1 and -1"
+            remedy = "write 1 where the item is forward, -1 where it is reversed"
+            raise UserError(what, where=f"{where}: line {lacking}", remedy=remedy)
+        return {line: KEYED.get(mark, False) for line, mark in plain.items()}
+    if found == {ONE}:
+        what = f"every row has 1 under {column!r}: as a key it is forward, as a mark it is reversed"
+        remedy = "call the column key if 1 is forward; write R in its place if every item is reversed"
+        raise UserError(what, where=where, remedy=remedy)
+    return {line: ({ONE: True} | KEYED | MARKED)[mark] for line, mark in plain.items()}
+
+
+def _plain(mark: str) -> str:
+    """A mark in one form: small letters, a usual minus, no decimals as a spreadsheet writes them."""
+    mark = mark.strip().casefold().replace("\N{MINUS SIGN}", "-")
+    return mark.removesuffix(".0")
 
 
 Wording = Mapping[str, Any]
@@ -66,7 +102,7 @@ class Row(Strict):
     """An item of the scale."""
 
     item: Text
-    reverse: Annotated[bool, BeforeValidator(_is_reverse)] = False
+    reverse: bool = False
     subscale: Slug | None = None
     slug: Slug | None = None
 
@@ -88,15 +124,33 @@ class Draft:
 def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
     """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
     names = [field.alias or name for name, field in Facts.model_fields.items()]
-    _, lines = read_csv(path, "write the scale there, a row an item", ["item"], ["", *Row.model_fields, *names])
+    known = ["", *Row.model_fields, *COLUMNS[1:], *names]
+    header, lines = read_csv(path, "write the scale there, a row an item", ["item"], known)
+    keyed = [name for name in header if name in COLUMNS]
+    if len(keyed) > 1:
+        what = f"the columns {' and '.join(keyed)} both say how items are keyed"
+        raise UserError(what, where=f"{path}: line 1", remedy="keep one of them")
+    marks = {line: row.pop(keyed[0]) for line, row in lines} if keyed else {}
+    is_reversed = reversed_rows(marks, keyed[0], str(path)) if marks else {}
     rows = {line: {name: " ".join(text.split()) for name, text in row.items() if text.strip()} for line, row in lines}
     if not rows:
         raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
     first = min(rows)
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
     facts = validate(Facts, whole, path, under=f"line {first}")
-    own = {line: {name: text for name, text in row.items() if whole.get(name) != text} for line, row in rows.items()}
+    own: dict[int, dict[str, Any]] = {
+        line: {name: text for name, text in row.items() if whole.get(name) != text} for line, row in rows.items()
+    }
+    for line, row in own.items():
+        row["reverse"] = is_reversed.get(line, False)
     return facts, {line: validate(Row, row, path, under=f"line {line}") for line, row in own.items()}
+
+
+def in_words(drafts: Mapping[str, "Draft"]) -> str:
+    """Which items are keyed in reverse, in a line."""
+    found = [f"line {draft.line} ({slug})" for slug, draft in drafts.items() if draft.row.reverse]
+    verb = "is" if len(found) == 1 else "are"
+    return f"{len(found)} of {len(drafts)} items {verb} reversed{': ' if found else ''}{', '.join(found)}"
 
 
 def translate(

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import Column, Plan
+from evenruler.instruments.languages import require_language
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.models.declared import Catalogue
 from evenruler.strict import read_csv, read_yaml
 from evenruler.tables.ids import carried, content_sha256, row_id
 from evenruler.text.english import plural_of
+from evenruler.text.spelling import flaw, twice
 from evenruler.text.whole_words import finder, spaced
 
 if TYPE_CHECKING:
@@ -70,7 +72,9 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
             checked(words, f"{path}: branch.replacements.{root}.{concept}")
     # Beside what `scrape` wrote there is no table.
     if source.material.kind == "table" and (path.parent / str(source.material.path)).exists():
-        source._prompts = len(read_prompts(path.stem, source, path.parent)[0])
+        prompts = read_prompts(path.stem, source, path.parent)[0]
+        source._prompts = len(prompts)
+        require_language(source, [row["sentence"] for row in prompts], f"{path}: language")
     return source
 
 
@@ -101,11 +105,9 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
     if not clean or not all(clean) or not all(clean.values()):
         what = "a word or a replacement is empty" if clean else "no word to replace"
         raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
-    seen: dict[str, str] = {}
-    for word in words:
-        other = seen.setdefault(spaced(word).casefold(), word)
-        if other != word:
-            raise UserError(f"{other!r} and {word!r} are one word but for case", where=where, remedy="keep one of them")
+    if found := twice(map(spaced, words)):
+        first, second = map(repr if found[0].isascii() and found[1].isascii() else ascii, found)
+        raise UserError(f"{first} and {second} are one word to a reader", where=where, remedy="keep one of them")
     key = tuple(sorted(clean))
     sought = finder(key)
     plurals = {word: plural_of(clean[word]) for word in sought.plurals}
@@ -195,6 +197,9 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
     asked = placeholders(prompt, where)
     if not prompt:
         raise UserError("no prompt", where=where, remedy="write one, or take the line out")
+    for text in (prompt, baseline):
+        if wrong := flaw(text, lines=True):
+            raise UserError(wrong.what, where=where, remedy=wrong.remedy)
     if bool(asked) == bool(concept):
         what = "a concept and a placeholder" if concept else "neither a placeholder such as {concept} nor a concept"
         raise UserError(what, where=where, remedy="write one of both")

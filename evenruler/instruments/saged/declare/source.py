@@ -14,8 +14,9 @@ from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, shaped, validate
+from evenruler.strict import Seed, Slug, Strict, Text, Word, read_yaml, require_written, shaped, validate
 from evenruler.tables import grouped
+from evenruler.text.spelling import both, twice
 
 ARTICLES = "articles"  # folder of our own texts, next to the domains' files
 
@@ -75,7 +76,7 @@ FOUND = "found"
 """Folder next to the domains' files that `evenruler find` writes to; also a value of `branch.replacements`."""
 
 Way = Literal["model", "embedding", "links"]  # how keywords are found
-ByRoot = dict[Slug, dict[Slug, dict[Text, Text]]]  # by root and branch: the replacement of each word of the root
+ByRoot = dict[Slug, dict[Slug, dict[Word, Word]]]  # by root and branch: the replacement of each word of the root
 
 
 def _threshold(value: Any) -> Any:
@@ -134,7 +135,7 @@ class Finding(Strict):
 class Found(Strict):
     """What was found for a concept, to be edited by hand."""
 
-    keywords: list[Text] = Field(default_factory=list)
+    keywords: list[Word] = Field(default_factory=list)
     pages: list[Text] = Field(default_factory=list)
 
 
@@ -152,12 +153,12 @@ PAGES, MISSING = "pages.parquet", "missing.parquet"  # the files of a snapshot
 class Concept(Strict):
     """A concept, which is compared with the others."""
 
-    name: Text
-    keywords: list[Text] = Field(default_factory=list)
+    name: Word
+    keywords: list[Word] = Field(default_factory=list)
     """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
     """Titles of the pages that are read for it; by default those that were found, else its name."""
-    forms: dict[Annotated[str, shaped("[a-z][a-z_]*", "lower-case a-z and _")], Text] = Field(default_factory=dict)
+    forms: dict[Annotated[str, shaped("[a-z][a-z_]*", "lower-case a-z and _")], Word] = Field(default_factory=dict)
     """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the user's own, as
     {people}."""
     control: bool = False
@@ -231,7 +232,7 @@ class Branching(Strict):
     """Whether baselines are branched too; if not, a branched item keeps the root's."""
     allow_leaks: bool = False
     """Whether a branched item may still contain words of the root."""
-    words: dict[Slug, list[Text]] = Field(default_factory=dict)
+    words: dict[Slug, list[Word]] = Field(default_factory=dict)
     """Words of each concept, in the same order for all, as [Brazil, Brazilian, Brazilians]: each replaces the root's
     word at the same position, where `replacements` has nothing else for the branch."""
     replacements: ByRoot = Field(default_factory=dict)
@@ -330,20 +331,34 @@ class Source(BaseSource):
             raise ValueError("a table says what is asked of every concept: `branch` and `find` do not belong to it")
         if self.find is not None and "links" in self.find.by and self.material.is_ours:
             raise ValueError("find.by names links, which local text has none of")
+        if not self.in_english and (asks := self._asks_in_english):
+            raise ValueError(f"{asks} asks in English, and the texts are in {self.language!r}; leave it out")
         self._check_owners()
         return self
 
+    @property
+    def _asks_in_english(self) -> str:
+        """The key by which a model is asked about the texts in English words; empty where there is none."""
+        if self.assemble.model is not None:
+            return "assemble.model"
+        if self.branch is not None and self.branch.judge is not None:
+            return "branch.judge"
+        asks = self.find is not None and (self.find.model is not None or self.find.replacements is not None)
+        return "find" if asks else ""
+
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
-        owners: dict[str, str] = {}
         for slug in self.concepts:
-            for keyword in self.keywords_of(slug):
-                key = keyword.casefold()
-                if owners.get(key) == slug:
-                    raise ValueError(f"the keyword {keyword!r} is given twice for {slug}")
-                if key in owners:
-                    raise ValueError(f"the keyword {keyword!r} belongs to two concepts, {owners[key]} and {slug}")
-                owners[key] = slug
+            if found := twice(self.keywords_of(slug)):
+                raise ValueError(f"the keyword {both(*found[::-1])} is given twice for {slug}")
+        owners = {keyword: slug for slug in self.concepts for keyword in self.keywords_of(slug)}
+        keywords = [keyword for slug in self.concepts for keyword in self.keywords_of(slug)]
+        if found := twice(keywords):
+            first = next(slug for slug in self.concepts if found[0] in self.keywords_of(slug))
+            called, second = both(*found[::-1]), owners[found[1]]
+            raise ValueError(f"the keyword {called} belongs to two concepts, {first} and {second}")
+        if found := twice(concept.name for concept in self.concepts.values()):
+            raise ValueError(f"two concepts are called {both(*found)}")
 
     def with_found(self, found: Mapping[str, Found], replacements: ByRoot | None = None) -> "Source":
         """The domain completed by what was found, for the concepts that declare no keywords, or no pages.

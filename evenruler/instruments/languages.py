@@ -1,0 +1,44 @@
+"""The language of a source: asked for where its texts are not English, and no English sentence is put before others.
+
+Placebo sentences, known answers and the prompts of some forms are in English. They say nothing about texts in another
+language, so that what takes them is refused, or left out by name.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from evenruler.errors import UserError
+from evenruler.tables.frames import evenly_spread
+from evenruler.text.english import is_english
+
+SAMPLE: Final = 20
+"""Most texts of a source, evenly spread, that are looked at."""
+
+
+def is_code_of_english(language: str) -> bool:
+    """Whether a code is that of English, or of one of its varieties (`en-GB`)."""
+    return language.lower().replace("_", "-").partition("-")[0] == "en"
+
+
+def says_language(source: Any) -> bool:
+    """Whether a source names its language itself; `en` is only the default."""
+    return "language" in source.model_fields_set
+
+
+def require_language(source: Any, texts: Sequence[str], where: str) -> None:
+    """UserError if a source does not say its language, and fewer than half of a sample of its texts are English."""
+    if says_language(source) or not texts:
+        return
+    sample = evenly_spread(list(texts), SAMPLE)
+    others = [text for text in sample if not is_english(text)]
+    if 2 * len(others) > len(sample):
+        what = f"{len(others)} of {len(sample)} texts are not English, as {' '.join(others[0].split())[:60].strip()!r}"
+        remedy = "write `language:` and the code of their language, such as `language: nl`; `language: en` if they are"
+        raise UserError(what, where=where, remedy=remedy)
+
+
+def english_among(texts: Iterable[str]) -> str | None:
+    """The first English text if most are English; None otherwise."""
+    found = list(texts)
+    english = [text for text in found if is_english(text)]
+    return english[0] if 2 * len(english) > len(found) else None

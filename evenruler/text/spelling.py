@@ -1,0 +1,182 @@
+"""Spelling of what a model reads: characters that no reader sees, letters of two alphabets, words that look alike.
+
+Texts that look alike may have other tokens, and then a model is asked another question than its author reads.
+Sources: general categories and normalisation forms of Unicode (UAX 15); look-alikes (UTS 39, `confusables.yaml`).
+"""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ruamel.yaml import YAML
+
+ALPHABETS: Final = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC")
+"""Alphabets with letters that look alike, as the names of their letters begin; a word has letters of one alone."""
+
+_LETTERS: Final = re.compile("(?:[^\\W\\d_]|[\u0300-\u036f])+")
+"""Letters and accents in a row."""
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]"
+    "|(?<![\u2190-\u2bff\U0001f000-\U0001faff#*0-9])[\ufe00-\ufe0f]"
+)
+"""Letters, marks and symbols by category that show nothing; those that choose a form belong behind a pictogram."""
+
+_FORMS: Final = dict.fromkeys(range(0xFE00, 0xFE10))
+"""Characters that choose a form of a pictogram: removed by `str.translate`."""
+
+_KINDS: Final = {
+    "Cc": "a control character",
+    "Cf": "which no reader sees",
+    "Cs": "half of a character",
+    "Co": "a character without a meaning",
+    "Cn": f"which Unicode {unicodedata.unidata_version} does not have",
+    "Zl": "a line break",
+    "Zp": "a line break",
+    "Zs": "another space than the usual one",
+}
+"""By category of Unicode: what is wrong with a character that is not printable."""
+
+
+class Flaw(NamedTuple):
+    """What is wrong with a text, and how to mend it."""
+
+    what: str
+    remedy: str
+
+
+def invisible(text: str) -> Flaw | None:
+    """The first control or format character of a text, but for line breaks and spaces; None without one."""
+    odd = (place for place in _not_printable(text) if unicodedata.category(text[place])[0] == "C")
+    place = next((place for place in odd if text[place] != "\n"), None)
+    return None if place is None else _flaw(text, place)
+
+
+def flaw(text: str, *, lines: bool = False) -> Flaw | None:
+    """What is wrong with the spelling of a text that a model reads; None where nothing is.
+
+    Refused are: control, format, private and unassigned characters; other spaces than the usual one; characters that
+    show nothing; letters that are not composed (NFC); a word with letters of two `ALPHABETS`. `lines`: whether it may
+    have line breaks.
+    """
+    for place in _not_printable(text):
+        if text[place] != "\n" or not lines:
+            return _flaw(text, place)
+    if text.isascii():
+        return None
+    if blank := _BLANK.search(text):
+        return Flaw(f"{_around(text, blank.start())} holds {_named(blank[0])}, which shows nothing", "take it out")
+    return _decomposed(text) or _mixed(text)
+
+
+def _not_printable(text: str) -> Iterator[int]:
+    if not text.isprintable():
+        yield from (place for place, character in enumerate(text) if not character.isprintable())
+
+
+def _flaw(text: str, place: int) -> Flaw:
+    kind = _KINDS[unicodedata.category(text[place])]
+    kind = "a line break" if text[place] in "\r\n" else kind
+    remedy = "write a usual space" if kind in (_KINDS["Zs"], _KINDS["Zl"]) or text[place] == "\t" else "take it out"
+    return Flaw(f"{_around(text, place)} holds {_named(text[place])}, {kind}", remedy)
+
+
+def _decomposed(text: str) -> Flaw | None:
+    """The first letter that is not composed, such as an e with its accent as two characters."""
+    composed = unicodedata.normalize("NFC", text)
+    if composed == text:
+        return None
+    pairs = enumerate(zip(text, composed, strict=False))
+    place = next((place for place, (one, other) in pairs if one != other), min(len(text), len(composed)) - 1)
+    points = " ".join(map(_point, text[place : place + 2]))
+    what = f"{_around(text, place)} is not composed (NFC): {points} in place of {_named(composed[place])}"
+    return Flaw(what, "type it anew, or save the file in the form NFC")
+
+
+def _mixed(text: str) -> Flaw | None:
+    """The first letter of another alphabet than that of most letters of its word."""
+    for word in _LETTERS.finditer(text):
+        counts = Counter(filter(None, map(alphabet, word[0])))
+        if len(counts) > 1:
+            usual = max(counts, key=lambda name: (counts[name], -ALPHABETS.index(name)))
+            odd = next(letter for letter in word[0] if alphabet(letter) not in ("", usual))
+            what = f"{word[0]!r} has letters of two alphabets: {_named(odd)} in a word that is {usual.capitalize()}"
+            return Flaw(what, "type the word anew in one of them")
+    return None
+
+
+@cache
+def alphabet(letter: str) -> str:
+    """The one of `ALPHABETS` that a letter is of; empty for all else."""
+    first = unicodedata.name(letter, "").partition(" ")[0]
+    return first if first in ALPHABETS and letter.isalpha() else ""
+
+
+def folded(text: str) -> str:
+    """A text as texts are compared: compatible forms, forms of pictograms and cases are one (NFKC, casefold)."""
+    compatible = unicodedata.normalize("NFKC", text.translate(_FORMS))
+    return unicodedata.normalize("NFKC", compatible.casefold())
+
+
+@cache
+def _alike() -> dict[int, str]:
+    """The letter that each letter of the table looks like."""
+    table = YAML(typ="safe").load(Path(__file__).with_name("confusables.yaml"))
+    return {ord(letter): other for other, letters in table.items() for letter in letters}
+
+
+def _skeleton(text: str) -> str:
+    """A text with one letter for all that look alike, in one case."""
+    looks = unicodedata.normalize("NFKD", text.translate(_FORMS)).translate(_alike())
+    return unicodedata.normalize("NFKD", looks.casefold().translate(_alike()))
+
+
+def _alphabets(text: str) -> frozenset[str]:
+    return frozenset(filter(None, map(alphabet, text)))
+
+
+def twice(texts: Iterable[str]) -> tuple[str, str] | None:
+    """The first two of some texts that are one for a reader; None where every one differs.
+
+    Two are one where they differ in case or in compatible forms (`folded`) alone, or are spelled in letters of two
+    alphabets that look alike. Letters of one alphabet are never taken for another.
+    """
+    by_form: dict[str, str] = {}
+    by_look: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        form = folded(text)
+        if form in by_form:
+            return by_form[form], text
+        by_form[form] = text
+        looks = by_look[_skeleton(text)]
+        if other := next((own for own in looks if _alphabets(own) != _alphabets(text)), None):
+            return other, text
+        looks.append(text)
+    return None
+
+
+def both(one: str, other: str) -> str:
+    """The name of two texts that `twice` took for one; where they differ in more than case, the second by its codes."""
+    if one.casefold() == other.casefold():
+        return repr(one)
+    return f"{one!r} (also written {other!a})"
+
+
+def _around(text: str, place: int) -> str:
+    """A text, cut around a place, as Python writes it, so that what is invisible shows."""
+    begin = max(0, place - 20)
+    return repr(f"{'...' if begin else ''}{text[begin : place + 20]}{'...' if place + 20 < len(text) else ''}")
+
+
+def _named(character: str) -> str:
+    name = unicodedata.name(character, "")
+    shown = f" {character!r}" if character.isprintable() and unicodedata.category(character)[0] == "L" else ""
+    return f"{_point(character)}{shown}{f' ({name})' if name else ''}"
+
+
+def _point(character: str) -> str:
+    return f"U+{ord(character):04X}"

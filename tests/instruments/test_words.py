@@ -1,0 +1,248 @@
+"""Words and texts that a model reads are spelled so that a reader sees what it reads: in every family, at every key."""
+
+import csv
+import re
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
+from evenruler.instruments.registry import room
+from evenruler.strict import number_of, read_yaml, validate
+from evenruler.training.plants import Plant
+from tests.conftest import ROOT
+
+SOURCES = ROOT / "data/sources"
+
+HIDDEN = ("\u200b", "\u202e", "\x00", "\x1b", "\u00a0", "e\u0301", "\u0435")
+"""Zero width space, right-to-left override, NUL, ESC, no-break space, two characters for é, a Cyrillic e."""
+
+KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
+    "probes": (
+        "occupation-gender",
+        [
+            ("targets", "men", ...),
+            ("attributes", ...),
+            ("placebos", 0, 0),
+            ("written", "pronouns", "men", 0),
+            ("written", "known", "women", 0),
+            ("framings", "salience"),
+            ("framings", "placebos", 0),
+            ("sets", "seed", "templates", ...),
+        ],
+    ),
+    "framing": (
+        "age",
+        [
+            ("stimuli", ...),
+            ("outcomes", "young", 0),
+            ("tasks", ..., "cells", "bare"),
+        ],
+    ),
+    "questionnaires": (
+        "gad-7",
+        [
+            ("items", ..., "premise"),
+            ("items", ..., "hypothesis"),
+            ("items", ..., "terms", "source", 0),
+            ("items", ..., "twins", 0, "terms", "inverse", 0),
+        ],
+    ),
+    "saged": (
+        "countries",
+        [
+            ("concepts", ...),
+            ("concepts", "aurelia", "keywords", 0),
+            ("concepts", "garanian-union", "forms", ...),
+        ],
+    ),
+}
+"""By family: a shipped source, and the keys of words and texts in it; `...`: the first key."""
+
+
+def model_of(family: str) -> Any:
+    found = get_type_hints(room(family, "declare").load)["return"]
+    return QuestionnaireSource if family == "questionnaires" else found
+
+
+def with_text(data: Any, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
+    """Change one text of a declaration in place; its path in words."""
+    if isinstance(data, dict) and keys[0] is ...:
+        keys = (next(iter(data)), *keys[1:])
+    elif isinstance(data, list) and keys[0] is ...:
+        keys = (0, *keys[1:])
+    if len(keys) > 1:
+        return with_text(data[keys[0]], keys[1:], change)
+    value = data[keys[0]]
+    if isinstance(value, dict):
+        return with_text(value, ("text" if "text" in value else ...,), change)
+    if isinstance(value, list):
+        return with_text(value, (0,), change)
+    data[keys[0]] = change(value)
+    return value
+
+
+def refused(family: str, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
+    path = SOURCES / family / f"{KEYS[family][0]}.yaml"
+    data = read_yaml(path)
+    with_text(data, keys, change)
+    with pytest.raises(UserError) as error:
+        validate(model_of(family), data, path)
+    return str(error.value)
+
+
+CASES = [
+    pytest.param(family, keys, id=f"{family}-{'-'.join(map(str, keys))}") for family in KEYS for keys in KEYS[family][1]
+]
+
+
+@pytest.mark.parametrize(("family", "keys"), CASES)
+def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(family: str, keys: tuple[Any, ...]) -> None:
+    for character in HIDDEN:
+        line = refused(family, keys, lambda text, own=character: f"{text[0]}{own}{text[1:]}")
+        assert re.search(r"U\+[0-9A-F]{4}", line), line
+
+
+@pytest.mark.parametrize(
+    ("family", "keys"),
+    [case for case in CASES if not {"cells", "templates", "premise", "hypothesis"} & {*case.values[1]}],
+)
+def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...]) -> None:
+    for more in ("{TARGET}", "{ANSWER}", "}", "{x"):
+        assert "holds the brace" in refused(family, keys, lambda text, own=more: f"{text} {own}")
+    assert "U+000A, a line break" in refused(family, keys, lambda text: f"{text}\nmore")
+
+
+@pytest.mark.parametrize(("family", "keys"), CASES)
+def test_outer_spaces_are_no_part_of_a_text(family: str, keys: tuple[Any, ...]) -> None:
+    path = SOURCES / family / f"{KEYS[family][0]}.yaml"
+    data = read_yaml(path)
+    with_text(data, keys, lambda text: f"  {text} \n")
+    assert validate(model_of(family), data, path) == validate(model_of(family), read_yaml(path), path)
+
+
+LOOKS = "\u0441\u043e\u0441\u043e"
+"""Four Cyrillic letters that look like "coco"."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"targets": {"young": ["teen", "coco"], "old": {"cafe": LOOKS}}},
+            "'coco' (also written '\\u0441\\u043e\\u0441\\u043e') stands in both groups",
+        ),
+        ({"targets": {"young": ["teen", "Coco"], "old": ["elder", "coco"]}}, "'Coco' stands in both groups"),
+        ({"targets": {"young": {"one": "teen", "two": "TEEN"}, "old": ["elder"]}}, "found the word 'teen' twice"),
+        (
+            {"targets": {"young": ["teen"], "old": {"e": "\uff54een"}}},
+            "'teen' (also written '\\uff54een') stands in both groups",
+        ),
+        ({"attributes": {"one": "coco", "two": LOOKS}}, "found the word 'coco' (also written"),
+        (
+            {"placebos": [["coco", "b"], [LOOKS, "d"]]},
+            "'coco' (also written '\\u0441\\u043e\\u0441\\u043e') stands in the lists twice",
+        ),
+        ({"placebos": [["teen", "b"]]}, "the placebo 'teen' is a target"),
+        (
+            {"written": {"pronouns": {"young": ["he"], "old": ["HE"]}, "known": {"young": ["a"], "old": ["b"]}}},
+            "'he' stands there twice",
+        ),
+    ],
+)
+def test_words_that_look_alike_are_one_word(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    own = {
+        "title": "T",
+        "construct": "c",
+        "direction": "d",
+        "source": "s",
+        "licence": "cc0-1.0",
+        "attributes": ["wise"],
+    }
+    own |= {"targets": {"young": ["teen"], "old": ["elder"]}}
+    own |= {"sets": {"seed": {"title": "S", "templates": {"a": "A {TARGET} is {ATTRIBUTE}."}}}}
+    validate(model_of("probes"), own, tmp_path)
+    with pytest.raises(UserError, match=re.escape(said)):
+        validate(model_of("probes"), own | changes, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"young": "Old", "old": "old"}, "two options are alike, 'Old'"),
+        ({"young": "coco", "other": LOOKS}, "two options are alike, 'coco' (also written"),
+        ({"young": "Young", "other": "Unknown", "more": "unknown"}, None),
+    ],
+)
+def test_two_options_of_which_one_is_a_class_differ(options: dict[str, str], said: str | None) -> None:
+    from evenruler.instruments.framing.declare.tasks import TaskEntry, faults
+
+    template = "Who is {STIMULUS}? {OPTIONS} {ANSWER}"
+    task = TaskEntry.model_validate(
+        {"title": "T", "cells": {"bare": template}, "option": "{LETTER}: {OPTION}", "options": options}
+    )
+    found = [line for line in faults("ask", task, [], ["young", "old"], []) if "alike" in line]
+    assert [said in line for line in found] == ([] if said is None else [True])
+
+
+def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Path) -> None:
+    from evenruler.instruments.probes.declare.source import CriterionEntry, _read_criterion
+    from evenruler.instruments.saged.declare import read_prompts
+
+    source = validate(model_of("saged"), read_yaml(SOURCES / "saged/countries.yaml"), tmp_path)
+    table = tmp_path / str(source.material.path)
+    table.parent.mkdir()
+    table.write_text("root_id,prompt\none,Is {concept} o\u200bld?\n", encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"line 2: .* holds U\+200B \(ZERO WIDTH SPACE\), which no reader sees; take it out"
+    ):
+        read_prompts("countries", source, tmp_path)
+    entry = CriterionEntry.model_validate({"file": "c.csv", "column": "share", "label": "share"})
+    for word, share, said in [
+        ("wi\u0455e", "5.5", "U\\+0455"),
+        ("wise", "5_5", "'5_5' is no number; write it in digits 0 to 9"),
+        ("wise", "\uff15\uff15", "is no number; write it in digits 0 to 9"),
+        ("wise", "inf", "'inf' is no number"),
+        ("wise", "1e999", "'1e999' is too large a number"),
+    ]:
+        with (tmp_path / "c.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("attribute", "match", "share"), (word, "exact", share)])
+        with pytest.raises(UserError, match=said):
+            _read_criterion(entry, {"wise": "wise"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("55", 55.0), ("-5.5", -5.5), ("+1e3", 1000.0), (".5", 0.5), (" 7 ", 7.0)]
+)
+def test_numbers_of_tables(text: str, number: float) -> None:
+    assert number_of(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5_5", "\uff15\uff15", "\u0665", "0x1F", "nan", "inf", "1e999", "5,5", "5 5", "1\n", "\u00a05"]
+)
+def test_what_is_no_number_of_a_table(text: str) -> None:
+    with pytest.raises(ValueError, match="number"):
+        number_of(text)
+
+
+def test_a_plant_and_texts_for_people(tmp_path: Path) -> None:
+    path = SOURCES / "plants/occupation-gender.yaml"
+    own = read_yaml(path)
+    pole = next(iter(own["poles"]))
+    own["poles"][pole][0] += "\u200b"
+    with pytest.raises(UserError, match=r"U\+200B"):
+        validate(Plant, own, path)
+    for key, text in [("title", "T\x1b[2J"), ("warning", "T\u202ex")]:
+        with pytest.raises(UserError, match=r"holds U\+"):
+            validate(Plant, {**read_yaml(path), key: text}, path)
+
+
+def test_starters_pass() -> None:
+    for family in KEYS:
+        text = files(f"evenruler.instruments.{family}").joinpath("starter/NAME.yaml").read_text(encoding="utf-8")
+        assert text.isascii()

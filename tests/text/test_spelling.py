@@ -1,0 +1,143 @@
+"""Characters that no reader sees, letters of two alphabets, and words that look alike."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.text.spelling import alphabet, both, flaw, folded, invisible, twice
+
+CYRILLIC_E = "r\u0435tiree"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CYRILLIC_E, "U+0435 '\u0435' (CYRILLIC SMALL LETTER IE) in a word that is Latin"),
+        ("the \u03bfld man", "U+03BF '\u03bf' (GREEK SMALL LETTER OMICRON) in a word that is Latin"),
+        (
+            "\u0421\u0442ol",
+            "U+0421 '\u0421' (CYRILLIC CAPITAL LETTER ES) in a word that is Latin",
+        ),  # two of each: Latin wins
+        ("cafe\u0301", "is not composed (NFC): U+0065 U+0301 in place of U+00E9"),
+        ("10 \u2126", "U+2126 in place of U+03A9"),
+        ("old\u200bman", "U+200B (ZERO WIDTH SPACE), which no reader sees"),
+        ("old\u00admen", "U+00AD (SOFT HYPHEN), which no reader sees"),
+        ("old\u202eman", "U+202E (RIGHT-TO-LEFT OVERRIDE), which no reader sees"),
+        ("\ufeffold man", "U+FEFF (ZERO WIDTH NO-BREAK SPACE), which no reader sees"),
+        ("old\x00man", "U+0000, a control character"),
+        ("old\x1b[31m", "U+001B, a control character"),
+        ("old\tman", "U+0009, a control character"),
+        ("old\nman", "U+000A, a line break"),
+        ("old\r\nman", "U+000D, a line break"),
+        ("old\u2028man", "U+2028 (LINE SEPARATOR), a line break"),
+        ("old\u00a0man", "U+00A0 (NO-BREAK SPACE), another space than the usual one"),
+        ("old\u3000man", "U+3000 (IDEOGRAPHIC SPACE), another space than the usual one"),
+        ("old\ue000", "U+E000, a character without a meaning"),
+        ("old\ud800", "U+D800, half of a character"),
+        ("old\u0378", f"U+0378, which Unicode {unicodedata.unidata_version} does not have"),
+        ("old\u3164man", "U+3164 'ㅤ' (HANGUL FILLER), which shows nothing"),
+        ("old\ufe0f", "U+FE0F (VARIATION SELECTOR-16), which shows nothing"),
+    ],
+)
+def test_what_is_refused_is_named_with_its_code_point(text: str, said: str) -> None:
+    found = flaw(text)
+    assert found is not None
+    assert said in found.what
+    assert flaw(f"It is {text} here.") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "retiree",
+        "café",
+        "Łódź",
+        "naïve",
+        "β-carotene",
+        "нянька",
+        "Tシャツ",
+        "看護師",
+        "ممرضة",
+        "I \u2764\ufe0f it",
+        "5 µm",
+        "she/her",
+    ],
+)
+def test_words_of_one_alphabet_pass(text: str) -> None:
+    assert flaw(text) is None
+
+
+def test_line_breaks_pass_where_they_are_meant() -> None:
+    assert flaw("One.\n\nTwo.", lines=True) is None
+    assert flaw("One.\r\nTwo.", lines=True) is not None
+    assert invisible("One.\nTwo\u00a0three.") is None
+    assert invisible("One\x1b[2J") is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("nurse", "nurse"),
+        ("nurse", "NURSE"),
+        ("straße", "STRASSE"),
+        ("nurse", "\uff4eurse"),  # fullwidth
+        ("ﬁre", "fire"),
+        ("coco", "\u0441\u043e\u0441\u043e"),  # Cyrillic alone
+        ("TAXI", "\u03a4\u0391\u03a7\u0399"),  # Greek capitals
+        ("HET", "\u041d\u0415\u0422"),  # Cyrillic capitals
+        ("\u2764", "\u2764\ufe0f"),
+    ],
+)
+def test_what_a_reader_takes_for_one(one: str, other: str) -> None:
+    assert twice(["doctor", one, "baker", other]) == (one, other)
+    assert twice([other, one]) == (other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("nurse", "nurses"),
+        ("m", "rn"),
+        ("O", "0"),
+        ("\u03c3\u03b9", "\u03bf\u03b9"),  # both Greek: its readers tell them apart, though sigma has the look of o
+        ("н\u0435т", "het"),  # small letters, which do not look alike
+        ("cafe", "café"),
+    ],
+)
+def test_what_a_reader_tells_apart(one: str, other: str) -> None:
+    assert twice([one, other]) is None
+
+
+def test_the_second_is_named_by_its_codes_where_a_reader_cannot_tell() -> None:
+    assert both("nurse", "Nurse") == "'nurse'"
+    assert both("coco", "\u0441\u043e\u0441\u043e") == "'coco' (also written '\\u0441\\u043e\\u0441\\u043e')"
+
+
+@given(st.text())
+def test_a_text_is_the_same_as_itself_in_any_form_and_case(text: str) -> None:
+    assert folded(folded(text)) == folded(text)
+    assert twice([text, unicodedata.normalize("NFD", text)]) is not None
+    assert twice([text, unicodedata.normalize("NFKC", text)]) is not None
+
+
+@given(st.text())
+def test_what_passes_has_no_hidden_character_and_is_composed(text: str) -> None:
+    if flaw(text) is None:
+        assert text.isprintable()
+        assert unicodedata.is_normalized("NFC", text)
+        assert all(unicodedata.category(character)[0] != "C" for character in text)
+
+
+@given(st.text(alphabet=st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"])))
+def test_printable_ascii_passes(text: str) -> None:
+    assert flaw(text) is None
+
+
+def test_every_look_alike_of_the_table_is_of_another_alphabet_than_its_letter() -> None:
+    from evenruler.text.spelling import _alike
+
+    table = _alike()
+    assert (table[ord("\u0435")], table[ord("\u03bf")], len(table)) == ("e", "o", 150)
+    assert all(alphabet(chr(letter)) != alphabet(other) for letter, other in table.items())
