@@ -4,7 +4,7 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
-| `loglikelihood` | `text`, optional `before`, `key` | optional `between` | `nats`, `tokens` |
+| `loglikelihood` | `text`, optional `before`, `key` | optional `between` | `nats`, `tokens`, `rule`, `replied` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
 | `entail` | `premise`, `hypothesis`, optional `before` | | `entailment`, `neutral`, `contradiction` |
@@ -275,10 +275,16 @@ def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
     return between | ({"keys": inputs["key"]} if "key" in inputs else {})
 
 
+def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which they were read."""
+    found = asdict(model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings)))
+    nothing = [None] * len(inputs["text"])
+    read = {name: pd.array(found.get(name, nothing), dtype="str") for name in ("rule", "replied")}
+    return found | read
+
+
 _ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {
-    "loglikelihood": lambda model, inputs, settings: asdict(
-        model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
-    ),
+    "loglikelihood": _loglikelihood,
     "words": lambda model, inputs, settings: asdict(
         model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
     ),

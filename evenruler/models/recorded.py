@@ -86,7 +86,7 @@ class ReadLikelihoods(LogLikelihoods):
 
     rule: list[str | None]
     """[n] the rule by which the reply was read; None where the file holds likelihoods."""
-    reply: list[str | None]
+    replied: list[str | None]
     """[n] the reply, as it was written."""
 
 
@@ -269,7 +269,9 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
         if answers is row["resps"]:
             yield where, row
         elif filter_ == row.get("filter") or answers != row["resps"]:
-            raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy=REMEDY)
+            raise UserError(
+                f"document {row['doc_id']} is answered twice", where=where, remedy="take the log of one run"
+            )
 
 
 def _log_likelihood(value: Any, where: str, of: str) -> float:

@@ -294,7 +294,7 @@ def _exact(text: str, asked: Asked) -> Reading | None:
 
 def _silent(text: str, asked: Asked) -> Reading | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
-    said = asked.silent.at(text, _PHRASES["of the question"].match(text).end())
+    said = asked.silent.at(text, _end_of("of the question", text))
     return asked.read(said.slugs[0], "option") if said and len(said.slugs) == 1 else None
 
 
@@ -444,11 +444,12 @@ def _option(text: str, asked: Asked) -> Reading | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
     sentence = len(first_sentence(text))
     was = [found.end() for found in _PHRASES["was"].finditer(text, 0, sentence)]
-    for begin in (*_beginnings(text), _PHRASES["it was"].match(text).end(), *was):
+    for begin in (*_beginnings(text), _end_of("it was", text), *was):
         said = asked.both.at(text, begin)
-        named = said and asked.options.slug(said.surface) and _is_option(said, asked) and not _is_whose(said, text)
-        named = named and (said.by_itself or begin not in was)
-        if said and named and not _PHRASES["denied"].match(text, said.end):
+        if said is None or (begin in was and not said.by_itself):
+            continue
+        named = asked.options.slug(said.surface) and _is_option(said, asked) and not _is_whose(said, text)
+        if named and not _PHRASES["denied"].match(text, said.end):
             return SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
     quotes = [found for found in _QUOTED.finditer(text) if found.start() < sentence]
     kept = [found[1] or found[2] for found in quotes if not _PHRASES["denied"].match(text, found.end() - 1)]
@@ -464,6 +465,12 @@ def _alone(text: str, asked: Asked) -> Reading | None:
         text = _PHRASES["counted"].sub(lambda found: "A" if found[1].lower().startswith("f") else "B", text)
     found = [own for place in _CAPITAL.finditer(text) if (own := _letter_at(text, place.start(), asked))]
     return _lettered(text, *found[0], asked) if len({letter for letter, _ in found}) == 1 else None
+
+
+def _end_of(phrase: str, text: str) -> int:
+    """Where a phrase ends with which a text begins; 0 if it begins with another."""
+    found = _PHRASES[phrase].match(text)
+    return found.end() if found else 0
 
 
 def _beginnings(text: str) -> list[int]:
