@@ -342,12 +342,12 @@ def silences(answers: Tables, readings: Tables) -> list[str]:
         found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
         found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
-    asked = any("reply" in rows for rows in answers.values())  # recorded replies are there as they are
+    recorded = any(rows["replied"].notna().any() for rows in answers.values() if "replied" in rows)
     for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows}):
         unread = rows.loc[rows["rule"].map(NO_ANSWER).isin(["unread", "astray"]), "reply"]
         if len(unread) > MANY * len(rows):
             share = f"{len(unread):,} of {len(rows):,} replies ({len(unread) / len(rows):.0%})"
-            remedy = "; if they are cut off, say a larger --new-tokens" if asked else ""
+            remedy = "" if recorded else "; if they are cut off, say a larger --new-tokens"
             found.append(f"no answer is found in {share}{such_as(unread)}{remedy}")
     return found
 
