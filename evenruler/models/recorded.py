@@ -181,7 +181,7 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
     for where, row, options in answered:
         answer = row.get(named)
         is_place = by_place and _is_digit(answer, options)
-        reply = options[int(answer)] if is_place else _reply_of(answer, where)
+        reply = options[int(str(answer))] if is_place else _reply_of(answer, where)
         question = asked(f"{row['context']} {row['question']}")
         _add(found, row, _replied(question, options, reply), where)
     return found
@@ -203,6 +203,8 @@ def _are_places(answered: Sequence[_Answered], column: str) -> bool:
     for where, row, options in answered:
         answer = row.get(column)
         if isinstance(answer, str) and answer.strip() and not _is_digit(answer, options):
+            if all(isinstance(own.row[column], str) for own in digits):
+                return False  # a reply may be a lone digit
             what = f"{column} is {answer[:60]!r}, and a number in {len(digits):,} other rows"
             raise UserError(what, where=where, remedy="write texts of options alone, or 0, 1 and 2 alone")
     places = {int(own.row[column]) for own in digits}

@@ -257,6 +257,13 @@ def test_predictions_may_be_places_of_options(recorded: Callable[..., Model], an
     assert found.nats.sum() == 4
 
 
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
+    model = recorded(predicted("the grandson", "2"))
+    keys = [f"Age/1/1/{place}" for place in range(3)]
+    options = ("The grandfather", "The grandson", "Can't be determined")
+    assert model.loglikelihood(options, ["I saw both. Who forgot?"] * 3, keys=keys).nats.tolist() == [0, 0, 0]
+
+
 def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[..., Model]) -> None:
     other = lines([{**BBQ, "n_pred": "the grandfather"}])
     ask = [["The grandson"], ["I saw both. Who forgot?"]]

@@ -258,7 +258,7 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
 
 
 def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
-    """Of many replies that nobody could read three are shown, and the model is not called invalid; of refusals it is."""
+    """Unread replies are shown, and the model is not called invalid; where it refuses it is."""
     built = made.built(made.source(tmp_path, "pairs"))
     items = made.items(built, lambda row: float(len(row["text"])))
 
