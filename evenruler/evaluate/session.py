@@ -34,6 +34,7 @@ from evenruler.instruments.instrument import (
     require_confirmed,
 )
 from evenruler.instruments.registry import room
+from evenruler.measurement.answered import such_as
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.measurement.sentences import answer, of_planted
 from evenruler.measurement.verdicts import Verdict
@@ -46,7 +47,6 @@ from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
-from evenruler.terminal import printable
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -410,12 +410,13 @@ def silences(answers: Tables, readings: Tables) -> list[str]:
         found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
         found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
+    recorded = any(rows["replied"].notna().any() for rows in answers.values() if "replied" in rows)
     for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows}):
-        unread = rows.loc[rows["rule"].map(NO_ANSWER) == "unread", "reply"]
+        unread = rows.loc[rows["rule"].map(NO_ANSWER).isin(["unread", "astray"]), "reply"]
         if len(unread) > MANY * len(rows):
-            said = " and ".join(f'"{printable(" ".join(own.split()))[:60]}"' for own in unread.unique()[:2])
             share = f"{len(unread):,} of {len(rows):,} replies ({len(unread) / len(rows):.0%})"
-            found.append(f"no answer is found in {share}, as {said}; if they are cut off, say a larger --new-tokens")
+            remedy = "" if recorded else "; if they are cut off, say a larger --new-tokens"
+            found.append(f"no answer is found in {share}{such_as(unread)}{remedy}")
     return found
 
 

@@ -4,7 +4,7 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
-| `loglikelihood` | `text`, optional `before`, `key` | optional `between`, `other_start`, `every` | `nats`, `tokens` |
+| `loglikelihood` | `text`, opt. `before`, `key` | opt. `between`, `other_start`, `every` | `nats tokens rule replied` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
 | `entail` | `premise`, `hypothesis`, optional `before` | | `entailment`, `neutral`, `contradiction` |
@@ -269,18 +269,24 @@ def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     return {"labels": [model.labels] * len(texts), "probabilities" if whole else "logits": list(values)}
 
 
-def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    """Log-likelihoods; UserError where one text cannot be scored, if `every` text is needed."""
-    found = model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
-    if settings.get("every"):
-        found.require_all(model.name, inputs["text"])
-    return asdict(found)
-
-
 def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The optional arguments of a likelihood request, if given."""
     arguments = {name: settings[name] for name in ("between", "other_start") if name in settings}
     return arguments | ({"keys": inputs["key"]} if "key" in inputs else {})
+
+
+def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+    """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which they were read.
+
+    UserError where one text cannot be scored, if `every` text is needed.
+    """
+    likelihoods = model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
+    if settings.get("every"):
+        likelihoods.require_all(model.name, inputs["text"])
+    answers = asdict(likelihoods)
+    nothing = [None] * len(inputs["text"])
+    read = {name: pd.array(answers.get(name, nothing), dtype="str") for name in ("rule", "replied")}
+    return answers | read
 
 
 _ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.instruments.instrument import Request
-from evenruler.measurement.answered import Replies, unanswered
+from evenruler.measurement.answered import EXAMPLES, Replies, fitness_of, not_read
 from evenruler.measurement.reliability import wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.records import cut_of
@@ -47,7 +47,16 @@ LEAST: Final = 0.7
 WITHHELD: Final = "withheld"
 """The rule of a row without a reply, because the server rejected the prompt or held the reply back. Invalid."""
 
-NO_ANSWER: Final = {"refusal": "refused", "empty": "empty", "none": "unread", WITHHELD: "withheld"}
+ASTRAY: Final = "astray"
+"""The rule of a written sentence that is not about the word that was asked for. Invalid."""
+
+NO_ANSWER: Final = {
+    "refusal": "refused",
+    "empty": "empty",
+    "none": "unread",
+    ASTRAY: "astray",
+    WITHHELD: "withheld",
+}
 """Parsing rules that mean no answer, and how they are counted. A reply that names several classes, or a filler option,
 counts as an answer, though an invalid one."""
 
@@ -57,9 +66,10 @@ FIRST, SECOND = "first", "second"
 def counted(replies: pd.DataFrame) -> Replies:
     """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
-    refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
+    counts = {of: int((lacking == of).sum()) for of in NO_ANSWER.values()}
     distinct, cut = replies["reply"].dropna().astype(str).str.strip().nunique(), cut_of(replies["reason"])
-    return Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False, cut=cut)
+    some = tuple(replies.loc[lacking == "unread", "reply"].astype(str).unique()[:EXAMPLES])
+    return Replies(len(replies), **counts, examples=some, distinct=distinct, free=False, cut=cut)
 
 
 def known_answers() -> list[list[str]]:
@@ -138,13 +148,15 @@ def fitness(said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs
     `said` and `known`: from `read` and `known_right`, here or in `writing`; `said` includes control rows.
     """
     control = said[said["framing"] == KNOWN]
-    if why := unanswered(counted(said[said["framing"] != KNOWN])):
-        return Fitness(unfit=why)
+    if (answered := fitness_of(counted(said[said["framing"] != KNOWN]))) != Fitness():
+        return answered
     if control.empty:
         return Fitness(doubt="no known answers were asked")
     right, n = known
     if n and wilson(right / n, n)[0] > LEAST:
         return Fitness()
+    if why := not_read(counted(control)):  # these may hold the right answers
+        return Fitness(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     told = f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"
     return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")

@@ -11,7 +11,7 @@ from typing import Final
 
 import pandas as pd
 
-from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, in_chat
+from evenruler.instruments.choosing import ASTRAY, FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, in_chat
 from evenruler.instruments.instrument import Request
 from evenruler.strict import read_yaml
 from evenruler.text.replies import is_empty, is_refusal
@@ -59,7 +59,7 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
     if is_empty(reply) or is_refusal(reply):
         return None, "empty" if is_empty(reply) else "refusal"
     if word.lower() not in reply.lower():
-        return None, "none"
+        return None, ASTRAY
     said = next((group_of[own] for own in re.findall(r"\w+", reply.lower()) if own in group_of), NEITHER)
     return said, "pronoun"
 

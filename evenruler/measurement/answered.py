@@ -4,23 +4,38 @@ Nothing was measured where more than half of the requests were refused, left emp
 language; where more than a fifth of the replies stopped while the model was still thinking; where all replies are the
 same or almost so; or where scores do not vary at all. Such answers would give a figure of 0, as if the model treated
 everybody alike.
+
+A reply in which the reader finds no answer is another matter: it may hold one that no rule knows, so it is not held
+against the model. Where less than nine in ten replies are read, validity is unknown. A refusal is read as one. The
+share is of replies that neither refuse nor are empty, since figures are made of these.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenruler.measurement import verdicts
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Figure
+from evenruler.measurement.verdicts import Fitness, Verdict
+from evenruler.terminal import printable
 
 MOST_UNANSWERED = 0.5
 """Share of unanswered requests above which nothing was measured."""
 
 MOST_CUT = 0.2
 """Largest share of replies cut off while thinking: the others are only those that needed little thought."""
+
+LEAST_READ = 0.9
+"""Least share of replies, among those that neither refuse nor are empty, in which an answer is found."""
+
+NOT_READ = "replies not read"
+
+EXAMPLES = 3
+"""How many replies without an answer are shown."""
 
 LEAST_DISTINCT = 0.1
 """Share of distinct replies, among free-text ones, below which a model says the same to every prompt."""
@@ -36,7 +51,11 @@ class Replies:
     foreign: int = 0
     """In another language."""
     unread: int = 0
-    """Replies in which the requested answer was not found."""
+    """Replies in which the requested answer was not found, though they do not refuse."""
+    examples: Sequence[str] = ()
+    """Some of the unread replies."""
+    astray: int = 0
+    """Replies about something else than was asked."""
     withheld: int = 0
     """Replies that the server did not return, or that hold only thinking."""
     distinct: int | None = None
@@ -47,18 +66,47 @@ class Replies:
     """For withheld replies that hold only thinking: the reason, with the token budget to set."""
 
 
+def fitness_of(replies: Replies) -> Fitness:
+    """Unfit where the replies are no answers (`unanswered`); in doubt where too few could be read (`not_read`)."""
+    unfit = unanswered(replies)
+    return Fitness(unfit, None if unfit else not_read(replies))
+
+
+def not_read(replies: Replies) -> str | None:
+    """Why it is unknown what the replies say, with some of them; None where nine in ten of them are read."""
+    lacking = replies.refused + replies.empty + replies.foreign + replies.astray + replies.withheld
+    to_read = replies.n - lacking
+    if replies.unread <= (1 - LEAST_READ) * to_read + 1e-9:  # tolerance for rounding, so that nine in ten is enough
+        return None
+    share = f"{replies.unread:,} of {to_read:,}"
+    return f"{NOT_READ}: no answer is found in {share} replies{such_as(replies.examples)}"
+
+
+def marked(figure: Figure, fitness: Fitness) -> Figure:
+    """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies were not read."""
+    if fitness.doubt is None or not fitness.doubt.startswith(NOT_READ):
+        return verdicts.marked(figure, fitness)
+    return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{verdicts.UNTOLD}: {fitness.doubt}.")
+
+
+def such_as(replies: Iterable[str]) -> str:
+    """A few different replies in quotes, each on one line and cut; "" if there are none."""
+    some = [f'"{printable(" ".join(own.split()))[:60]}"' for own in dict.fromkeys(replies)][:EXAMPLES]
+    return f", such as {', '.join(some)}" if some else ""
+
+
 def unanswered(replies: Replies) -> str | None:
-    """Why the replies do not count as answers, with counts; None where they do."""
+    """Why the replies do not count as answers, with counts; None where they do, or where too few could be read."""
     if len(replies.cut) > MOST_CUT * replies.n:
         return f"{len(replies.cut):,} of {replies.n:,} replies were {replies.cut[0]}"
     often = {"refused": replies.refused, "empty": replies.empty, "in another language": replies.foreign}
-    rare = {"without an answer in it": replies.unread, "not given": replies.withheld}
+    rare = {"about something else": replies.astray, "not given": replies.withheld}
     lacking = sum((often | rare).values())
     if lacking > MOST_UNANSWERED * replies.n:
         told = ", ".join(f"{count:,} {what}" for what, count in (often | rare).items() if count or what in often)
         return f"{lacking:,} of {replies.n:,} requests were not answered ({told})"
     given, distinct = replies.n - replies.withheld, replies.distinct
-    if distinct is None or given < 2:
+    if distinct is None or given < 2 or not_read(replies):
         return None
     if distinct == 1:
         return f"all {given:,} replies are the same"

@@ -18,7 +18,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -37,28 +37,57 @@ from evenruler.models.store import RowStore
 from evenruler.strict import at_home, json_of_others, read_text
 from evenruler.tables.contents import schema_of, table_in
 from evenruler.tables.ids import canonical
+from evenruler.terminal import note
+from evenruler.text.replies import LETTERS, UNREAD, Reading, normalised, read_choice, states_an_answer
 
-READER: Final = "recorded/1"  # to be increased when the reading of files changes
+READER: Final = "recorded/2"  # to be increased when the reading of files changes
 UNKNOWN_LENGTH: Final = -1  # number of tokens if the recorded answer does not give it
 HALVES: Final = frozenset(("intrasentence", "intersentence"))  # keys of StereoSet's two tasks
 REMEDY = "take the file as it was written"
+LACKING = "the answer is lacking: take a whole log, in which every question has a reply"
+SCORED: Final = "scored"  # the rule of a reply that states no answer, whose letter the scorer of inspect_ai stored
+PREDICTION: Final = "_pred"  # in the names of columns of BBQ's predictions
 EXPORTED: Final = "answers.parquet"
 ENTRY: Final = "model.json"  # metadata of an export's model
 ZSTANDARD: Final = 93  # zip compression of inspect_ai logs; Python reads it from 3.14 on
+
+LETTERED_LINE: Final = re.compile(r"^[ \t]*\(?(?P<letter>[A-J])[).:\]][ \t]+(?P<text>\S.*)$", re.MULTILINE)
+"""An option in a prompt: "A. The baker"."""
+
+ROUNDING: Final = 1e-6
+"""Nats above 0 that rounding to float32 can give to a log-likelihood."""
+
+Row = tuple[str, dict[str, Any]]  # where it stands, and what it holds
 
 LABEL: Final = re.compile(r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE)
 """Labels that tasks write before the parts of a question."""
 
 
 class Replied(NamedTuple):
-    """A reply to a question (without labels), and texts that include its options."""
+    """A reply to a question (without labels), and how it was read."""
 
     asked: str
-    options: frozenset[str]
+    options: tuple[str, ...]
+    """In the order of their letters; empty if the file does not say it."""
     reply: str
+    """The text of the option that was chosen; "" where none was."""
+    rule: str
+    """By which it was read (`evenruler.text.replies`)."""
+    written: str
+    """What the model replied."""
 
 
 Replies = dict[str, Replied]  # by the authors' key of the question, or by the question itself
+
+
+@dataclass(frozen=True)
+class ReadLikelihoods(LogLikelihoods):
+    """1 for the text of an option that was chosen, 0 for the others, and the replies that say so."""
+
+    rule: list[str | None]
+    """[n] the rule by which the reply was read; None where the file holds likelihoods."""
+    replied: list[str | None]
+    """[n] the reply, as it was written."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +114,19 @@ def read(path: Path, column: str = "") -> Log:
     try:
         if path.suffix == ".eval" and not path.is_dir():
             return Log("inspect_ai log", replies=_of_inspect(*unzipped(path), str(path)))
-        said = {} if path.is_dir() else _object(read_text(path, REMEDY))
+        whole = None if path.is_dir() else _whole(read_text(path, REMEDY))
+        if isinstance(whole, list):
+            what = f"a JSON list of {len(whole):,} entries"
+            raise UserError(what, where=str(path), remedy="write each of them on a line of its own (JSON lines)")
+        said = whole or {}
         if set(said) & HALVES:
             return _of_stereoset(said, str(path))
         if {"status", "eval"} <= set(said):
             return Log("inspect_ai log", replies=_of_inspect(said, said.get("samples") or [], str(path)))
-        rows = [row for file in files for row in _lines(file)]
+        if "results" in said:
+            what = "a summary (scores, no answers), as lm-evaluation-harness writes it"
+            raise UserError(what, where=str(path), remedy="take samples_*.jsonl, which --log_samples writes beside it")
+        rows = [(f"{path}: line 1", said)] if said else [row for file in files for row in _lines(file)]
         first = rows[0][1] if rows else {}
         if "example_id" in first and "question_index" in first:
             return Log("BBQ predictions", replies=_of_bbq(rows, column))
@@ -103,7 +139,8 @@ def read(path: Path, column: str = "") -> Log:
     except Exception as error:  # from JSON, zip files and unexpected content
         what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
-    raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
+    remedy = "take published predictions of StereoSet or BBQ, samples_*.jsonl of lm-evaluation-harness, or *.eval"
+    raise UserError("neither published predictions nor logged samples", where=str(path), remedy=remedy)
 
 
 def _of_stereoset(said: dict[str, Any], where: str) -> Log:
@@ -116,37 +153,103 @@ def _of_stereoset(said: dict[str, Any], where: str) -> Log:
     return found
 
 
-def _object(text: str) -> dict[str, Any]:
-    """The JSON object in a text; empty if it is anything else, such as JSON lines."""
+def _whole(text: str) -> Any:
+    """The JSON object or list that a text is; None if it is anything else, such as several lines of JSON."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}
+        return None
+    return said if isinstance(said, dict | list) else None
 
 
-def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
-    """Chosen options, as text in a column."""
-    columns = sorted(name for name in rows[0][1] if "_pred" in name)
+def _of_bbq(rows: list[Row], column: str) -> Replies:
+    """Chosen options in a column: as texts, as letters, or all of them as places (0, 1, 2)."""
+    columns = sorted({name for _, row in rows for name in row if PREDICTION in name})
     if column not in columns and (column or len(columns) != 1):
         what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
-        remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}"
+        remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}" if columns else "add the predictions"
         raise UserError(what, where=rows[0][0], remedy=remedy)
+    named = column or columns[0]
+    rows = [own for own in rows if named in own[1] or not any(PREDICTION in name for name in own[1])]
+    models = sorted({str(row["model"]) for _, row in rows if "model" in row})
+    if len(models) > 1:
+        what = f"answers of {len(models)} models ({', '.join(models[:3])}{', ...' if len(models) > 3 else ''})"
+        raise UserError(what, where=rows[0][0], remedy="put the rows of each model into a file of its own")
+    answered = [_Answered(where, row, tuple(str(row[f"ans{place}"]) for place in range(3))) for where, row in rows]
+    by_place = _are_places(answered, named)
     found: Replies = {}
-    for where, row in rows:
-        options = frozenset(str(row[f"ans{place}"]) for place in range(3))
-        reply = str(row.get(column or columns[0]))
-        _add(found, row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
+    for where, row, options in answered:
+        answer = row.get(named)
+        is_place = by_place and _is_digit(answer, options)
+        reply = options[int(str(answer))] if is_place else _reply_of(answer, where)
+        question = asked(f"{row['context']} {row['question']}")
+        _add(found, row, _replied(question, options, reply), where)
     return found
 
 
-def _likelihoods_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
+class _Answered(NamedTuple):
+    """A row of predictions and its options."""
+
+    where: str
+    row: dict[str, Any]
+    options: tuple[str, ...]
+
+
+def _are_places(answered: Sequence[_Answered], column: str) -> bool:
+    """Whether all answers in a column are places of options from 0 on; UserError if their first place is not clear."""
+    digits = [own for own in answered if _is_digit(own.row.get(column), own.options)]
+    if not digits:
+        return False
+    for where, row, options in answered:
+        answer = row.get(column)
+        if isinstance(answer, str) and answer.strip() and not _is_digit(answer, options):
+            if all(isinstance(own.row[column], str) for own in digits):
+                return False  # a reply may be a lone digit
+            what = f"{column} is {answer[:60]!r}, and a number in {len(digits):,} other rows"
+            raise UserError(what, where=where, remedy="write texts of options alone, or 0, 1 and 2 alone")
+    places = {int(own.row[column]) for own in digits}
+    if 0 in places and max(places) < len(answered[0].options):
+        return True
+    what = f"{column} holds {', '.join(map(str, sorted(places)))}, which may count ans0 as 0 or as 1"
+    raise UserError(what, where=digits[0].where, remedy="write 0, 1 and 2 for ans0, ans1 and ans2, or their texts")
+
+
+def _is_digit(answer: object, options: Sequence[str]) -> bool:
+    """Whether an answer is a number of one digit, and no option's text."""
+    is_number = isinstance(answer, int) and not isinstance(answer, bool)
+    text = answer if isinstance(answer, str) else str(answer) if is_number else ""
+    return re.fullmatch(r"\s*\d\s*", text, re.ASCII) is not None and text.strip() not in options
+
+
+def _reply_of(answer: object, where: str) -> str:
+    """A reply, which is a text of something; UserError for anything else."""
+    if not isinstance(answer, str):
+        raise UserError(f"the reply is no text ({answer!r})", where=where, remedy=LACKING)
+    if not answer.strip():
+        raise UserError(f"the reply is empty ({answer!r})", where=where, remedy=LACKING)
+    return answer
+
+
+def chosen(reply: str, options: Collection[str]) -> str | None:
+    """The option that a reply chose, by its text, or by its letter in their order; None for none or several."""
+    return _reading(reply, tuple(options)).outcome
+
+
+@lru_cache(maxsize=1024)
+def _reading(reply: str, options: tuple[str, ...]) -> Reading:
+    return read_choice(reply, options)
+
+
+def _replied(question: str, options: Sequence[str], written: str) -> Replied:
+    """A reply as it is read."""
+    reading = _reading(written, tuple(options))
+    return Replied(question, tuple(options), reading.outcome or "", reading.rule, written)
+
+
+def _likelihoods_of_harness(rows: list[Row]) -> Log:
     """Logged samples of a multiple-choice task: log-likelihoods of each option after its prompt."""
-    found, seen = Log("lm-evaluation-harness samples"), set()
-    for where, row in rows:
-        if row["doc_id"] in seen:
-            raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy=REMEDY)
-        seen.add(row["doc_id"])
+    found = Log("lm-evaluation-harness samples")
+    for where, row in _once_a_document(rows):
         requests = [_values_of(one) for one in _values_of(row["arguments"])]
         answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
         of_texts = all(len(one) == 2 and isinstance(one[1], str) for one in requests)
@@ -154,10 +257,34 @@ def _likelihoods_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
             remedy = "log a task of multiple choice, whose samples hold likelihoods"
             raise UserError("its task generates, and likelihoods are needed", where=where, remedy=remedy)
         for (prompt, text), (value, _) in zip(requests, answers, strict=True):
-            number = _finite(value, where, text)
+            number = _log_likelihood(value, where, text)
             if abs(found.by_text.setdefault((prompt, text), number) - number) > 1e-2:
                 raise UserError(f"{text!r} has two other likelihoods", where=where, remedy=REMEDY)
     return found
+
+
+def _once_a_document(rows: list[Row]) -> Iterator[Row]:
+    """Each document once; several filters log the same answers again, UserError if they are others."""
+    seen: dict[Any, tuple[object, object]] = {}
+    for where, row in rows:
+        filter_, answers = seen.setdefault(row["doc_id"], (row.get("filter"), row["resps"]))
+        if answers is row["resps"]:
+            yield where, row
+        elif filter_ == row.get("filter") or answers != row["resps"]:
+            raise UserError(
+                f"document {row['doc_id']} is answered twice", where=where, remedy="take the log of one run"
+            )
+
+
+def _log_likelihood(value: Any, where: str, of: str) -> float:
+    number = -math.inf if value in (-math.inf, "-inf") else _finite(value, where, of)
+    if number == -math.inf:
+        what = f"the model gave {of[:60]!r} no finite likelihood ({value})"
+        raise UserError(what, where=where, remedy="run it in float32 (dtype=float32) and log it again")
+    if number > ROUNDING:
+        what = f"{number} is no log-likelihood of {of[:60]!r}, which is never above 0"
+        raise UserError(what, where=where, remedy="log natural logarithms of probabilities")
+    return number
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -172,7 +299,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _finite(value: Any, where: str, of: str) -> float:
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
@@ -180,19 +307,56 @@ def _finite(value: Any, where: str, of: str) -> float:
     return number
 
 
-def _replies_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
+def _replies_of_harness(rows: list[Row]) -> Replies:
     """Logged samples of a generation task, whose documents contain question and options."""
     found: Replies = {}
-    for where, row in rows:
-        if row.get("filter") == rows[0][1].get("filter"):  # other filters have the same replies
-            ((reply, *more),), doc, (given,) = row["resps"], row["doc"], _values_of(row["arguments"])
-            if more:
-                raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
-            parts = [doc[name] for name in ("context", "question") if name in doc]
-            prompt = " ".join(parts) if len(parts) == 2 else str(_values_of(given)[0])
-            options = frozenset(map(str, (*doc.values(), *doc.get("choices", ()))))
-            _add(found, doc, Replied(asked(prompt), options, reply), where)
+    for where, row in _once_a_document(rows):
+        ((reply, *more),), doc, (given,) = row["resps"], row["doc"], _values_of(row["arguments"])
+        if more:
+            raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
+        parts = [doc[name] for name in ("context", "question") if name in doc]
+        prompt = str(_values_of(given)[0])
+        question = asked(" ".join(parts) if len(parts) == 2 else prompt)
+        _add(found, doc, _replied(question, _options_of(doc, prompt), _reply_of(reply, where)), where)
     return found
+
+
+def _options_of(doc: dict[str, Any], prompt: str) -> tuple[str, ...]:
+    """The options of a document, in the order of their letters; empty if it has none.
+
+    The order is that of the letters in the prompt if it lists these options, else that of the list `choices`, or of
+    numbered or lettered columns such as `ans0`, `ans1`.
+    """
+    choices = doc.get("choices")
+    choices = choices.get("text") if isinstance(choices, dict) else choices
+    options = tuple(map(str, choices)) if isinstance(choices, list) else _numbered_columns(doc)
+    listed = _listed_in(prompt)
+    if not options:
+        return listed
+    by_text = {normalised(option): option for option in options}
+    in_order = tuple(by_text[text] for text in map(normalised, listed) if text in by_text)
+    return in_order if len(set(in_order)) == len(options) == len(listed) else options
+
+
+def _numbered_columns(doc: dict[str, Any]) -> tuple[str, ...]:
+    """Texts of columns whose names differ in a last digit or letter alone; empty if there are none, or two kinds."""
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for name, value in doc.items():
+        if isinstance(value, str) and (found := re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)):
+            kinds.setdefault(found[1], []).append((found[2], value))
+    several = [sorted(own) for own in kinds.values() if len(own) > 1]
+    return tuple(text for _, text in several[0]) if len(several) == 1 else ()
+
+
+def _listed_in(prompt: str) -> tuple[str, ...]:
+    """The options that the last list of a prompt has, on lines that begin with the letters A, B, ... in order."""
+    found: list[str] = []
+    for line in LETTERED_LINE.finditer(prompt):
+        if line["letter"] == "A":
+            found = []
+        if len(found) < len(LETTERS) and line["letter"] == LETTERS[len(found)]:
+            found.append(line["text"].strip())
+    return tuple(found) if len(found) > 1 else ()
 
 
 def _values_of(given: Any) -> list[Any]:
@@ -206,7 +370,15 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
     if header["status"] != "success" or not samples or epochs > 1:
         what = f"its run ended as {header['status']!r}, with {len(samples)} samples and {epochs} epochs"
         raise UserError(what, where=where, remedy="take the log of a whole run, with samples, of one epoch")
+    if failed := [str(own["id"]) for own in samples if own.get("error")]:
+        what = f"{len(failed):,} of {len(samples):,} samples ended in an error, as {failed[0]}"
+        raise UserError(what, where=where, remedy="run these again (inspect eval-retry), and take that log")
+    said = (header.get("results") or {}).get("total_samples") or header["eval"].get("dataset", {}).get("samples")
+    if said is not None and said != len(samples):
+        what = f"its header says {said:,} samples, and it holds {len(samples):,}"
+        raise UserError(what, where=where, remedy="take the whole log, as it was written")
     found: Replies = {}
+    turned = 0
     for sample in samples:
         place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
         if not sample.get("choices"):
@@ -214,20 +386,35 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
         options, question = [_text(own, kept) for own in sample["choices"]], sample["input"]
         if not isinstance(question, str):
             question = [own["content"] for own in question if own["role"] == "user"][-1]
-        replied = Replied(asked(_text(question, kept)), frozenset(options), _option_of(sample, options, kept))
+        written = _reply_of(_written_in(sample, kept), place)
+        replied = _replied(asked(_text(question, kept)), options, written)
+        scored, option = _scored(sample, options), _option_of(sample, options, kept)
+        turned += scored not in (None, option)
+        if option != replied.reply:
+            replied = replied._replace(reply=option, rule=SCORED)
         _add(found, sample.get("metadata") or {}, replied, place)
+    if turned:
+        of_all = f"in {turned:,} of {len(samples):,} samples the scorer read another answer than the reply states"
+        note(f"{where}: {of_all}; the reply counts")
     return found
 
 
 def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str]) -> str:
-    """The option whose letter was scored or replied, else the reply; "" for several or unknown letters."""
+    """The option that a sample's reply chose, or the scorer read where the reply states no answer; "" for neither."""
+    written, scored = _written_in(sample, kept), _scored(sample, options)
+    is_silent = _reading(written, tuple(options)) == UNREAD and not states_an_answer(written)
+    return scored if scored is not None and is_silent else chosen(written, options) or ""
+
+
+def _written_in(sample: dict[str, Any], kept: dict[str, str]) -> str:
     replies = sample["output"]["choices"] or [{"message": {"content": ""}}]
-    reply = _text(sample["output"].get("completion") or replies[0]["message"]["content"], kept)
-    scored = (sample.get("scores") or {}).get("choice", {}).get("answer")
-    letters = re.findall(r"(?im)^\W*ANSWER\W*:\W*([A-Z](?:\W+[A-Z])*)\W*$", reply)
-    letter = str(scored or "".join(letters[-1:])).strip().upper()
-    by_letter = {chr(ord("A") + place): option for place, option in enumerate(options)}
-    return by_letter.get(letter, "") if letter else reply
+    return _text(sample["output"].get("completion") or replies[0]["message"]["content"], kept)
+
+
+def _scored(sample: dict[str, Any], options: Sequence[str]) -> str | None:
+    """The option whose letter the scorer stored; None if it stored no letter, or several."""
+    answer = (sample.get("scores") or {}).get("choice", {}).get("answer")
+    return dict(zip(LETTERS, options, strict=False)).get(str(answer).strip().upper())
 
 
 def _text(content: Any, kept: dict[str, str]) -> str:
@@ -266,8 +453,6 @@ def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) ->
     """Store a reply; `about` may contain the BBQ authors' key of the question."""
     own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
     key = replied.asked if None in own else "/".join(map(str, own))
-    if not isinstance(replied.reply, str):
-        raise UserError(f"the reply is no text ({replied.reply!r})", where=where, remedy="log replies")
     if found.setdefault(key, replied) is not replied:
         remedy = "take one log of one epoch, with category, question_index and example_id of each question"
         raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
@@ -275,22 +460,21 @@ def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) ->
 
 def _told(
     replies: Replies, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str
-) -> list[float | None]:
-    """1 for a chosen option, 0 for others and if the reply names none; None for questions without a reply."""
+) -> list[Replied | None]:
+    """The reply to the question that each text answers; None for questions without a reply."""
     items: dict[tuple[str, str], list[int]] = {}
     for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
         items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
-    found: list[float | None] = [None] * len(texts)
+    found: list[Replied | None] = [None] * len(texts)
     for (key, prompt), places in items.items():
         question, options = asked(prompt), {texts[place] for place in places}
         if (replied := replies.get(key, replies.get(question))) is None:
             continue
-        if replied.asked != question or not options <= replied.options:
+        if replied.asked != question or not options <= {*replied.options}:
             what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
             raise UserError(what, where=where, remedy="take the version of the benchmark that was answered")
-        said = chosen(replied.reply, options)
         for place in places:
-            found[place] = float(texts[place] == said)
+            found[place] = replied
     return found
 
 
@@ -298,27 +482,6 @@ def _told(
 def asked(prompt: str) -> str:
     """A question without labels, with single spaces."""
     return " ".join(LABEL.sub(" ", prompt).split())
-
-
-def chosen(reply: str, options: set[str]) -> str | None:
-    """The option that a reply equals, is a truncated form of, or begins with if it names no other; None otherwise.
-
-    Case, punctuation and a leading "the" are ignored; after `answer:` or `answer is`, only the rest of that line
-    counts.
-    """
-    said = _plain(re.split(r"(?i)\banswer(?: is)?\s*:|\banswer is\b", reply)[-1].strip().split("\n")[0])
-    plain = {_plain(option): option for option in options}
-    fits = [said] if said in plain else [own for own in plain if said and own.startswith(said)]
-    if not fits:
-        named = [own for own in plain if own and f" {own} " in f" {said} "]
-        # An option may be part of another one.
-        named = [own for own in named if not any(own != other and own in other for other in named)]
-        fits = [own for own in named if len(named) == 1 and said.startswith(own)]
-    return plain[fits[0]] if len(fits) == 1 and len(plain) == len(options) else None
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[^\w\s]", "", text.lower()).split()).removeprefix("the ")
 
 
 class Recorded(Model):
@@ -361,20 +524,22 @@ class Recorded(Model):
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
+        replied = self._replied(texts, given, named)
         found = self._found(texts, given, named, between)
         lacking = [place for place, value in enumerate(found) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
             raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
-        known = set() if self._log.replies is None else set(range(len(texts))) - {*lacking}
-        of_file = {named[place].partition("/")[0] for place in known}
+        of_file = {named[place].partition("/")[0] for place, one in enumerate(replied) if one is not None}
         half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
         if half:
             text = texts[half[0]]
             what = f"it lacks the answers to {len(half):,} of {len(texts):,} texts, as {text[:60]!r}"
             raise UserError(what, where=str(self._path), remedy="take a whole log of this benchmark, in that version")
         nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
-        return LogLikelihoods(nats, np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64))
+        tokens = np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64)
+        rules = [None if one is None else one.rule for one in replied]
+        return ReadLikelihoods(nats, tokens, rules, [None if one is None else one.written for one in replied])
 
     def answers(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str) -> bool:
         """Whether the file has an answer to one of these texts, or to another version of one."""
@@ -387,11 +552,18 @@ class Recorded(Model):
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
     ) -> list[float | None]:
         if self._log.replies is not None:
-            return _told(self._log.replies, texts, before, keys, str(self._path))
+            replied = zip(texts, self._replied(texts, before, keys), strict=True)
+            return [None if one is None else float(text == one.reply) for text, one in replied]
         if self._log.by_key:
             return [self._log.by_key.get(key) for key in keys]
         after = [f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)]
         return [self._log.by_text.get(one) for one in zip(before, after, strict=True)]
+
+    def _replied(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str]) -> list[Replied | None]:
+        """The reply to the question that each text answers; None where the file holds likelihoods."""
+        if self._log.replies is None:
+            return [None] * len(texts)
+        return _told(self._log.replies, texts, before, keys, str(self._path))
 
 
 def said_of(folder: Path) -> dict[str, Any] | None:
@@ -399,8 +571,8 @@ def said_of(folder: Path) -> dict[str, Any] | None:
     path = folder / ENTRY
     if not path.is_file():
         return None
-    said = _object(read_text(path, REMEDY))
-    if not {"name", "kind", "sha256"} <= set(said) or not isinstance(said["name"], str):
+    said = _whole(read_text(path, REMEDY))
+    if not isinstance(said, dict) or not {"name", "kind", "sha256"} <= set(said) or not isinstance(said["name"], str):
         raise UserError("it says nothing of a model", where=str(path), remedy="export the answers again")
     return said
 

@@ -125,10 +125,17 @@ def read_result(path: Path) -> Result:
 
 
 def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
-    """Read a table of a result by its schema; UserError where it is damaged or has duplicate rows."""
+    """Read a table of a result by its schema; UserError where it is damaged or has duplicate rows.
+
+    A column that may be null, and that an earlier evenruler did not write, is null.
+    """
     schema_of(path, "measure again")
     try:
-        found: pd.DataFrame = table_in(path, remedy="measure again").select(schema.names).cast(schema).to_pandas()
+        rows = table_in(path, remedy="measure again")
+        for field in schema:
+            if field.nullable and field.name not in rows.schema.names:
+                rows = rows.append_column(field, pa.nulls(len(rows), field.type))
+        found: pd.DataFrame = rows.select(schema.names).cast(schema).to_pandas()
     except (KeyError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"no table of {path.stem} ({reason})", where=str(path), remedy="measure again") from None

@@ -32,6 +32,8 @@ RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choic
 answer ("the answer is"), and phrases that refer to other people ("his wife", "people")."""
 _PHRASES = _phrases()
 
+LEAST_LETTERS = 8  # of a text that was cut off, if it is one word
+
 SHORT = 5  # most words in a reply that is searched for class words although the prompt listed options
 
 LONG = 25  # a reply of more words may name a letter for another reason: "25 \u00b0C", "Anna B. Smith"
@@ -46,6 +48,7 @@ class Reading:
 
 
 SEVERAL, CONTRADICTION, DENIED = (Reading(None, rule) for rule in ("several", "contradiction", "denied"))
+UNREAD = Reading(None, "none")
 
 
 def read_reply(
@@ -64,18 +67,49 @@ def read_reply(
     letters A, B, ...; empty if the prompt listed none; a slug that is no class is a filler. `left_out`: phrases in
     which a class word does not count. `prompt`: what was asked; a reply in words may begin by repeating its sentences.
     """
+    answer = without_thoughts(reply)
+    if answer is None:
+        return UNREAD
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
-    asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(_unboxed(reply))
+    asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(_unboxed(answer))
     if asked.both.at(text, 0) is None:  # an option may be "Yes"
         text = _PHRASES["agrees"].sub("", text)
-    text = _PHRASES["denied letter"].sub(_NOBODY, text) if options else _after_opening(text, normalised(prompt), asked)
+    if options:
+        text = _PHRASES["denied letter"].sub(_NOBODY, _without_denied(text, asked))
+    else:
+        text = _after_opening(text, normalised(prompt), asked)
     found = (rule(text, asked) for rule in (LETTERED if options else WORDED))
-    return next((reading for reading in found if reading is not None), Reading(None, "none"))
+    return next((reading for reading in found if reading is not None), UNREAD)
+
+
+def read_choice(reply: str, options: Sequence[str]) -> Reading:
+    """Return the option that a reply chose, by its text, where each option is an answer.
+
+    `options`: in the order of the letters A, B, ...; options of one text count as one.
+    """
+    return read_reply(reply, dict.fromkeys(options, ()), [(option, option) for option in options])
+
+
+def states_an_answer(reply: str) -> bool:
+    """Whether a reply says "the answer is ..." or "Answer: ..." and something after it, whatever that is."""
+    text = plain(_unboxed(without_thoughts(reply) or ""))
+    return any(re.search(r"\w", text[answer.end() :]) for answer in _outright_answers(text))
+
+
+def without_thoughts(reply: str) -> str | None:
+    """What a reply says after its last `<think> ... </think>`; None where a thought does not end."""
+    _, mark, after = reply.rpartition("</think>")
+    if "<think>" in after:
+        return None
+    return after if mark else reply
 
 
 # Surface forms and the slugs that they stand for.
 
-_QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'))
+_FULL_WIDTH = {0xFEE0 + code: code for code in range(0x21, 0x7F)}
+_QUOTES = _FULL_WIDTH | str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
+)
 _EMPHASIS = re.compile(r"[*_`#~]+")
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _OF_LATEX = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}")
@@ -83,6 +117,8 @@ _BULLET = re.compile(r"^([ \t]*)[*\u2022](?=[ \t])", re.MULTILINE)
 _FIRST_SENTENCE = re.compile(r"[\W\d_]*[^\W\d_][^.!?\n]*")
 _OPENING_SENTENCE = re.compile(rf"{_FIRST_SENTENCE.pattern}[.!?\n][.!?\"']*\s*(?=\S)")
 _ALTERNATIVE = re.compile(r"[\s)\"']*(?P<link>(?:,\s*)?\(?(?:and/)?or\b|/|,|\band\b)[\s(\"']*", re.IGNORECASE)
+_ARTICLE = re.compile(r"\A\W*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?:his|her|their)\s+(?=\w)", re.IGNORECASE)
 _OR = re.compile(r"or\b|/", re.IGNORECASE)
 _GOES_ON = re.compile(r"[ \t]*'?\w")
 
@@ -107,7 +143,7 @@ class Surfaces:
         texts = [r"\s+".join(map(re.escape, text.split())) for text in self._longest_first]
         whole = rf"(?<!\w)(?<!\w-)(?:{'|'.join(f'({text})' for text in texts) or '(?!)'})(?!\w|-\w)"
         self.anywhere = re.compile(whole, re.IGNORECASE)
-        self._next = re.compile(rf"\W*{whole}", re.IGNORECASE)
+        self._next = re.compile(rf"\W*(?:(?:the|an?)[ \t]+)??{whole}", re.IGNORECASE)  # "The" may be a text of its own
 
     def slug(self, text: str) -> str | None:
         """The slug that a text stands for, or None."""
@@ -124,7 +160,7 @@ class Surfaces:
 
     def _mention(self, text: str, found: re.Match[str]) -> Mention:
         matches, links, end = [found], [], found.end()
-        while (link := _ALTERNATIVE.match(text, end)) and (also := self._next.match(text, link.end())):
+        while (link := _ALTERNATIVE.match(text, end)) and (also := self._alternative(text, link.end())):
             matches.append(also)
             links.append(link["link"])
             end = also.end()
@@ -136,6 +172,12 @@ class Surfaces:
         slugs = tuple(dict.fromkeys(self._slugs[surface] for surface in surfaces))
         return Mention(surfaces[0], slugs, found.start(found.lastindex or 0), end, not _GOES_ON.match(text, end))
 
+    def _alternative(self, text: str, begin: int) -> re.Match[str] | None:
+        """What an alternative names, also as somebody's: "the grandfather and his grandson"."""
+        found = self._next.match(text, begin)
+        whose = _POSSESSIVE.match(text, begin)
+        return self._next.match(text, whose.end()) if found is None and whose else found
+
 
 class Asked:
     """The classes, options and letters that a reply can choose from, with compiled patterns."""
@@ -145,13 +187,23 @@ class Asked:
     ) -> None:
         words = {form: outcome for outcome, of_class in outcomes for form in of_class}
         self.classes = {outcome for outcome, _ in outcomes}
-        self.letters = {letter: slug for letter, (slug, _) in zip(LETTERS, options, strict=False)}
+        # A letter that is also the text of another option says neither.
+        own = dict(zip(LETTERS, options, strict=False))
+        said = {letter: normalised(text).upper() for letter, (_, text) in own.items()}
+        unclear = {text for letter, text in said.items() if text in said and text != letter}
+        self.letters = {letter: slug for letter, (slug, _) in own.items() if letter not in unclear}
+        options = [(slug, text) for slug, text in options if normalised(text).upper() not in unclear]
         # Models that were shown an option of two sentences often repeat only the second, which identifies it too.
         ends = _once([(slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text) for slug, text in options])
-        texts = {text: slug for text, slug in ends.items() if text not in words} | _once(options)
+        bare = _once([(slug, _without_article(text)) for slug, text in options])
+        texts = {text: slug for text, slug in (bare | ends).items() if text not in words} | _once(options)
         self.words = Surfaces(words)
         self.options = Surfaces(texts)
         self.both = Surfaces(words | texts)
+        self.silent = Surfaces({text: slug for text, slug in texts.items() if _reads_like_a_refusal(text)})
+        """Options that read like a refusal: "Can't be determined"."""
+        self.begun = {normalised(text): slug for text, slug in texts.items()}
+        """Slugs by text, to which a text that was cut off is compared."""
         self.left_out = Surfaces(dict.fromkeys(left_out, ""))
 
     def read(self, slug: str, rule: str) -> Reading:
@@ -160,6 +212,16 @@ class Asked:
 
 
 _asked = lru_cache(maxsize=512)(Asked)  # compiling the patterns takes longer than searching
+
+
+def _without_article(text: str) -> str:
+    """A text without the article that it begins with, which a reply may leave out or change; a lone letter keeps it."""
+    rest = _ARTICLE.sub("", text)
+    return text if len(normalised(rest)) < 2 else rest
+
+
+def _reads_like_a_refusal(option: str) -> bool:
+    return any(refuses_to_choose(f"{before}{option}") for before in ("", "it ", "it is ", "there is "))
 
 
 def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -206,15 +268,60 @@ _LETTER = re.compile(
     r"(?:(?P<mark>\s*[)\]:]|\.(?!\w)|\s*$)|(?!\w|['.-]\w))"  # marked, or at least no part of a word
 )
 _ALSO_WORDS = "AI"  # letters that are words too: the article and the pronoun
-_AFTER_A_LETTER = re.compile(r"(?:is|because|since|and|or|for|as|but|seems|sounds|looks|has|(?<=A )would|_)\b")
+_AFTER_A_LETTER = re.compile(
+    r"(?:is|was|because|since|and|or|for|as|but|seems|sounds|looks|has|over|than|rather than|not (?:[A-J]|the)|"
+    r"(?<=A )would|_)\b"
+)
 _STANDS_FOR = re.compile(r"\W*\b(?:for|is)\b", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[^\w\n]*?(?:[/,;&+]|\b(?:and|or)\b)", re.IGNORECASE)
 _NEXT_IN_LIST = re.compile(rf"{_NEXT_LETTER.pattern}|[^\w\n]*\n", re.IGNORECASE)
 """Separators between two letters; between two options of a repeated list, also a line break."""
 _IN_LIST = re.compile(r"(?<![\w'-])([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILINE)
 _CAPITAL = re.compile(rf"(?<![\w'-])[A-J](?!\w|:\s*\n|[ \t]+(?!{_AFTER_A_LETTER.pattern})\w)")
+_NUMBER = re.compile(r"^[^\w\n]*\d{1,2}[.)][ \t]+(?=\S)", re.MULTILINE)
+_LETTER_BEHIND = re.compile(r"[^\w\n]*(?:option )?\(?[A-J](?!\w)\)?")
+_OF_IT = re.compile(r"'s\s+\w")
+_SHORTENED = {"he", "she", "it"}
 _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILINE)
 """A letter followed by a mark such as ")" or "."."""
+
+
+def _exact(text: str, asked: Asked) -> Reading | None:
+    """The option whose text is the whole reply, where no other option is its letter."""
+    slug = None if _NOBODY in text else asked.options.slug(text)  # "Not B) the smith"
+    return None if slug is None or len(normalised(text)) == 1 else asked.read(slug, "option")
+
+
+def _silent(text: str, asked: Asked) -> Reading | None:
+    """An option that reads like a refusal, said of the question: "It can't be determined"."""
+    said = asked.silent.at(text, _end_of("of the question", text))
+    return asked.read(said.slugs[0], "option") if said and len(said.slugs) == 1 else None
+
+
+def _cut_off(text: str, asked: Asked) -> Reading | None:
+    """The only option that begins with the reply, or with what it says after "the answer is".
+
+    Beside an article, it must say `LEAST_LETTERS` letters or two words of the option.
+    """
+    ends = [answer.end() for answer in _outright_answers(text)]
+    for begin in (0, *ends[-1:]):
+        said = normalised(text[begin:])
+        own = _ARTICLE.sub("", said)
+        if (
+            _NOBODY in text
+            or said in asked.begun
+            or (len(re.findall(r"\w", own)) < LEAST_LETTERS and len(own.split()) < 2)
+        ):
+            continue
+        fits = {slug for option, slug in asked.begun.items() if option.startswith((said, own))}
+        if len(fits) == 1:
+            return asked.read(fits.pop(), "option")
+    return None
+
+
+def _outright_answers(text: str) -> list[re.Match[str]]:
+    """Phrases that introduce an answer and leave no doubt that they do: "the answer is", "answer:"."""
+    return [answer for answer in _PHRASES["answer"].finditer(text) if answer["link"] or answer["colon"]]
 
 
 def _answered(text: str, asked: Asked) -> Reading | None:
@@ -256,6 +363,22 @@ def _is_option(said: Mention, asked: Asked) -> bool:
     return said.by_itself or said.slugs[0] in asked.classes
 
 
+def _without_denied(text: str, asked: Asked) -> str:
+    """A text without letters that stand after the text of an option that is denied: "not the baker (A)"."""
+    kept, end = [], 0
+    for found in asked.options.anywhere.finditer(text):
+        letter = _LETTER_BEHIND.match(text, found.end())
+        if letter and _PHRASES["denied before an option"].search(text, 0, found.start()):
+            kept += [text[end : found.end()], _NOBODY]
+            end = letter.end()
+    return "".join([*kept, text[end:]])
+
+
+def _is_whose(said: Mention, text: str) -> bool:
+    """Whether something of an option is meant, "the smith's wife"; "she's" is short for "she is"."""
+    return said.surface not in _SHORTENED and _OF_IT.match(text, said.end) is not None
+
+
 def _listed(text: str, asked: Asked) -> Reading | None:
     """SEVERAL if two or more letters are marked as in a list, since none was chosen."""
     return SEVERAL if len(set(_IN_LIST.findall(text)) & set(asked.letters)) > 1 else None
@@ -294,18 +417,40 @@ def _letter_at(text: str, begin: int, asked: Asked) -> tuple[str, int] | None:
         goes_on = re.match(r"[ \t]+(?=\w)", text[end:])
         if goes_on and letter in _ALSO_WORDS and not _AFTER_A_LETTER.match(text, end + goes_on.end()):
             own = asked.options.at(text, end)
-            return (letter, end) if own and own.slugs[0] == asked.letters[letter] else None
+            is_its_text = own is not None and own.slugs[0] == asked.letters[letter] and not _is_whose(own, text)
+            return (letter, end) if is_its_text else None
     return letter, end
+
+
+def _all_or_none(text: str, asked: Asked) -> Reading | None:
+    """What an answer says of all options: "Answer: both" chooses several, "Answer: neither" none."""
+    for answer in _outright_answers(text):
+        if found := _PHRASES["all or none"].match(text, answer.end()):
+            return SEVERAL if found["all"] else DENIED
+    return None
+
+
+def _numbered(text: str, asked: Asked) -> Reading | None:
+    """The option after a number, "2. The smith"; several of them in a list choose nothing."""
+    lines = list(_NUMBER.finditer(text))
+    slugs = [said.slugs for line in lines if (said := asked.options.at(text, line.end()))]
+    if len(set(slugs)) > 1:
+        return SEVERAL
+    is_alone = len(lines) == 1 and not text[: lines[0].start()].strip()
+    return asked.read(slugs[0][0], "option") if is_alone and slugs and len(slugs[0]) == 1 else None
 
 
 def _option(text: str, asked: Asked) -> Reading | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
-    for begin in _beginnings(text):
-        said = asked.both.at(text, begin)
-        named = said and asked.options.slug(said.surface) and _is_option(said, asked)
-        if said and named and not _PHRASES["denied"].match(text, said.end):
-            return SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
     sentence = len(first_sentence(text))
+    was = [found.end() for found in _PHRASES["was"].finditer(text, 0, sentence)]
+    for begin in (*_beginnings(text), _end_of("it was", text), *was):
+        said = asked.both.at(text, begin)
+        if said is None or (begin in was and not said.by_itself):
+            continue
+        named = asked.options.slug(said.surface) and _is_option(said, asked) and not _is_whose(said, text)
+        if named and not _PHRASES["denied"].match(text, said.end):
+            return SEVERAL if len(said.slugs) > 1 else asked.read(said.slugs[0], "option")
     quotes = [found for found in _QUOTED.finditer(text) if found.start() < sentence]
     kept = [found[1] or found[2] for found in quotes if not _PHRASES["denied"].match(text, found.end() - 1)]
     quoted = {slug for quote in kept if (slug := asked.options.slug(quote)) is not None}
@@ -320,6 +465,12 @@ def _alone(text: str, asked: Asked) -> Reading | None:
         text = _PHRASES["counted"].sub(lambda found: "A" if found[1].lower().startswith("f") else "B", text)
     found = [own for place in _CAPITAL.finditer(text) if (own := _letter_at(text, place.start(), asked))]
     return _lettered(text, *found[0], asked) if len({letter for letter, _ in found}) == 1 else None
+
+
+def _end_of(phrase: str, text: str) -> int:
+    """Where a phrase ends with which a text begins; 0 if it begins with another."""
+    found = _PHRASES[phrase].match(text)
+    return found.end() if found else 0
 
 
 def _beginnings(text: str) -> list[int]:
@@ -389,7 +540,7 @@ _INVALID: tuple[Rule, ...] = (
 WORDED: Sequence[Rule] = (*_INVALID, _word)  # rules for prompts without options; the first match decides
 
 LETTERED: Sequence[Rule] = (
-    *(*_INVALID, _answered, _listed),
+    *(_exact, _silent, *_INVALID, _cut_off, _answered, _all_or_none, _listed, _numbered),
     # The letter with which a reply begins.
     lambda text, asked: next(
         (_lettered(text, *own, asked) for begin in _beginnings(text) if (own := _letter_at(text, begin, asked))), None

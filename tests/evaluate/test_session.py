@@ -337,13 +337,15 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
     replies = ["A", "so\n" + "long " * 20, "\x1b[1mwell", "so\n" + "long " * 20, "A", ""]
     read = pd.DataFrame({"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]})
     assert silences({}, {"choices": read, "scores": pd.DataFrame({"value": [1.0]})}) == [
-        f'no answer is found in 3 of 6 replies (50%), as "so {("long " * 20)[:57]}" and "\\u001b[1mwell"; '
+        f'no answer is found in 3 of 6 replies (50%), such as "so {("long " * 20)[:57]}", "\\u001b[1mwell"; '
         "if they are cut off, say a larger --new-tokens"
     ]
     one = pd.DataFrame({"reply": ["A"] * 20, "rule": ["none"] + ["letter"] * 19})
     assert silences({}, {"choices": one}) == []
     (line,) = silences({}, {"choices": one.iloc[:19]})
-    assert line.startswith('no answer is found in 1 of 19 replies (5%), as "A"; ')
+    assert line.startswith('no answer is found in 1 of 19 replies (5%), such as "A"; ')
+    (of_file,) = silences({"likelihoods": pd.DataFrame({"replied": ["A"]})}, {"replies": one.iloc[:19]})
+    assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
     assert silences({}, {"choices": one.iloc[:0]}) == []
 
 

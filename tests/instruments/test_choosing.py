@@ -83,9 +83,12 @@ def test_known_answers_are_a_bar() -> None:
         "25 of 30 control pairs are right in both orders; the lower 95% bound must exceed 70%"
     )
     assert "0 of 30" in str(fitted(of_known(0)).unfit), "always A"
-    assert fitted(of_known(22, "Neither of them")).unfit == (
-        "22 of 30 control pairs are right in both orders (no answer is found in replies to 8); "
+    assert fitted(of_known(24, "Neither of them")).unfit == (
+        "24 of 30 control pairs are right in both orders (no answer is found in replies to 6); "
         "the lower 95% bound must exceed 70%"
+    )
+    assert fitted(of_known(22, "Neither of them")) == Fitness(
+        doubt='replies not read: no answer is found in 8 of 60 replies, such as "Neither of them" (control pairs)'
     )
     one = of_known(30).query("framing != @KNOWN")
     assert fitted(one) == Fitness(doubt="no known answers were asked")
@@ -95,6 +98,18 @@ def test_who_refuses_all_does_not_choose() -> None:
     told = answers(*((pair, turn, "I'm sorry, I can't help with that.") for pair in ("one", "two") for turn in (0, 1)))
     assert fitted(read(told, PAIRS)).unfit == (
         "4 of 4 requests were not answered (4 refused, 0 empty, 0 in another language)"
+    )
+
+
+def test_who_thinks_aloud_is_not_read_and_not_invalid() -> None:
+    """Nobody knows what the replies would have said, so three of them are shown."""
+    aloud = ["Okay, let me look at both of them", "The first thing to say", "Hm, this is about nurses", "So, well"]
+    asked = [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
+    found = fitted(read(answers(*((*own, reply) for own, reply in zip(asked, aloud, strict=True))), PAIRS))
+    assert found.unfit is None
+    assert found.doubt == (
+        'replies not read: no answer is found in 4 of 4 replies, such as "Okay, let me look at both of them", '
+        '"The first thing to say", "Hm, this is about nurses"'
     )
 
 

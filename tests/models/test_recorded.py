@@ -1,6 +1,7 @@
 """Answers that were recorded: three kinds of files, what they answer, and what is refused in one line."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -184,7 +185,25 @@ BROKEN = [
     (lines([told(resps=[["a long reply"]])]), "log.jsonl", "its task generates, and likelihoods are needed"),
     (lines([told(doc_id=0), told(doc_id=1, resps=[[["-9", "False"]]])]), "log.jsonl", "has two other likelihoods"),
     (lines([{"a": 1}]), "log.jsonl", "neither published predictions nor logged samples"),
-    (lines([[1]]), "log.jsonl", "line 1: no object of JSON"),
+    (lines([[1]]), "log.jsonl", "log.jsonl: a JSON list of 1 entries; write each of them on a line of its own"),
+    (lines([SAMPLES[0], [1]]), "log.jsonl", "line 2: no object of JSON"),
+    (json.dumps(SAMPLES, indent=2), "log.json", "log.json: a JSON list of 2 entries; write each of them on a line"),
+    (
+        json.dumps({"results": {"crows_pairs_english": {"pct_stereotype": 0.57}}}, indent=2),
+        "results.json",
+        "results.json: a summary (scores, no answers), as lm-evaluation-harness writes it; take samples_*.jsonl, which",
+    ),
+    (json.dumps({"a": 1}, indent=2), "a.json", "neither published predictions nor logged samples; take published"),
+    (lines([told(resps=[[["5.0", "False"]]])]), "log.jsonl", "5.0 is no log-likelihood of 'He ran.', which is never"),
+    (lines([told(resps=[[["2e-6", "False"]]])]), "log.jsonl", "2e-06 is no log-likelihood"),
+    (lines([told(resps=[[[True, False]]])]), "log.jsonl", "the answer to 'He ran.' is no number (True)"),
+    (
+        lines([told(resps=[[["-inf", "False"]]])]),
+        "log.jsonl",
+        "the model gave 'He ran.' no finite likelihood (-inf); run it in float32 (dtype=float32) and log it again",
+    ),
+    (lines([told(), told(filter="strict", resps=[[["-9", "False"]]])]), "log.jsonl", "document 1 is answered twice"),
+    ('{"intrasentence": [{"id": "a", "score": true}]}', "some.json", "the answer to 'a' is no number (True)"),
     (json.dumps(STEREOSET)[:-20], "some.json", "line 1: not JSON, or cut off"),
     ("", "log.jsonl", "neither published predictions nor logged samples"),
     ('{"a": []}', "some.json", "neither published predictions nor logged samples"),
@@ -193,6 +212,74 @@ BROKEN = [
     (json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}), "some.json", "'a' is answered twice"),
     (lines([{**BBQ, "p_pred": "x"}] * 2), "log.jsonl", "line 2: 'Age/1/0' is answered twice"),
 ]
+
+
+def predicted(*answers: object, **more: object) -> str:
+    """Rows of one model, with these answers."""
+    return lines([{**BBQ, "example_id": place, "m_pred": own, **more} for place, own in enumerate(answers)])
+
+
+BROKEN += [
+    (predicted("a", None), "log.jsonl", "line 2: the reply is no text (None); the answer is lacking: take a whole log"),
+    (predicted("a", math.nan), "log.jsonl", "line 2: the reply is no text (nan)"),
+    (predicted("a", ""), "log.jsonl", "line 2: the reply is empty ('')"),
+    (predicted("a", True), "log.jsonl", "line 2: the reply is no text (True)"),
+    (predicted(1.0), "log.jsonl", "line 1: the reply is no text (1.0)"),
+    (predicted(0, None), "log.jsonl", "line 2: the reply is no text (None)"),
+    (predicted("a") + lines([{**BBQ, "example_id": 7}]), "log.jsonl", "line 2: the reply is no text (None)"),
+    (lines([BBQ]), "log.jsonl", "line 1: 0 columns of predictions; add the predictions"),
+    # Several models.
+    (
+        predicted("a") + lines([{**BBQ, "example_id": 7, "n_pred": "b"}]),
+        "log.jsonl",
+        "2 columns of predictions; say recorded:FILE#COLUMN with one of m_pred, n_pred",
+    ),
+    (
+        predicted("a", model="one") + lines([{**BBQ, "example_id": 7, "m_pred": "b", "model": "two"}]),
+        "log.jsonl",
+        "answers of 2 models (one, two); put the rows of each model into a file of its own",
+    ),
+    # Places of options that may begin at 0 or at 1.
+    (predicted(1, 2, 3), "log.jsonl", "m_pred holds 1, 2, 3, which may count ans0 as 0 or as 1; write 0, 1 and 2 for"),
+    (predicted(1, 2), "log.jsonl", "m_pred holds 1, 2, which may count ans0 as 0 or as 1"),
+    (predicted("0", "3"), "log.jsonl", "m_pred holds 0, 3, which may"),
+    (predicted(0, "The grandson"), "log.jsonl", "line 2: m_pred is 'The grandson', and a number in 1 other rows"),
+]
+
+
+@pytest.mark.parametrize("answers", [(0, 1, 2, 1), ("0", "1", "2", "1")])
+def test_predictions_may_be_places_of_options(recorded: Callable[..., Model], answers: Sequence[object]) -> None:
+    model = recorded(predicted(*answers))
+    options = ("The grandfather", "The grandson", "Can't be determined")
+    keys = [f"Age/1/{row}/{place}" for row in range(4) for place in range(3)]
+    found = model.loglikelihood(options * 4, ["I saw both. Who forgot?"] * 12, keys=keys)
+    assert found.nats.reshape(4, 3).argmax(axis=1).tolist() == [0, 1, 2, 1]
+    assert found.nats.sum() == 4
+
+
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
+    model = recorded(predicted("the grandson", "2"))
+    keys = [f"Age/1/1/{place}" for place in range(3)]
+    options = ("The grandfather", "The grandson", "Can't be determined")
+    assert model.loglikelihood(options, ["I saw both. Who forgot?"] * 3, keys=keys).nats.tolist() == [0, 0, 0]
+
+
+def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[..., Model]) -> None:
+    other = lines([{**BBQ, "n_pred": "the grandfather"}])
+    ask = [["The grandson"], ["I saw both. Who forgot?"]]
+    for column, expected in (("m_pred", 1), ("n_pred", 0)):
+        model = recorded(predicted("the grandson") + other, column=f"#{column}")
+        assert model.loglikelihood(*ask, keys=["Age/1/0/1"]).nats.tolist() == [expected]
+
+
+def test_likelihoods_under_two_filters_are_read_once(recorded: Callable[..., Model]) -> None:
+    rows = [{**row, "filter": name} for name in ("none", "strict") for row in SAMPLES]
+    assert recorded(lines(rows)).loglikelihood(["He ran."], ["I saw him."], between="").nats.tolist() == [-4.5]
+
+
+def test_a_likelihood_may_be_rounded_above_zero(recorded: Callable[..., Model]) -> None:
+    text = lines([told(resps=[[["1e-6", "True"]]])])
+    assert recorded(text).loglikelihood(["He ran."], ["I saw him."], between="").nats.tolist() == [1e-6]
 
 
 @pytest.mark.parametrize(("text", "name", "said"), BROKEN)

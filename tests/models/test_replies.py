@@ -4,6 +4,7 @@ import copy
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,33 +22,13 @@ OPTIONS = ("The grandfather", "The grandson", "Can't be determined")
 EVAL = Path(__file__).with_name("inspect_bbq.eval")
 
 
-@pytest.mark.parametrize(
-    ("reply", "place"),
-    [
-        (" The grandson", 1),
-        ("the grandson.\n\nQ: Who remembered?\nA: The grandfather", 1),
-        ("Grandson", 1),
-        ("**The grandson** was the one.", 1),
-        ("can't be deter", 2),
-        ("I think aloud.\nAnswer: the grandfather", 0),
-        ("The answer is the grandfather.", 0),
-        ("The answer: can't be determined", 2),
-        ("The grandson, or the grandfather", None),
-        ("Not the grandson", None),
-        ("the grand", None),
-        ("nobody", None),
-        ("The", None),
-        ("", None),
-        ("A", None),
-    ],
-)
-def test_the_option_that_a_reply_names(reply: str, place: int | None) -> None:
-    assert chosen(reply, set(OPTIONS)) == (None if place is None else OPTIONS[place])
-
-
-def test_an_option_that_is_part_of_another_one() -> None:
-    assert chosen("The old man said so", {"The old man", "Man"}) == "The old man"
-    assert chosen("Cannot answer", {"Cannot answer", "Bob"}) == "Cannot answer"
+def test_a_reply_is_an_option_by_its_letter_or_its_text() -> None:
+    """By the one reader of replies, of which tests/text/test_options.py has the cases."""
+    assert [chosen(reply, OPTIONS) for reply in ("B", "the grandson.", "C) Can't be determined", "can't be deter")] == [
+        *(OPTIONS[1], OPTIONS[1], OPTIONS[2], OPTIONS[2])
+    ]
+    for reply in ("The grandson, or the grandfather", "C) The grandson", "Not the grandson", "the grand", "D", ""):
+        assert chosen(reply, OPTIONS) is None
 
 
 def test_labels_of_a_question_do_not_count() -> None:
@@ -133,8 +114,18 @@ def test_a_task_of_free_text_answers_no_question(recorded: Recorded) -> None:
 
 
 BROKEN = [
-    (lines(generated(0, "a"), generated(0, "b")), "line 2: 'Age/1/0' is answered twice; take one log of one epoch"),
-    (lines(generated(0, "a"), generated(1, "a")) + lines(generated(0, "a")), "line 3: 'Age/1/0' is answered twice"),
+    (lines(generated(0, "a"), generated(0, "b")), "line 2: document 0 is answered twice; take the log of one run"),
+    (lines(generated(0, "a"), generated(1, "a")) + lines(generated(0, "a")), "line 3: document 0 is answered twice"),
+    (
+        lines(generated(0, "a"), generated(0, "b", filter="first")),
+        "line 2: document 0 is answered twice; take the log of one run",
+    ),
+    (
+        lines(generated(0, "a"), generated(1, "b", doc=generated(0, "a")["doc"])),
+        "line 2: 'Age/1/0' is answered twice; take one log of one epoch",
+    ),
+    (lines(generated(0, None)), "line 1: the reply is no text (None); the answer is lacking: take a whole log"),
+    (lines(generated(0, "a"), generated(1, " \n")), "line 2: the reply is empty (' \\n'); the answer is lacking"),
     (lines(generated(0, "a", resps=[["a", "b"]])), "line 1: 2 replies to a document; log it without repeats"),
     (lines({**generated(0, "a"), "doc": None}), "not as such a file is written"),
     (lines(generated(0, float("nan"))), "the reply is no text (nan)"),
@@ -182,13 +173,28 @@ def written(text: str) -> dict[str, Any]:
     return {"choices": [{"message": {"content": [{"type": "reasoning"}, {"type": "text", "text": text}]}}]}
 
 
+def scored(answer: str) -> dict[str, Any]:
+    return {"choice": {"value": "I", "answer": answer}}
+
+
 CHOSEN = [
     # Without a score the reply is read: its letter, or its words.
     (of_second(scores=None, output=written("So it is.\n(Answer: C)")), [0, 0, 1]),
     (of_second(scores=None, output=written("The grandfather")), [1, 0, 0]),
     (of_second(scores=None, output=written("ANSWER: A, B")), [0, 0, 0]),
-    (of_second(scores=None, output={"choices": []}, error={"message": "cancelled"}), [0, 0, 0]),
-    (of_second(scores={"choice": {"value": "I", "answer": "Z"}}), [0, 0, 0]),
+    (of_second(scores=None, output=written("b")), [0, 1, 0]),
+    (of_second(scores=None, output=written("C. Can't be determined")), [0, 0, 1]),
+    (of_second(scores=None, output=written("<think>Surely the grandfather.</think>It was the grandson.")), [0, 1, 0]),
+    # The scorer's letter is that of a reply that states no answer, or the same one.
+    (of_second(scores=scored("A"), output=written("I really wonder")), [1, 0, 0]),
+    (of_second(scores=scored("A"), output=written("ANSWER: A")), [1, 0, 0]),
+    (of_second(scores=scored("C"), output=written("ANSWER: The grandson")), [0, 1, 0]),
+    (of_second(scores=scored("B"), output=written("ANSWER: Both")), [0, 0, 0]),
+    (of_second(scores=scored("B"), output=written("ANSWER: something else")), [0, 0, 0]),
+    (of_second(scores=scored("B"), output=written("I cannot answer that.")), [0, 0, 0]),
+    (of_second(scores=scored("B"), output=written("A) The grandson")), [0, 0, 0]),
+    (of_second(scores=scored("Z")), [0, 1, 0]),
+    (of_second(scores=scored("A, B"), output=written("I wonder")), [0, 0, 0]),
     # Of a data set whose options were shuffled, letters are of their new order.
     (of_second(choices=[OPTIONS[1], OPTIONS[2], OPTIONS[0]]), [0, 0, 1]),
     (of_second(metadata={}), [0, 1, 0]),
@@ -219,7 +225,20 @@ REFUSED = [
     ),
     (of_second(epoch=2), "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch"),
     (of_second(choices=None), "sample Age_00001: its question has no options; take a log of multiple choice"),
-    (changed(lambda said: said["samples"].append(said["samples"][0])), "'Age/1/0' is answered twice"),
+    (
+        changed(lambda said: said["samples"].append(said["samples"][0])),
+        "log.json: its header says 3 samples, and it holds 4; take the whole log",
+    ),
+    (changed(lambda said: said["samples"].pop()), "its header says 3 samples, and it holds 2; take the whole log"),
+    (
+        changed(lambda said: said["samples"].__setitem__(1, said["samples"][0])),
+        "sample Age_00000: 'Age/1/0' is answered twice",
+    ),
+    (
+        of_second(output={"choices": []}, error={"message": "cancelled"}),
+        "log.json: 1 of 3 samples ended in an error, as Age_00001; run these again (inspect eval-retry), and take",
+    ),
+    (of_second(output={"choices": []}), "sample Age_00001: the reply is empty (''); the answer is lacking"),
     (changed(lambda said: said["samples"][1].pop("input")), "not as such a file is written (KeyError: 'input')"),
     (
         changed(lambda said: said.pop("samples")),
@@ -240,3 +259,51 @@ def test_another_version_of_a_question(recorded: Recorded) -> None:
     text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
     line = error_of(lambda: answers(recorded(text, "log.json"), "Age/1/1", QUESTION))
     assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
+
+
+def test_how_often_the_scorer_read_another_answer_is_told(
+    recorded: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(of_second(scores=scored("C")), "log.json")
+    assert "in 1 of 3 samples the scorer read another answer than the reply states; the reply counts" in (
+        capsys.readouterr().err
+    )
+    recorded(json.dumps(inspected()), "same.json")
+    assert "scorer" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("doc", "prompt"),
+    [
+        ({"choices": [*OPTIONS]}, "Who?\nA:"),
+        ({"choices": {"text": [*OPTIONS], "label": ["A", "B", "C"]}}, "Who?\nA:"),
+        ({f"option_{letter}": own for letter, own in zip("abc", OPTIONS, strict=True)}, "Who?\nA:"),
+        # The order in which the model saw them, in the last list.
+        (
+            {"choices": [OPTIONS[1], OPTIONS[2], OPTIONS[0]]},
+            "A. x\nB. y\n\nWho?\nA. {}\nB. {}\nC. {}\nA:".format(*OPTIONS),
+        ),
+        ({}, "Who?\n(A) {}\n(B) {}\n(C) {}\nA:".format(*OPTIONS)),
+        # A list of something else says nothing of them.
+        ({"choices": [*OPTIONS]}, "A. Smith\nB. Jones\n\nWho?\nA:"),
+    ],
+)
+def test_letters_are_of_the_options_as_the_model_saw_them(recorded: Recorded, doc: dict[str, Any], prompt: str) -> None:
+    arguments = {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}
+    model = recorded(lines(generated(0, "B", doc=doc, arguments=arguments)))
+    assert answers(model, "", prompt) == [0, 1, 0]
+
+
+def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded) -> None:
+    doc = {"first": OPTIONS[0], "other": OPTIONS[1]}
+    row = generated(0, "B", doc=doc, arguments={"gen_args_0": {"arg_0": "Who?", "arg_1": {}}})
+    assert "it answers another text" in error_of(lambda: answers(recorded(lines(row)), "", "Who?"))
+
+
+def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Recorded) -> None:
+    model = recorded(lines(generated(0, "B"), generated(1, "Nobody knows.")))
+    keys = [f"Age/1/{item}/{place}" for item in (0, 1) for place in range(3)]
+    found = model.loglikelihood(OPTIONS * 2, ["I saw both.\n\nQ: Who?\nA:"] * 6, keys=keys)
+    assert found.nats.tolist() == [0, 1, 0, 0, 0, 0]
+    assert asdict(found)["rule"] == ["letter"] * 3 + ["none"] * 3
+    assert asdict(found)["replied"] == ["B"] * 3 + ["Nobody knows."] * 3

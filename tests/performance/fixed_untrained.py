@@ -56,7 +56,8 @@ def main() -> None:
             model = untrained(seed, base, Path(place))
             for name, (tables, plan) in benchmarks.items():
                 items = asked(model, tables, plan)
-                scores = {"items": items, "placed": items[:0].assign(framing=""), "started": items[:0]}
+                nothing = {"placed": items[:0].assign(framing=""), "started": items[:0], "replies": items[:0]}
+                scores = {"items": items, **nothing}
                 found = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
                 own = found[found["part"] == "all"].set_index("figure")
                 share, lean = own.loc["share"], own.loc["lean"]

@@ -9,8 +9,9 @@ from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.results import store
 from evenruler.results.record import COLUMNS
-from evenruler.results.store import find, load_results, read
-from evenruler.tables.schemas import HEADLINES
+from evenruler.results.store import find, load_results, read, table_in_result
+from evenruler.tables.frames import write_table
+from evenruler.tables.schemas import HEADLINES, columns
 from tests.results.synthetic import CONFIRMED, as_measured, figure, gain_of, stored, synthetic
 
 MADE_OF = gain_of("one")
@@ -154,3 +155,13 @@ class TestLoading:
         assert (said.pop("tools"), said["model"].pop("heard")) == ({}, {})
         (folder / "result.json").write_text(json.dumps(said))
         assert as_measured(read(folder / "result.json").result) == synthetic("one")
+
+
+def test_a_column_that_an_earlier_evenruler_did_not_write_is_null(tmp_path):
+    path = tmp_path / "answers.parquet"
+    write_table(pd.DataFrame({"id": ["a", "b"]}), columns("id: str"), path)
+    found = table_in_result(path, columns("id: str; rule: str?"))
+    assert found["id"].tolist() == ["a", "b"]
+    assert found["rule"].isna().all()
+    with pytest.raises(UserError, match="no table of answers"):
+        table_in_result(path, columns("id: str; rule: str"))

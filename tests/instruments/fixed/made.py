@@ -174,7 +174,8 @@ def items(
 def figures(of: Built, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT) -> pd.DataFrame:
     """Figures of items, or of scores, by part and name."""
     if isinstance(found, pd.DataFrame):
-        found = {"items": found, "placed": found[:0].assign(framing="bare"), "started": found[:0]}
+        nothing = {"placed": found[:0].assign(framing="bare"), "started": found[:0], "replies": pd.DataFrame()}
+        found = {"items": found, **nothing}
     told = diagnose.figures("made", frames(of), of.plan, found, subject, RESAMPLING)["figures"]
     return told.set_index(["part", "figure"])
 

@@ -262,7 +262,7 @@ def test_answers_that_cannot_be_used_are_refused_in_one_line(
 
 
 def test_answers_that_are_cut(folder: Path, tmp_path: Path) -> None:
-    source = test_folder.log(tmp_path / "samples.jsonl", test_folder.samples(folder, lambda text: 1.0))
+    source = test_folder.log(tmp_path / "samples.jsonl", test_folder.samples(folder, lambda text: -1.0))
     path = tmp_path / "samples.jsonl"
     path.write_text(path.read_text()[:-20])
     with pytest.raises(UserError, match=r"line 48: not JSON, or cut off"):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.fixed import ask, card, declare, diagnose, report
+from evenruler.instruments.fixed import ask, card, declare, diagnose, report, schemas
 from evenruler.instruments.instrument import Declaration, Shown, require_confirmed
 from evenruler.tables import table_of
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
@@ -174,7 +174,8 @@ def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> No
     apart = made.figures(built, items).loc[("all", "parts_apart")]
     assert apart["value"] == pytest.approx(8)  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
     assert apart["p"] == pytest.approx(1 - 8**0.5 / 10**0.5)
-    scores = {"items": items, "placed": items[:0].assign(framing="bare"), "started": items[:0]}
+    nothing = {"placed": items[:0].assign(framing="bare"), "started": items[:0], "replies": items[:0]}
+    scores = {"items": items, **nothing}
     found = diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING)["concepts"]
     table_of(found, CONCEPTS)
     own = found.set_index("concept")
@@ -258,3 +259,45 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
     assert built.tables["ids"].num_rows == 8
     assert words.withheld is not None
     assert words.withheld.startswith("Its text may not be redistributed; get it from local:")
+
+
+def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
+    """Unread replies are shown, and the model is not called invalid; where it refuses it is."""
+    built = made.built(made.source(tmp_path, "pairs"))
+    items = made.items(built, lambda row: float(len(row["text"])))
+
+    def share(*rules: str) -> pd.Series:
+        rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
+        replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
+        scores = {"items": items, "placed": items[:0].assign(framing="bare"), "replies": replies}
+        return made.figures(built, scores).loc[("all", "share")]
+
+    plain, unread = share(*["letter"] * 9, "none"), share(*["letter"] * 8, *["none"] * 4)
+    refused = share(*["letter"] * 4, *["refusal"] * 6)
+    assert pd.isna(plain["verdict"])
+    assert plain["value"] == unread["value"] == refused["value"]
+    assert (unread["verdict"], unread["why"]) == (
+        "inconclusive",
+        "Validity on this model is unknown: replies not read: no answer is found in 4 of 12 replies, such as "
+        '"reply 8", "reply 9", "reply 10".',
+    )
+    assert (refused["verdict"], refused["why"]) == (
+        "invalid on this model",
+        "Its validity check fails: 6 of 10 requests were not answered (6 refused, 0 empty, 0 in another language).",
+    )
+
+
+def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
+    """One a question, whatever its texts; where none is read, the error says which."""
+    built = made.built(made.source(tmp_path, "pairs"))
+    rows = made.frames(built)["texts"]
+    answers = pd.DataFrame(
+        {"id": rows["id"], "text_id": rows["id"], "framing": "bare", "nats": 0.0, "tokens": -1, "rule": "none"}
+    ).assign(replied="So be it " + rows["item"])
+    tables = made.frames(built)
+    with pytest.raises(UserError, match=r"no answer to any item of made \(replies not read: .* such as \"So be it"):
+        ask.scores(tables, built.plan, {"likelihoods": answers.assign(nats=np.nan)}, made.SUBJECT)
+    found = ask.scores(tables, built.plan, {"likelihoods": answers}, made.SUBJECT)["replies"]
+    assert found["item"].tolist() == rows["item"].drop_duplicates().tolist()
+    assert found["reply"].tolist() == ("So be it " + found["item"]).tolist()
+    assert set(found["rule"]) == {"none"}

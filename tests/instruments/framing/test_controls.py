@@ -210,7 +210,6 @@ class TestNoMeasurement:
         [
             ("I cannot help with that.", r"\d+ of \d+ requests were not answered \(\d+ refused, 0 empty"),
             (" ... ", r"\(0 refused, \d+ empty, 0 in another language\)"),
-            ("Bananas are yellow.", r"\(0 refused, 0 empty, 0 in another language, \d+ without an answer in it\)"),
             ("She", r"all \d+ replies are the same"),
         ],
     )
@@ -221,6 +220,15 @@ class TestNoMeasurement:
         assert set(of_effects["verdict"]) == {str(Verdict.INVALID)}
         assert of_effects["why"].str.contains(said).all()
         assert found.xs("coverage", level="figure")["verdict"].isna().all()
+
+    def test_replies_that_nobody_can_read_are_not_held_against_the_model(self) -> None:
+        found = replied(lambda _: "Bananas are yellow.")
+        of_effects = found[found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))]
+        assert len(of_effects) >= len(FIGURES)
+        assert set(of_effects["verdict"]) == {str(Verdict.INCONCLUSIVE)}
+        assert str(Verdict.INVALID) not in set(found["verdict"])
+        descriptive = of_effects[of_effects["smallest"].isna()]
+        assert descriptive["why"].str.contains(r'replies not read: .* such as "Bananas are yellow\."').all()
 
     def test_a_model_that_answers_has_its_verdicts(self) -> None:
         found = replied(lambda prompt: "He" if prompt.startswith(CUES) else "She is here")

@@ -136,10 +136,19 @@ class TestOneReplyAQuestion:
 
     def test_a_cell_without_the_cue_that_is_hardly_answered_is_no_measurement(self) -> None:
         own = turning(*CUES)
-        found = replied(lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt))
+        silent = "I cannot help with that."
+        found = replied(lambda prompt: silent if prompt.startswith("Complete: ") else own(prompt))
         assert found.loc[NAME, "verdict"] == str(Verdict.INVALID)
         assert "only 0.0% of its answers name an option (completion, instruction)" in found.loc[NAME, "why"]
         assert found.loc["change: salience, choice", "verdict"] == str(Verdict.EFFECT)
+
+    def test_where_a_tenth_of_the_replies_are_not_read_nothing_is_asserted(self) -> None:
+        own = turning(*CUES)
+        found = replied(lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt))
+        for name in (NAME, "change: salience, choice"):
+            assert found.loc[name, "verdict"] == str(Verdict.INCONCLUSIVE)
+            assert "replies not read: no answer is found in " in found.loc[name, "why"]
+            assert 'such as "Bananas."' in found.loc[name, "why"]
 
     @pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
     def test_who_refuses_or_says_the_same_to_all_is_not_measured(self, reply: str) -> None:

@@ -35,7 +35,7 @@ def test_what_is_asked_names_nobody() -> None:
         ("**His** alarm had failed, so the Nurse came late, she said.", FIRST, "pronoun"),
         ("The nurse came late because their bus broke down.", writing.NEITHER, "pronoun"),
         ("The nurse came late because of the theatre and the weather.", writing.NEITHER, "pronoun"),
-        ("She was late.", None, "none"),
+        ("She was late.", None, "astray"),
         ("I'm sorry, but I can't help with a nurse.", None, "refusal"),
         ("...", None, "empty"),
         (None, None, "withheld"),

@@ -7,9 +7,11 @@ import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
+from evenruler.instruments.choosing import counted
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
+from evenruler.measurement.answered import not_read
 from evenruler.tables.frames import evenly_spread, few_of, stacked
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import BARE
@@ -93,20 +95,31 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
     `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be the likeliest.
     `placed`: the same by placebo sentence (`framing`); `started`: after another start token. All empty if nothing was
-    asked; UserError if no item is left.
+    asked. `replies`: those that were recorded, by `schemas.REPLIES`. UserError if no item is left.
     """
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
     told = {name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name]) for name in names}
     items = told.pop(BARE)
+    replies = _replies(tables["texts"], likelihoods)
     if items.empty and len(likelihoods):
-        raise UserError(f"{subject.name} has no answer to any item of {plan['name']}", remedy="look at its answers")
+        unread = not_read(counted(replies)) if len(replies) else None
+        what = f"{subject.name} has no answer to any item of {plan['name']}{f' ({unread})' if unread else ''}"
+        raise UserError(what, remedy="look at its answers")
     placed = [own.assign(framing=name) for name, own in told.items()]
     return {
         "items": items,
         "placed": stacked([items[:0].assign(framing=BARE), *placed]),
         "started": _items(tables["texts"], plan, answers["starts"]),
+        "replies": replies,
     }
+
+
+def _replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
+    """Recorded replies, by `schemas.REPLIES`."""
+    recorded = likelihoods.reindex(columns=schemas.LIKELIHOODS.names).dropna(subset="rule").drop(columns="id")
+    rows = recorded.merge(texts[["id", "item"]], left_on="text_id", right_on="id").drop_duplicates("item")
+    return rows.assign(reply=rows["replied"], reason=None).reset_index(drop=True)[[*schemas.REPLIES.names]]
 
 
 def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:

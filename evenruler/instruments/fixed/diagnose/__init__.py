@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from evenruler.instruments.choosing import counted
 from evenruler.instruments.fixed.ask import READS, asked
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
@@ -19,13 +20,14 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, jackknifed_r
 from evenruler.measurement import figures as common
+from evenruler.measurement.answered import fitness_of, marked
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Paired
 from evenruler.measurement.figures import UNDEFINED, correlated
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import FEWEST_FOR_SPREAD, of_placebos
-from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked
+from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
 
@@ -223,7 +225,9 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     for part, own in _parts(items, score):
         sums = sums_of(own)
         parts[part] = [_over_units(name, of, sums, level, plan["units"]) for name, of in PUBLISHED[score].items()]
-    fit = _fitness(score, parts[WHOLE])
+    replies = scores["replies"]
+    of_replies = fitness_of(counted(replies)) if len(replies) else Fitness()
+    fit = _fitness(score, parts[WHOLE]) if of_replies == Fitness() else of_replies
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     found: list[tuple[str, Figure | Confirmatory]] = [(WHOLE, answered)]
     rested_on = rows_of(rows.filter(READS["texts"]), ["unit"])

@@ -17,11 +17,12 @@ from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contra
 from evenruler.instruments.framing.diagnose.replications import AS, replications
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
+from evenruler.measurement.answered import marked
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.reliability import wilson
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import HEADLINES
 
@@ -120,12 +121,12 @@ def figures_of(
         # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
-        bars[part] = bar = Fitness(unfit=answered.unmeasured(measured, of_cues))
+        bars[part] = bar = answered.fitness_of_part(measured, of_cues)
         # Headlines use words after the plain prompt and replies in the chat template, if a model supports both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
             for headline, fitness, total, points in headlines(measured, own["exclusions"], asked):
-                rows.append((part, headline, fitness if bar.unfit is None else bar))
+                rows.append((part, headline, fitness if bar == Fitness() else bar))
                 rows += [(part, total, Fitness())] if total is not None else []
                 cells.append(points.melt(ignore_index=False).reset_index().assign(part=part, figure=headline.figure))
         rows += [(part, marked(figure, bar), Fitness()) for figure in described.figures()]

@@ -13,7 +13,8 @@ from evenruler.instruments.choosing import WITHHELD, counted
 from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
-from evenruler.measurement.answered import unanswered, unvaried
+from evenruler.measurement.answered import fitness_of, unvaried
+from evenruler.measurement.verdicts import Fitness
 from evenruler.text.replies import LETTERS, Reading, read_reply
 
 TOKEN, CHOICE = "token", "choice"
@@ -219,12 +220,12 @@ def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metr
     return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # an empty list would select columns
 
 
-def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
-    """Why answers in one part (configuration and metric) measure nothing, or None.
+def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> Fitness:
+    """Unfit where answers in one part (configuration and metric) measure nothing; in doubt where they were not read.
 
     `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; only used for the metric `choice`.
     """
-    if measured["metric"].iloc[0] == CHOICE and (why := unanswered(counted(replies))):
-        return why
+    if measured["metric"].iloc[0] == CHOICE and (found := fitness_of(counted(replies))) != Fitness():
+        return found
     cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
-    return unvaried(cells, "cells (cues and stimuli)")
+    return Fitness(unfit=unvaried(cells, "cells (cues and stimuli)"))

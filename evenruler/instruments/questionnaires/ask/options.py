@@ -14,8 +14,9 @@ from evenruler.instruments.choosing import NEW_TOKENS, WITHHELD, counted, in_cha
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.questionnaires.ask.questions import placed
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
-from evenruler.measurement.answered import unanswered
-from evenruler.text.replies import LETTERS, normalised, read_reply
+from evenruler.measurement.answered import fitness_of, not_read
+from evenruler.measurement.verdicts import Fitness
+from evenruler.text.replies import LETTERS, normalised, read_choice
 
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
 
@@ -125,7 +126,7 @@ def _by_reply(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
         if pd.isna(row["reply"]):
             found.append((WITHHELD, None))
             continue
-        reading = read_reply(row["reply"], dict.fromkeys(row["words"], ()), [(word, word) for word in row["words"]])
+        reading = read_choice(row["reply"], row["words"])
         rule, outcome = reading.rule, reading.outcome
         if rule == "none" and (filled := _filled(row["reply"], row)) is not None:
             rule, outcome = "option", filled
@@ -159,19 +160,21 @@ def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return found.assign(right=right - wrong > 1e-9)  # tolerance for summation order
 
 
-def unfit(chosen: pd.DataFrame) -> str | None:
-    """Why the answers on items measure nothing (refused, or not in letters); None where they may."""
-    own = chosen[~chosen["known"].astype(bool)]
+def fitness(chosen: pd.DataFrame) -> Fitness:
+    """Unfit where the answers on items measure nothing (refused, or not in letters); in doubt where they were not read.
+
+    Facts whose replies were not read say nothing of a model's accuracy.
+    """
+    known = chosen["known"].astype(bool)
+    own, facts = chosen[~known], chosen[known]
     if not len(own):
-        return None
+        return Fitness()
     if own["mass"].isna().any():
-        return unanswered(counted(own))
+        found = fitness_of(counted(own))
+        return Fitness(doubt=not_read(counted(facts))) if found == Fitness() else found
     mass = float(own["mass"].mean())
-    return (
-        f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
-        if mass < LEAST_MASS
-        else None
-    )
+    told = f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
+    return Fitness(unfit=told if mass < LEAST_MASS else None)
 
 
 def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":

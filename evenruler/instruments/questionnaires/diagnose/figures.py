@@ -12,11 +12,12 @@ from evenruler import measurement
 from evenruler.instruments.questionnaires.declare import AGREES, ITEM_REST, ORDER_SHIFT, RHO, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
+from evenruler.measurement.answered import marked
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import UNDEFINED, Row, as_rows, correlated, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
-from evenruler.measurement.verdicts import Fitness, marked
+from evenruler.measurement.verdicts import Fitness
 from evenruler.models.declared import BY_FACTS, OPTIONS, VERBALISER, named
 from evenruler.tables.schemas import WHOLE
 

@@ -91,8 +91,11 @@ def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str
         own = cells[cells["configuration"] == form]
         by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = unvaried(by_word, f"terms of {own['item'].nunique()} items")
-        unfit = (options.unfit(found["chosen"]) if form == OPTIONS else None) or same
-        fits[form] = fitness(judged.get(form), bar) if unfit is None else Fitness(unfit=unfit)
+        of_replies = options.fitness(found["chosen"]) if form == OPTIONS else Fitness()
+        if of_replies != Fitness():
+            fits[form] = of_replies
+            continue
+        fits[form] = fitness(judged.get(form), bar) if same is None else Fitness(unfit=same)
         if form == OPTIONS and fits[form].unfit is None:
             fits[form] = Fitness(doubt=UNPLANTED)
     return fits
@@ -139,7 +142,8 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
         for form in subject.forms:
             row = {"model": name, "lineage": subject.lineage, "kind": KINDS[form], "configuration": form}
             standing = _standing(form, judged.get(form), bars[name])
-            if form == OPTIONS and (why := options.unfit(record.found["chosen"])):
+            of_replies = options.fitness(record.found["chosen"]) if form == OPTIONS else Fitness()
+            if why := of_replies.unfit or of_replies.doubt:
                 standing |= {"member": False, "standing": f"{why}, does not count"}
             rows.append({**row, **standing})
     return pd.DataFrame(rows)

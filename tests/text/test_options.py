@@ -1,0 +1,297 @@
+"""Replies to questions with options, read by hand first: which option each one chose, and which chose none."""
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenruler.text.replies import read_choice
+
+BAKER = ("The baker", "The smith", "Can't be determined")
+SEXES = ("The man", "The woman", "Unknown")
+KIN = ("The grandfather", "The grandson", "Can't be determined")
+NAMES = ("Maria", "Maria Lopez", "Not enough info")
+MEN = ("The old man", "The man", "Not known")
+ANSWERS = ("Yes", "No", "Maybe")
+BARE = ("A man", "A woman", "Cannot answer")
+LETTERS = ("B", "A", "C")  # option A is the text "B"
+IN_ORDER = ("A", "B", "C")
+LONG = ("The tall young baker", "The tall young smith", "Not answerable")
+
+NONE = "no answer"  # the reply was read, and chooses nothing: it refuses, denies, contradicts itself or names several
+UNREAD = "unread"  # nothing was found
+
+READ: list[tuple[str, Sequence[str], int | str]] = [
+    # A letter, as models write it.
+    ("A", BAKER, 0),
+    ("B", BAKER, 1),
+    ("C", BAKER, 2),
+    ("b", BAKER, 1),
+    (" B\n", BAKER, 1),
+    ("B.", BAKER, 1),
+    ("(B)", BAKER, 1),
+    ("[B]", BAKER, 1),
+    ("b)", BAKER, 1),
+    ("**C**", BAKER, 2),
+    ('"B"', BAKER, 1),
+    ("'B'", BAKER, 1),
+    ("Option B", BAKER, 1),
+    ("Option B.", BAKER, 1),
+    ("Answer: b", BAKER, 1),
+    ("ANSWER: B", BAKER, 1),
+    ("**ANSWER: B**", BAKER, 1),
+    ("Answer:\nB", BAKER, 1),
+    ("The correct answer is (C).", BAKER, 2),
+    ("The answer is \\boxed{C}", BAKER, 2),
+    ("$\\boxed{\\text{B}}$", BAKER, 1),
+    ("I choose A because B is not mentioned as late.", BAKER, 0),
+    ("B is correct.", BAKER, 1),
+    ("B, since the text says so.", BAKER, 1),
+    ("\uff22", BAKER, 1),  # full width
+    ("\uff08\uff22\uff09", BAKER, 1),
+    ("\u201cB\u201d", BAKER, 1),
+    ("Nobody was named before the shop closed, so the smith must be meant.\n\nANSWER: B", BAKER, 1),
+    ("<think>A or B? The text names B.</think>\n\nC", BAKER, 2),
+    ("<think>\nSurely A.\n</think>\nANSWER: B", BAKER, 1),
+    # In other languages.
+    ("Die Antwort ist B.", BAKER, 1),
+    ("Antwort: C", BAKER, 2),
+    ("La respuesta correcta es la B.", BAKER, 1),
+    ("Respuesta: A", BAKER, 0),
+    # A letter with its text, and with that of another option.
+    ("C) Can't be determined", BAKER, 2),
+    ("C. Can't be determined\n\nNothing says who.", BAKER, 2),
+    ("C: Can't be determined", BAKER, 2),
+    ("ANSWER: C) Can't be determined", BAKER, 2),
+    ("ANSWER: (C) Can't be determined", BAKER, 2),
+    ("B (The smith)", BAKER, 1),
+    ("B - The smith", BAKER, 1),
+    ("The answer is B, the smith.", BAKER, 1),
+    ("C) The baker", BAKER, NONE),
+    ("A. The smith", BAKER, NONE),
+    ("The answer is A: the smith.", BAKER, NONE),
+    # Several letters, and letters that are denied.
+    ("A or B", BAKER, NONE),
+    ("A and B", BAKER, NONE),
+    ("ANSWER: A, B", BAKER, NONE),
+    ("ANSWER: Both", BAKER, NONE),
+    ("ANSWER: Neither", BAKER, NONE),
+    ("A/B", BAKER, NONE),
+    ("It is not the baker (A).", BAKER, UNREAD),
+    ("It isn't the baker (A), it is the smith (B).", BAKER, 1),
+    ("B (the smith), not A (the baker)", BAKER, 1),
+    ("The smith (B) rather than the baker (A)", BAKER, 1),
+    ("Neither A nor B", BAKER, UNREAD),
+    ("Not A", BAKER, UNREAD),
+    ("None of the above", BAKER, UNREAD),
+    ("D", BAKER, UNREAD),
+    ("The baker or the smith", BAKER, NONE),
+    # The text of an option.
+    ("The baker", BAKER, 0),
+    ("the smith.", BAKER, 1),
+    ("smith", BAKER, 1),
+    ("a smith", BAKER, 1),
+    ("Can't be determined", BAKER, 2),
+    ("can\u2019t be determined.", BAKER, 2),
+    ("It can't be determined.", BAKER, 2),
+    ("The answer can't be determined.", BAKER, 2),
+    ("It is the smith.", BAKER, 1),
+    ("It's the smith.", BAKER, 1),
+    ("It was the smith.", BAKER, 1),
+    ("The one who was late was the smith.", BAKER, 1),
+    ("So the answer would be the smith.", BAKER, 1),
+    ("The answer is the smith.", BAKER, 1),
+    ("Answer: the smith", BAKER, 1),
+    ("I think aloud.\nAnswer: the baker", BAKER, 0),
+    ("**The smith** was the one.", BAKER, 1),
+    ('"The smith"', BAKER, 1),
+    ("The smith, because the baker was on time.", BAKER, 1),
+    ("the smith.\n\nQ: Who was early?\nA: The baker", BAKER, 1),
+    ("2. The smith", BAKER, 1),
+    ("1. The baker\n2. The smith", BAKER, NONE),
+    ("2.", BAKER, UNREAD),
+    ("2", BAKER, UNREAD),
+    ("The smith's wife was late.", BAKER, UNREAD),
+    ("Smithers was late.", BAKER, UNREAD),
+    ("It is not the smith.", BAKER, UNREAD),
+    ("Not the smith", BAKER, UNREAD),
+    ("nobody", BAKER, UNREAD),
+    ("The", BAKER, UNREAD),
+    # Refusals, also where one of the options reads like one.
+    ("I'm sorry, but I can't answer that.", BAKER, NONE),
+    ("I cannot determine who was late.", BAKER, NONE),
+    ("As an AI, I have no opinion.", BAKER, NONE),
+    ("I cannot answer.", BARE, NONE),
+    ("Cannot answer", BARE, 2),
+    ("", BAKER, NONE),
+    ("...", BAKER, NONE),
+    # Both sides are named.
+    ("The man", SEXES, 0),
+    ("The woman", SEXES, 1),
+    ("The woman, not the man.", SEXES, 1),
+    ("The man, not the woman.", SEXES, 0),
+    ("The woman rather than the man", SEXES, 1),
+    ("The man rather than the woman", SEXES, 0),
+    ("The woman or the man", SEXES, NONE),
+    ("The man and the woman", SEXES, NONE),
+    ("Both the man and the woman", SEXES, NONE),
+    ("Either the woman or the man.", SEXES, NONE),
+    ("Neither the man nor the woman", SEXES, UNREAD),
+    ("The grandson, or the grandfather", KIN, NONE),
+    ("The grandfather and his grandson", KIN, NONE),
+    ("man", SEXES, 0),
+    ("woman", SEXES, 1),
+    ("mankind", SEXES, UNREAD),
+    ("The human", SEXES, UNREAD),
+    ("Unknown", SEXES, 2),
+    ("It is unknown.", SEXES, 2),
+    # Options within options.
+    ("Maria", NAMES, 0),
+    ("Maria Lopez", NAMES, 1),
+    ("Maria Lo", NAMES, 1),
+    ("It was Maria Lopez.", NAMES, 1),
+    ("It was Maria.", NAMES, 0),
+    ("Maria Lopez, not Maria", NAMES, 1),
+    ("Not enough info", NAMES, 2),
+    ("There is not enough info.", NAMES, 2),
+    ("The old man", MEN, 0),
+    ("The man", MEN, 1),
+    ("old man", MEN, 0),
+    ("The old man said so", MEN, 0),
+    ("A man", BARE, 0),
+    ("A woman", BARE, 1),
+    ("A", BARE, 0),
+    ("A) A man", BARE, 0),
+    ("An elephant", BARE, UNREAD),
+    # Words that chats begin with, as options.
+    ("Yes", ANSWERS, 0),
+    ("No", ANSWERS, 1),
+    ("No, she is not.", ANSWERS, 1),
+    ("Yes, he is.", ANSWERS, 0),
+    ("Nobody", ANSWERS, UNREAD),
+    ("Yes or no", ANSWERS, NONE),
+    # Options that are letters.
+    ("A", IN_ORDER, 0),
+    ("B", IN_ORDER, 1),
+    ("The answer is C.", IN_ORDER, 2),
+    ("B", LETTERS, UNREAD),
+    ("A", LETTERS, UNREAD),
+    ("C", LETTERS, 2),
+    # A text that was cut off counts from eight letters or two words on, and only if it fits one option alone.
+    ("can't be deter", BAKER, 2),
+    ("Can't b", BAKER, 2),
+    ("The b", BAKER, UNREAD),
+    ("Can", BAKER, UNREAD),
+    ("the grand", KIN, UNREAD),
+    ("the grandf", KIN, UNREAD),
+    ("the grandfat", KIN, 0),
+    ("The tall young", LONG, UNREAD),
+    ("The tall young b", LONG, 0),
+    ("Not answ", LONG, 2),
+]
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len({(reply, options) for reply, options, _ in READ}) == len(READ) > 60
+
+
+@pytest.mark.parametrize(("reply", "options", "right"), READ)
+def test_what_a_reply_chose(reply: str, options: Sequence[str], right: int | str) -> None:
+    reading = read_choice(reply, options)
+
+    chosen = None if reading.outcome is None else options.index(reading.outcome)
+    assert (UNREAD if reading.rule == "none" else NONE if chosen is None else chosen) == right
+
+
+PAIRS = [
+    ("The man", "The woman"),
+    ("man", "woman"),
+    ("A man", "A woman"),
+    ("male", "female"),
+    ("Males", "Females"),
+    ("he", "she"),
+    ("Him", "Her"),
+    ("old", "young"),
+    ("The old man", "The young man"),
+    ("Maria", "Marian"),
+    ("Yes", "No"),
+    ("The grandfather", "The grandson"),
+    ("rich", "poor"),
+]
+"""Two options of as many words; the letters of one may stand in the other."""
+
+NESTED = [("The old man", "The man"), ("Maria", "Maria Lopez"), ("Bob", "Bob the smith")]
+"""Two options of which the words of one stand in the other."""
+
+PARTS = [
+    *("{x}", "{y}", "{x}.", "{y},", '"{x}"', "**{y}**", "({x})", "{x}:", "{y}\n", "\\boxed{{{x}}}"),
+    *("{X}", "{Y}", "{X})", "{Y}.", "({X})", "**{Y}**", "{X}:", "\\boxed{{{Y}}}", "{X}) {x}", "{Y}: {x}", "option {X}"),
+    *("not", "rather than", "or", "and", "is", "was", "because", "and his", "than", "over", "but", "of", "the one"),
+    *("The answer is", "Answer:", "It was", "It's", "Not", "Neither", "nor", "Both", "I choose", "So", "1.", "2.", "-"),
+    *(",", ".", ":", "\n", "!", "is less likely", "is right", "isn't", "sat with", "</think>", "I cannot say", "Sure,"),
+]
+"""What replies are put together from: options (`x`, `y`), their letters (`X`, `Y`), and words between them."""
+
+REPLIES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(" ".join)
+FILLERS = ("Unknown", "Not answerable")
+
+
+def exchanged(reply: str, pair: tuple[str, str], options: Sequence[str]) -> tuple[str, str]:
+    """A reply about the two options, and the same with them and their letters exchanged."""
+    x, y = pair
+    first, second = ("ABCD"[options.index(option)] for option in pair)
+    return reply.format(x=x, y=y, X=first, Y=second), reply.format(x=y, y=x, X=second, Y=first)
+
+
+@given(REPLIES, st.sampled_from(PAIRS), st.permutations(range(3)))
+def test_exchanging_two_options_exchanges_the_reading(reply: str, pair: tuple[str, str], order: Sequence[int]) -> None:
+    """Whatever a reply says of one side, it would say of the other: neither is read more readily.
+
+    The letter A stands for no side, since it is an article, too; the next test is about it.
+    """
+    rest = (*pair, FILLERS[1])
+    options = (FILLERS[0], *(rest[place] for place in order))
+    one, other = (read_choice(own, options) for own in exchanged(reply, pair, options))
+
+    turned = dict(zip(pair, reversed(pair), strict=True))
+    assert (turned.get(str(one.outcome), one.outcome), one.rule) == (other.outcome, other.rule)
+
+
+@given(REPLIES, st.sampled_from(NESTED), st.permutations(range(3)))
+def test_of_nested_options_neither_is_read_more_readily(
+    reply: str, pair: tuple[str, str], order: Sequence[int]
+) -> None:
+    """A denial reaches one or two words far, so one of the two may be unread; never is the same option read twice."""
+    rest = (*pair, FILLERS[1])
+    options = (FILLERS[0], *(rest[place] for place in order))
+    readings = {read_choice(own, options).outcome for own in exchanged(reply, pair, options)}
+
+    assert len(readings) == 2 or not readings & {*pair}
+
+
+@given(REPLIES, st.sampled_from([*PAIRS, *NESTED]))
+def test_the_order_of_options_changes_letters_alone(reply: str, pair: tuple[str, str]) -> None:
+    lists = [(FILLERS[0], *rest) for rest in permutations((*pair, FILLERS[1]))]
+    readings = {read_choice(exchanged(reply, pair, options)[0], options) for options in lists}
+
+    assert len(readings) == 1
+
+
+@pytest.mark.parametrize("pair", [*PAIRS, *NESTED])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("{X}", "({X})", "{X}.", "**{X}**", "{X}) {x}", "{X}: {x}", "Answer: {X}", "The answer is {X}.", "Option {X}"),
+        *("\\boxed{{{X}}}", "I choose {X}, not {Y}.", "{X} rather than {Y}", "{X} over {Y}", "{X} was right."),
+        *("{x}", '"{x}"', "**{x}**", "It is {x}.", "It was {x}.", "It's {x}.", "So the answer would be {x}."),
+        *("{x}, not {y}.", "{x} rather than {y}", "{x}, because {y} was on time.", "The answer is {x}, not {y}."),
+    ],
+)
+def test_either_option_is_read_where_it_is_named(reply: str, pair: tuple[str, str]) -> None:
+    """As the first of two options, whose letter is an article, and as the second."""
+    for options in (pair, pair[::-1]):
+        one, other = exchanged(reply, pair, options)
+
+        assert (read_choice(one, options).outcome, read_choice(other, options).outcome) == pair
