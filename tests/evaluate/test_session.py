@@ -498,9 +498,7 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="likelihood")
     assert line == "--form likelihood: big (kind chat) is not asked so; say choice or written"
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="written")
-    assert line.endswith(
-        "big (kind chat) cannot answer it; this benchmark is not asked in every form: leave --form out"
-    )
+    assert line.startswith("probes-age-competence: it has no question for big (kind chat) in the form written, which")
     result = measure(f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW)
     assert list(result.figures) == ["seed, choice"]
 
