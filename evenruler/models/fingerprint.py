@@ -88,11 +88,12 @@ def _signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.float64]:
 
 
 def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
-    """The first tokens of a text without special ones, at most `TOKENS` and `most`.
+    """The first tokens of a text, at most `TOKENS` and `most`, with the start token where the tokenizer writes one.
 
-    The first of the vocabulary for a tokenizer that makes none of it.
+    The first of the vocabulary for a tokenizer that makes none of it. Without their start token some models compute
+    what is large and ill-conditioned.
     """
-    tokens: list[int] = list(tokenizer(text, add_special_tokens=False)["input_ids"]) or list(range(TOKENS))
+    tokens: list[int] = list(tokenizer(text)["input_ids"]) or list(range(TOKENS))
     return tokens[: min(TOKENS, most or TOKENS)]
 
 

@@ -5,14 +5,15 @@ those that load models and tokenizers are made to report them in the same way (`
 """
 
 import fnmatch
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, wraps
+from importlib import import_module
 from importlib.util import find_spec
-from os import O_CREAT, O_WRONLY, fsdecode
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,14 +48,16 @@ OF_MODELS: Final = (
 
 @contextmanager
 def traced_reads() -> Iterator[list[str]]:
-    """Record the paths of files that this thread opens for reading; they may repeat."""
+    """Record the paths of files that this thread opens for reading; they may repeat. Contexts may be nested."""
     _install()
-    paths = list[str]()
+    paths, around = list[str](), _reads.get()
     token = _reads.set(paths)
     try:
         yield paths
     finally:
         _reads.reset(token)
+        if around is not None:
+            around += paths
 
 
 def require_hashed(name: str, reads: Iterable[str], hashed: Iterable[Path], folders: Iterable[Path]) -> None:
@@ -109,9 +112,9 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if event != "open" or (reads := _reads.get()) is None:
         return
     path, mode, flags = arguments
-    writes = (mode and not {"r", "+"} & set(mode)) or (isinstance(flags, int) and flags & (O_WRONLY | O_CREAT))
+    writes = (mode and not {"r", "+"} & set(mode)) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_CREAT))
     if isinstance(path, str | bytes) and not writes:
-        reads.append(fsdecode(path))
+        reads.append(os.fsdecode(path))
 
 
 def _report_native() -> None:
@@ -124,14 +127,14 @@ def _report_native() -> None:
     for kind in (models.BPE, models.WordPiece, models.WordLevel):
         for method in ("from_file", "read_file"):
             _report(kind, method, static=True)
-    # The class has no `__init__` but that of `object`, and is called with the path.
-    opener: Any = safetensors.safe_open
-    opener.__init__ = lambda self, *paths, **named: _audit([*paths, *named.values()][:1])
+    # These classes have no `__init__` but that of `object`, and are called with paths among other words.
+    openers: list[Any] = [safetensors.safe_open, models.BPE, models.WordPiece, models.WordLevel]
+    for opener in openers:
+        opener.__init__ = lambda self, *arguments, **named: _audit([*arguments, *named.values()])
     if find_spec("sentencepiece"):
-        import sentencepiece
-
+        processor = import_module("sentencepiece").SentencePieceProcessor
         for method in ("Load", "LoadFromFile"):
-            _report(sentencepiece.SentencePieceProcessor, method, static=False)
+            _report(processor, method, static=False)
 
 
 def _report(kind: Any, method: str, *, static: bool) -> None:
@@ -147,5 +150,5 @@ def _report(kind: Any, method: str, *, static: bool) -> None:
 
 def _audit(arguments: Iterable[object]) -> None:
     for path in arguments:
-        if isinstance(path, str | Path):
+        if isinstance(path, str | Path) and os.path.isfile(path):  # a word may be no path at all
             sys.audit("open", str(path), "r", 0)

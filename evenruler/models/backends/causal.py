@@ -322,7 +322,7 @@ class Causal:
 
     @in_packs
     def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
-        """What the model computes on two texts as plain sequences: no start token, no template, no shared prefixes."""
+        """What the model computes on two texts as plain sequences: no template, no shared prefixes."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
             numbers = list[float]()
