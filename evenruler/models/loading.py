@@ -237,9 +237,8 @@ def note_unused(model: Any, tensors: Iterable[str], name: str, where: str) -> No
     unused = sorted(tensors)
     require_no_scales(unused, name, where)
     if unused:
-        content = f"{len(unused)} tensors of its files are not used, as {unused[0]}"
-        note(f"{name}: {content}")
-        _notes[model] = (f"{OF_FILES}{content}",)
+        note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
+        _notes[model] = (f"{OF_FILES}{len(unused)} tensors are not used, as {unused[0]}",)
 
 
 def require_no_scales(unused: Iterable[str], name: str, where: str) -> None:

@@ -245,7 +245,7 @@ def test_a_model_with_other_weights(here: Path, made: Path) -> None:
 
 
 def test_a_fingerprint_is_compared_by_tolerance(here: Path, made: Path) -> None:
-    """Other numbers in the fourth decimal are rounding, in the second they are another model; older results have none."""
+    """Another number in the fourth decimal is rounding, in the second another model; older results have none."""
     model = f"local:{made}/genuine/tiny"
 
     def compare(change: Callable[[dict[str, Any]], object], status: int = 0) -> str:

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, BertModel, BertTokenizer, GPT2Tokenizer
 
+from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.engines import described
 from evenruler.models.given import hash_content
@@ -181,9 +182,8 @@ def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
 
 def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
     line = error_of(hash_content, {"a.state": object()}, "tiny")
-    assert line == (
-        'tiny: what it holds as a.state cannot be read (a object); give `cache_key="..."`, another one for other weights'
-    )
+    assert line.startswith("tiny: what it holds as a.state cannot be read (a object); ")
+    assert line.endswith('give `cache_key="..."`, another one for other weights')
     assert hash_content({"a": object()}, "tiny", is_keyed=True)
 
 
@@ -216,32 +216,25 @@ class TestOutside:
         path = folder / "sentence_bert_config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), **setting(other)}))
         model = load("tiny", catalogue(folder, {"kind": "embedder"}), store=store)
-        before = load("tiny", catalogue(shutil.copytree(folder, tmp_path / "sound"), {"kind": "embedder"}), store=store)
-        with traced_reads() as reads:
-            try:
-                model._load()
-            except Exception as error:
-                line = str(error)
-            else:
-                line = ""
-        if any(Path(read).is_relative_to(other) for read in reads):
-            assert f"{other}/" in line
-            assert line.endswith("; put that file into the model's folder, and name it there")
-        assert before.engine
+        line = error_of(model.embed, ["the man"])
+        assert line.startswith(f"{other}/")
+        assert line.endswith("; put that file into the model's folder, and name it there")
+        assert store.count() == 0
 
     @pytest.mark.parametrize("key", ["tokenizer_file", "vocab_file"])
-    def test_of_a_tokenizer(self, key: str, tmp_path: Path, store: RowStore, error_of: Callable[..., str]) -> None:
+    def test_of_a_tokenizer(self, key: str, tmp_path: Path, store: RowStore) -> None:
+        """Where the library reads the file elsewhere, it is refused."""
         folder, other = save_tiny(tmp_path / "model"), save_tiny(tmp_path / "other")
         path = folder / "tokenizer_config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), key: str(other / "tokenizer.json")}))
+        model = load("tiny", catalogue(folder, {}), store=store)
+        line = ""
         with traced_reads() as reads:
             try:
-                load("tiny", catalogue(folder, {}), store=store).loglikelihood(["x"])
-                line = ""
-            except Exception as error:
+                model.loglikelihood(["x"])
+            except UserError as error:
                 line = str(error)
-        if any(Path(read).is_relative_to(other) for read in reads):
-            assert f"{other}/" in line
+        assert line.startswith(f"{other}/") == any(Path(read).is_relative_to(other) for read in reads)
 
     def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
         """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
