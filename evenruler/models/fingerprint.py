@@ -87,7 +87,7 @@ def round_numbers(numbers: Iterable[float]) -> list[float]:
 @cache
 def _signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.float64]:
     """[size, columns] fixed random signs; this generator draws the same in every version of NumPy."""
-    return np.random.RandomState(0).randint(0, 2, (size, columns)) * 2.0 - 1.0
+    return (np.random.RandomState(0).randint(0, 2, (size, columns)) * 2 - 1).astype(np.float64)
 
 
 def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
@@ -134,7 +134,9 @@ def take_fingerprint(backend: Any) -> Fingerprint:
 def read_fingerprint(answers: Cache) -> Fingerprint | None:
     """The fingerprint that the store or a release has beside a model's answers."""
     content = answers.read_answer(OPERATION, TEXTS, FORM)
-    return content and Fingerprint(tuple(map(float, content["numbers"])), tuple(map(str, content["notes"])))
+    if content is None:
+        return None
+    return Fingerprint(tuple(map(float, content["numbers"])), tuple(map(str, content["notes"])))
 
 
 def note_down(answers: Cache) -> None:

@@ -74,7 +74,8 @@ question as JSON content."""
 
 def form_of(operation: str) -> Form[Any]:
     """The serialisation of an operation's answers; `operation` includes its version."""
-    forms = {name: form for name, form, _ in _KEPT.values()} | {fingerprints.OPERATION: fingerprints.FORM}
+    forms: dict[str, Form[Any]] = {name: form for name, form, _ in _KEPT.values()}
+    forms[fingerprints.OPERATION] = fingerprints.FORM
     return forms.get(operation.partition(":")[0], NUMBER)
 
 
