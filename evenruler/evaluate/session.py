@@ -38,11 +38,21 @@ from evenruler.measurement.answered import such_as
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.measurement.sentences import answer, of_planted
 from evenruler.measurement.verdicts import Verdict
+from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
-from evenruler.results.record import ANSWERS, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, figures_of
+from evenruler.results.record import (
+    ANSWERS,
+    Behaviour,
+    Heading,
+    MeasuredBenchmark,
+    MeasuredModel,
+    Result,
+    Settings,
+    figures_of,
+)
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people
@@ -236,7 +246,7 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     with _as_published(benchmark):
         scores = ask_room.scores(tables, plan, own, subject)
         record, figures = _diagnosed(planned, scores)
-    heard = model.heard if model else []
+    heard, doubts = (model.heard, model.doubts) if model else ([], [])
     read = {**scores, **record.found}
     update = {
         "figures": for_people(figures),
@@ -244,10 +254,13 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
             *([] if subject.kind == "recorded" else unread_texts(ask_room.requests(tables, plan, {}, subject), own)),
             *silences(own, read),
             *changes(heard),
+            *doubts,
             *warnings(figures, planned.headings),
         ],
         "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
-        "model": planned.result.model.model_copy(update={"heard": heard_of(heard)}),
+        "model": planned.result.model.model_copy(
+            update={"heard": heard_of(heard), "fingerprint": behaviour_of(model) if model else None}
+        ),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
     }
     beside = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
@@ -424,6 +437,15 @@ def heard_of(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """What a server called its model, and its fingerprints, from the metadata of its replies (`Reply.said`)."""
     found = {key: sorted({str(said[key]) for said in heard if key in said}) for key in ("model", "fingerprint")}
     return {key: values for key, values in found.items() if values}
+
+
+def behaviour_of(model: "Model") -> Behaviour | None:
+    """The fingerprint of a model whose weights are at hand, for its result; None for others."""
+    if "weights" not in json.loads(model.engine or "{}"):
+        return None
+    if model.fingerprint is None:
+        return Behaviour(numbers=None, reason="all its answers were stored, and no fingerprint beside them")
+    return Behaviour(numbers=fingerprints.as_text(model.fingerprint))
 
 
 def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,6 +1,7 @@
 """Verify a result of `evenruler measure`: its files, its benchmark, its figures, and some answers of its model."""
 
 import json
+import math
 import re
 import secrets
 from collections.abc import Iterator
@@ -23,8 +24,11 @@ from evenruler.files import file_sha256
 from evenruler.instruments.asking import Answering, left_out
 from evenruler.instruments.instrument import SUBJECT, Request, Subject, Tables, at_size
 from evenruler.instruments.registry import room
+from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import LackingError
 from evenruler.models.declared import HOSTED
+from evenruler.models.loading import OF_FILES
+from evenruler.models.model import Model
 from evenruler.models.records import Reply
 from evenruler.models.released import Compared
 from evenruler.models.store import RowStore
@@ -131,7 +135,7 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
         yield OPEN, "answers: name the model as --ask"
         return
     try:
-        yield _asked(result, requests, answers, model)
+        yield from _asked(result, requests, answers, model)
     except (LackingError, ValueError, KeyError, TypeError) as error:
         yield OPEN, f"answers of {model} cannot be compared ({type(error).__name__}: {error:.100})"
 
@@ -172,7 +176,8 @@ def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
     """What a result says beside its figures, and is not what this evenruler says of them."""
     parts = ("benchmark", "headings", "settings", "left_out", "asked")
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
-    new = {line for line in result.warnings if not line.startswith("the server ")}  # what it said is not stored
+    # What a server said, and what a model's files hold, is not stored with the answers.
+    new = {line for line in result.warnings if not line.startswith(("the server ", OF_FILES))}
     other += ["warnings"] if set(again.warnings) - set(result.warnings) or new - set(again.warnings) else []
     whys = ([_undigited(str(own.get("why"))) for *_, own in figures_of(one)] for one in (result, again))
     other += ["why"] if next(whys) != next(whys) else []
@@ -191,18 +196,20 @@ def _undigited(line: str) -> str:
     return re.sub(r"[\d.,]*\d", "#", line)
 
 
-def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> tuple[str, str]:
-    """Ask a model again for ten answers drawn at random, and compare them with those stored."""
+def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> Iterator[tuple[str, str]]:
+    """Compare a model's fingerprint with the stored one, and ten answers drawn at random, which it is asked again."""
     told, store = result.model, RowStore()
     settings = ("template", "thinking", "effort", "new_tokens", "dtype", "answers_as")
     if told.kind == "recorded" or model.startswith("recorded:"):
-        return OPEN, "recorded answers cannot be asked again; name the model itself"
+        yield OPEN, "recorded answers cannot be asked again; name the model itself"
+        return
     options = {key: value for key, value in told.engine.items() if key in settings}
     kind, start = told.kind if told.kind in HOSTED else None, told.engine.get("start")
     own = Session(chosen(model, store, name=told.name, kind=kind, start=start, options=options), store, model).model
     engine = json.loads(own.engine)
     keys = (engine.keys() | told.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
     others = [key for key in sorted(keys) if engine.get(key) != told.engine.get(key)]
+    yield from _behaviour(result, own, model)
     # Under a key of its own, so that neither cache nor release has its answers.
     answering = Answering(own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None))
     places = [(at, row) for at, one in enumerate(requests) for row in range(len(one.rows))]
@@ -218,10 +225,32 @@ def _asked(result: Result, requests: list[Request], answers: Tables, model: str)
             compared.take(*map(Reply, map(str, (was, is_now))) if "reply" in names else (was, is_now))
     same = f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at random"
     if others:
-        return DIFFERS, f"{model} is another model ({', '.join(others)} differ); {same} are the same"
+        yield DIFFERS, f"{model} is another model ({', '.join(others)} differ); {same} are the same"
+        return
     # A server draws words anew. Elsewhere, one number in ten and half of the replies may come out otherwise.
     few = 10 * compared.beyond <= len(drawn) and 2 * compared.otherwise <= compared.replies
     halves = compared.beyond and "bfloat16" in (engine.get("dtype"), told.engine.get("dtype"))
     unsure = few or halves or (told.kind in HOSTED and not compared.beyond)
     outcome = VERIFIED if not compared.beyond + compared.otherwise else OPEN if unsure else DIFFERS
-    return outcome, f"{same} are those of {model}"
+    yield outcome, f"{same} are those of {model}"
+
+
+def _behaviour(result: Result, own: Model, model: str) -> Iterator[tuple[str, str]]:
+    """Compare the fingerprint of a model at hand with that in a result; nothing is said of models on servers."""
+    _ = own.backend  # a model of files is loaded now, and compared with what the store has of it
+    if (now := own.fingerprint) is None:
+        return
+    stored = result.model.fingerprint
+    if stored is None or stored.numbers is None:
+        yield OPEN, f"fingerprint: the result has none{f' ({stored.reason})' if stored and stored.reason else ''}"
+        return
+    engines = (json.loads(own.engine), result.model.engine)
+    near = fingerprints.choose_tolerance(*(engine.get("dtype") for engine in engines))
+    far = fingerprints.measure_distance(now, fingerprints.parse_text(stored.numbers))
+    if far > near:
+        difference = f"by {far:.2g}, at most {near:g} is rounding" if math.isfinite(far) else "in its tokens"
+        # Another dtype or device class explains more than rounding does on one.
+        is_alike = all(engines[0].get(key) == engines[1].get(key) for key in ("device", "dtype"))
+        yield DIFFERS if is_alike else OPEN, f"fingerprint: {model} computes otherwise on fixed texts ({difference})"
+    else:
+        yield VERIFIED, f"fingerprint: {model} computes on fixed texts what was computed then"

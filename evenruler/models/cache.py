@@ -106,6 +106,22 @@ class Cache:
         answers = {question: form.unpack(found[key]) for question, key in pairs}
         return [answers[question] for question in questions]
 
+    def read_answer(self, operation: str, question: object, form: Form[Answer]) -> Answer | None:
+        """The answer to one question in the store, else in the release; nothing is asked."""
+        (key,) = keys_of(self.engine, operation, [question])
+        stored = self.store.get([key]) or released().get(operation, [key])
+        return form.unpack(stored[key]) if key in stored else None
+
+    def store_answer(self, operation: str, question: object, form: Form[Answer], answer: Answer) -> None:
+        """Store the answer to one question, unless there is one or the store can only be read."""
+        if self.store.is_writable:
+            self.store.put(zip(keys_of(self.engine, operation, [question]), [form.pack(answer)], strict=True))
+
+    def journal_answer(self, operation: str, question: object, form: Form[Answer], answer: Answer) -> None:
+        """Write the answer to one question into the journal, if there is one."""
+        (key,) = keys_of(self.engine, operation, [question])
+        note_down(self.name, self.engine, operation, [(key, canonical(question), form.pack(answer))])
+
     def _replayed(self, how: _How, lacking: Mapping[bytes, Any], again: bool) -> Mapping[bytes, bytes]:
         """Released answers that the store lacks; a random sample is asked again and compared.
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError
 from evenruler.models import engines, sources
+from evenruler.models.adapters import verify_base
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
-from evenruler.models.loading import ADAPTER, Tuned, Weights, on_device
+from evenruler.models.loading import ADAPTER, Dtype, Loaded, Tuned, Weights, has_global_hooks, on_device
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
+from evenruler.models.tracing import require_hashed, traced_reads
 from evenruler.strict import at_home
 from evenruler.tables.ids import canonical
 
@@ -61,6 +63,7 @@ def load(
     if over and not (over / ADAPTER).is_file():
         place = f"{where or sources.declared_at(name)}: {over}"
         raise UserError(f"no {ADAPTER}", where=place, remedy="name the folder of a saved adapter")
+    doubts = verify_base(name, entry, folder, over, store) if over else []
     weights = Tuned(folder.absolute(), over) if over else folder.absolute()
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
@@ -70,7 +73,7 @@ def load(
     def backend() -> Any:
         return load_it() if pool is None else pool(describe(), load_it)
 
-    return Model(name, entry, kind, store, describe, backend, folder, where)
+    return Model(name, entry, kind, store, describe, backend, folder, where, doubts=doubts)
 
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
@@ -93,32 +96,51 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
 
-def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: str, adapter: "Adapter | None") -> Any:
-    """The backend of a model; its libraries take seconds to import."""
+def backend_of(name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: str, adapter: "Adapter | None") -> Any:
+    """The backend of a model; its libraries take seconds to import.
+
+    UserError where loading reads a file that is not part of the model's key, or hooks on all modules are registered.
+    """
     dtype = described.dtype_on(entry, on)
-    with on_device(name):
-        if kind == "causal":
-            from evenruler.models.backends.causal import Causal
+    if isinstance(weights, Loaded):
+        with on_device(name):
+            return _loaded(name, entry, kind, weights, on, dtype, adapter)
+    base, over = weights if isinstance(weights, Tuned) else (weights, adapter.folder if adapter else None)
+    with on_device(name), traced_reads() as reads:
+        backend = _loaded(name, entry, kind, weights, on, dtype, adapter)
+    hashed = described.hashed_files(base, entry, over)
+    require_hashed(name, reads, set().union(*hashed.values()), [base, over] if over else [base])
+    if has_global_hooks():
+        what = "hooks on all modules (torch.nn.modules.module) change what models of files compute"
+        raise UserError(what, where=name, remedy="remove them")
+    return backend
 
-            return Causal(name, folder, on, dtype, entry, entry.start)
-        if kind == "seq2seq":
-            from evenruler.models.backends.seq2seq import Seq2Seq
 
-            return Seq2Seq(name, folder, on, dtype)
-        if kind == "masked":
-            from evenruler.models.backends.encoders import Masked
+def _loaded(
+    name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: str, dtype: Dtype, adapter: "Adapter | None"
+) -> Any:
+    if kind == "causal":
+        from evenruler.models.backends.causal import Causal
 
-            return Masked(name, folder, on, dtype)
-        if kind in ("nli", "classifier"):
-            from evenruler.models.backends.encoders import Classifier, Nli
+        return Causal(name, weights, on, dtype, entry, entry.start)
+    if kind == "seq2seq":
+        from evenruler.models.backends.seq2seq import Seq2Seq
 
-            if kind == "nli":
-                return Nli(name, folder, on, dtype, entry.labels, adapter)
-            return Classifier(name, folder, on, dtype, adapter)
-        from evenruler.models.backends.encoders import SentenceEmbedder
+        return Seq2Seq(name, weights, on, dtype)
+    if kind == "masked":
+        from evenruler.models.backends.encoders import Masked
 
-        assert isinstance(folder, Path)
-        return SentenceEmbedder(name, folder, on)
+        return Masked(name, weights, on, dtype)
+    if kind in ("nli", "classifier"):
+        from evenruler.models.backends.encoders import Classifier, Nli
+
+        if kind == "nli":
+            return Nli(name, weights, on, dtype, entry.labels, adapter)
+        return Classifier(name, weights, on, dtype, adapter)
+    from evenruler.models.backends.encoders import SentenceEmbedder
+
+    assert isinstance(weights, Path)
+    return SentenceEmbedder(name, weights, on)
 
 
 def base_sha256(folder: Path, store: RowStore) -> str:

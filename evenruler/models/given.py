@@ -19,7 +19,7 @@ from evenruler.files import file_sha256
 from evenruler.models.backends.server import KEY, URL, current_budget
 from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.described import surroundings
-from evenruler.models.loading import Loaded
+from evenruler.models.loading import Loaded, has_global_hooks
 from evenruler.models.model import Model
 from evenruler.models.records import Prompt, Reply, messages
 from evenruler.models.store import RowStore
@@ -33,6 +33,10 @@ OLLAMA, PORT = "OLLAMA_HOST", 11434  # environment variable with Ollama's addres
 
 _OF_ADAPTERS: Final = ("active_adapters", "active_adapter", "disable_adapters", "merged_adapters", "scaling")
 """Attributes of PEFT layers that say which adapter is active and how strongly; weights do not tell."""
+
+
+_OF_GENERATION: Final = ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id")
+"""What backends read of a model's generation settings beside those of `Sampling`, which are part of each question."""
 
 
 def core_of(model: Any, where: str) -> Any:
@@ -57,62 +61,181 @@ def loaded(
 ) -> Model:
     """A model in memory; its answers are cached under a hash of its current weights.
 
-    `given`: a tokenizer and the result of `core_of`; `make`: creates the backend (`catalogue.backend_of`). UserError if
-    forward hooks change its computation, which weights do not show, and there is no `cache_key`.
+    `given`: a tokenizer and the result of `core_of`; `make`: creates the backend (`catalogue.backend_of`). At each call
+    the model is looked at again, and compared with its fingerprint. UserError if what neither weights nor types of
+    modules tell changes what it computes (`require_plain`), and there is no `cache_key`.
     """
     tokenizer, core = given
-    if cache_key is None and any(own._forward_hooks or own._forward_pre_hooks for own in core.modules()):
-        what = "hooks change what it computes, which its weights do not tell"
-        raise UserError(what, where=name, remedy='give `cache_key="..."`, another one for other hooks')
+    weights = WeightsHash()
 
     def describe() -> str:
-        told = _described(core_of(core, name), tokenizer, cache_key)
-        return canonical({**told, **({"start": entry.start} if entry.start else {})}).decode()
+        core_of(core, name)
+        if cache_key is None:
+            require_plain(core, name)
+        parts = _described(core, tokenizer, cache_key, weights, name)
+        return canonical({**parts, **({"start": entry.start} if entry.start else {})}).decode()
+
+    attributes, made = dict[str, Any](), None
 
     def backend() -> Any:
-        # A copy with shared weights, so that our settings, such as end tokens, do not affect the user's model.
-        shared = copy.copy(core)
-        return make(name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None)
+        # A copy with shared weights, so that our settings, such as end tokens, do not affect the user's model. Modules
+        # are shared, too, so it is made again only where an attribute of the model itself was set.
+        nonlocal attributes, made
+        now = dict(vars(core))
+        is_same = now.keys() == attributes.keys() and all(now[key] is attributes[key] for key in now)
+        if made is None or not is_same:
+            shared = copy.copy(core)
+            made = make(name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None)
+            attributes = now
+        return made
 
-    return Model(name, entry, entry.kind, store, describe, backend, None, name)
+    return Model(name, entry, entry.kind, store, describe, backend, None, name, changeable=True)
 
 
-def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str, Any]:
+def require_plain(core: Any, name: str) -> None:
+    """UserError where functions decide what a model computes, which neither weights nor types of its modules tell."""
+    if any(module._forward_hooks or module._forward_pre_hooks for module in core.modules()):
+        cause = "hooks change"
+    elif has_global_hooks():
+        cause = "hooks on all modules (torch.nn.modules.module) change"
+    elif any("forward" in vars(module) or "__call__" in vars(module) for module in core.modules()):
+        cause = "a `forward` that was set on a module changes"
+    else:
+        return
+    what = f"{cause} what it computes, which its weights do not tell"
+    raise UserError(what, where=name, remedy='give `cache_key="..."`, another one for other hooks')
+
+
+def _described(
+    core: Any, tokenizer: Any, cache_key: str | None, weights: "WeightsHash", name: str
+) -> Mapping[str, Any]:
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     own = surroundings(core.device.type)
     of_peft = [(place, layer) for place, layer in core.named_modules() if type(layer).__module__.startswith("peft.")]
     layers = [[place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)] for place, layer in of_peft]
+    generation = getattr(core, "generation_config", None)
     with TemporaryDirectory() as folder:  # includes its chat template
         tokenizer.save_pretrained(folder)
         files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}
     return {
         "backend": "transformers",
         "loaded": f"{type(core).__module__}.{type(core).__qualname__}",
+        "modules": content_sha256(
+            [[place, type(part).__module__, type(part).__qualname__] for place, part in core.named_modules()]
+        ),
         "attention": getattr(core.config, "_attn_implementation", None),
         "device": own.device,
         "dtype": str(core.dtype).removeprefix("torch."),
         "quantisation": config.get("quantization_config"),
         "adapter": content_sha256(layers) if layers else None,
-        "weights": _weights_sha256(core),
+        "weights": weights.sha256(core, name, is_keyed=cache_key is not None),
         "config": content_sha256(config),
+        "generation": {key: getattr(generation, key, None) for key in _OF_GENERATION},
         "tokenizer": content_sha256(files),
         "libraries": dict(own.libraries),
         **({"cache_key": cache_key} if cache_key else {}),
     }
 
 
-def _weights_sha256(core: Any) -> str:
-    """Checksum of names, types, shapes and bytes of a model's tensors."""
+class WeightsHash:
+    """The checksum of a model's weights, computed again where a tensor was replaced or written to.
+
+    A write past PyTorch's counters (`tensor.data`) between two calls is left to the fingerprint.
+    """
+
+    def __init__(self) -> None:
+        self._stamps: object = None
+        self._content: Mapping[str, Any] = {}  # so that no other tensor takes the place of one that was replaced
+        self._digest = ""
+
+    def sha256(self, core: Any, name: str, *, is_keyed: bool) -> str:
+        """As `hash_content`, of all that the modules hold now."""
+        content = collect_state(core)
+        stamps = _stamp_tensors(content)
+        if stamps is None or stamps != self._stamps:
+            self._digest = hash_content(content, name, is_keyed=is_keyed)
+            self._stamps, self._content = stamps, content
+        return self._digest
+
+
+def collect_state(core: Any) -> dict[str, Any]:
+    """What a model's modules hold by name: saved tensors and other entries, and buffers that are not saved."""
+    saved = core.state_dict()
+    return {**saved, **{f"{place} (not saved)": own for place, own in core.named_buffers() if place not in saved}}
+
+
+def hash_content(content: Mapping[str, Any], name: str, *, is_keyed: bool = False) -> str:
+    """Checksum of what modules hold, by name: types, shapes and bytes of tensors, and plain values.
+
+    UserError where a part is none whose content can be read; with `is_keyed` such parts are left to the `cache_key`.
+    """
     import torch
 
     digest = hashlib.sha256()
     with torch.inference_mode():
-        for place, tensor in sorted(core.state_dict().items()):
-            if isinstance(tensor, torch.Tensor):
-                digest.update(canonical([place, str(tensor.dtype), list(tensor.shape)]))
-                digest.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        for place, part in sorted(content.items()):
+            try:
+                for described, data in _read_part(part):
+                    digest.update(canonical([place, *described]))
+                    digest.update(data)
+            except (TypeError, ValueError, AttributeError, RuntimeError) as error:  # of kinds of tensors unknown here
+                if is_keyed:
+                    continue
+                reason = str(error).splitlines()[0][:100]
+                what = f"what it holds as {place} cannot be read ({reason})"
+                remedy = 'give `cache_key="..."`, another one for other weights'
+                raise UserError(what, where=name, remedy=remedy) from None
     return digest.hexdigest()
+
+
+def _read_part(part: Any) -> Iterator[tuple[list[object], Any]]:
+    """Description and bytes of each tensor or plain value in an entry; TypeError for others."""
+    import torch
+
+    if isinstance(part, (tuple, list)):
+        yield [type(part).__name__, len(part)], b""
+        for inner in part:
+            yield from _read_part(inner)
+    elif isinstance(part, torch.Tensor):
+        if type(part) not in (torch.Tensor, torch.nn.Parameter):
+            raise TypeError(f"a {type(part).__name__}")
+        described: list[object] = [str(part.dtype), list(part.shape)]
+        if part.is_quantized:
+            yield [*described, str(part.qscheme()), *_read_scales(part)], b""
+            part = part.int_repr()
+        elif part.layout != torch.strided:
+            raise TypeError(f"a tensor of layout {part.layout}")
+        yield described, part.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
+    elif part is None or isinstance(part, (bool, int, float, str, bytes, torch.dtype)):
+        yield [type(part).__name__, repr(part)], b""
+    else:
+        raise TypeError(f"a {type(part).__name__}")
+
+
+def _read_scales(tensor: Any) -> list[object]:
+    """What turns a quantised tensor's whole numbers into those that it stands for."""
+    import torch
+
+    if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        return [tensor.q_scale(), tensor.q_zero_point()]
+    scales, zeros = tensor.q_per_channel_scales(), tensor.q_per_channel_zero_points()
+    return [tensor.q_per_channel_axis(), scales.tolist(), zeros.tolist()]
+
+
+def _stamp_tensors(content: Mapping[str, Any]) -> object:
+    """Where each tensor lies and how often it was written to; None where PyTorch does not count that."""
+    import torch
+
+    if not all(isinstance(part, torch.Tensor) for part in content.values()):
+        return None
+    try:
+        return [
+            (place, part.data_ptr(), part._version, part.shape, part.dtype, part.stride())
+            for place, part in content.items()
+        ]
+    except RuntimeError:
+        return None
 
 
 def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None) -> Model:

@@ -7,16 +7,19 @@ adapters fitted here, that is `data/adapters/{model}/training.json`, written by 
 import json
 import logging
 import pickle
+import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from evenruler import repository
 from evenruler.errors import UserError, extra_of
+from evenruler.files import json_in
 from evenruler.models.declared import ModelEntry
 from evenruler.terminal import note
 
@@ -109,30 +112,62 @@ def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype
     where = where or str(weights)
     folder, adapter = weights if isinstance(weights, Tuned) else (weights, None)
     tokens = tokenizer_folder(folder, adapter)
+    require_plain_numbers(name, where, folder)
     with quiet(), loading(name, where):
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
         loaded = getattr(transformers, kind).from_pretrained(
             folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
         )
     model = complete(loaded, name, where)
+    require_layers(model, name, where)
     if adapter:
+        require_plain_numbers(name, str(adapter), adapter)
+        notes = read_notes(model)
         model = merged(model, adapter, name)
+        _notes[model] = notes
     require_embeddings(model, tokenizer, name)
     return tokenizer, model.to(device).eval()
 
 
 def merged(model: Any, adapter: Path, name: str) -> Any:
-    """Merge a PEFT adapter into the model; UserError if they do not match."""
+    """Merge a PEFT adapter into the model; UserError if they do not match.
+
+    An adapter that was fitted after tokens were added holds the whole embeddings: the model gets as many rows first.
+    """
     from peft import PeftModel, get_peft_model_state_dict
     from peft.utils import load_peft_weights
 
     with quiet(), loading(name, str(adapter), "take the base that the adapter was fitted on"):
-        tuned = PeftModel.from_pretrained(model, adapter)
         there = load_peft_weights(str(adapter), device="cpu")
+        resize_to(model, there)
+        tuned = PeftModel.from_pretrained(model, adapter)
         lacking = set(get_peft_model_state_dict(tuned, save_embedding_layers=False)) - set(there)
         if lacking:  # PEFT would initialise them randomly
             raise ValueError(f"the adapter lacks {len(lacking)} tensors, as {min(lacking)}")
         return tuned.merge_and_unload()
+
+
+def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
+    """Give a model's embeddings the number of rows that they have in an adapter, if it holds them.
+
+    ValueError if the adapter adds tokens and does not bring all of their rows.
+    """
+    layers = {model.get_input_embeddings(), model.get_output_embeddings()} - {None}
+    places = {name: module for name, module in model.named_modules() if module in layers}
+    rows = {name: len(own) for name in places for key, own in adapter.items() if f".{name}." in key and own.ndim == 2}
+    if not rows or set(rows.values()) == {len(model.get_input_embeddings().weight)}:
+        return
+    tied = len({id(module.weight) for module in places.values()}) == 1
+    if len(set(rows.values())) > 1 or (len(rows) < len(places) and not tied):
+        raise ValueError(f"the adapter has {rows} rows of embeddings, and not those of {sorted(places)}")
+    model.resize_token_embeddings(next(iter(rows.values())), mean_resizing=False)
+
+
+def has_global_hooks() -> bool:
+    """Whether functions are registered that PyTorch calls with every module, and that may change what it computes."""
+    from torch.nn.modules import module
+
+    return bool(module._global_forward_hooks or module._global_forward_pre_hooks)
 
 
 def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
@@ -198,9 +233,115 @@ def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     """
     model, found = loaded
     require_all(name, where, map(str, [*found["missing_keys"], *found["mismatched_keys"]]))
-    if unused := sorted(map(str, found["unexpected_keys"])):
-        note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
+    note_unused(model, map(str, found["unexpected_keys"]), name, where)
     return model
+
+
+def note_unused(model: Any, tensors: Iterable[str], name: str, where: str) -> None:
+    """Note tensors of a model's files that it does not use; UserError where they are scales of quantised weights."""
+    unused = sorted(tensors)
+    require_no_scales(unused, name, where)
+    if unused:
+        note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
+        _notes[model] = (f"{OF_FILES}{len(unused)} tensors are not used, as {unused[0]}",)
+
+
+def require_no_scales(unused: Iterable[str], name: str, where: str) -> None:
+    """UserError where tensors that are not used are scales or codes of quantised weights."""
+    if scales := [key for key in unused if SCALES.search(key)]:
+        what = f"{name} has scales of quantised weights, as {scales[0]}, that would not be used"
+        raise UserError(what, where=where, remedy=UNQUANTISED)
+
+
+OF_FILES: Final = "the model's files: "
+"""How sentences on files begin in a result's warnings."""
+
+SCALES: Final = re.compile(
+    r"[._](scales?|(weight|input|output|activation)_scales?(_\d+)?|scale_inv|scale_shift|scb|absmax|quant_map|"
+    r"quant_state\S*|zero_points?|zeros|qzeros|q?weight_packed|qweight|g_idx|codes|codebooks?|blocks)$",
+    re.IGNORECASE,
+)
+"""Names of tensors by which stored numbers are turned into weights."""
+
+UNQUANTISED: Final = "take the model's unquantised weights, or dequantise and save them with transformers"
+PLAIN: Final = ("F64", "F32", "F16", "BF16")
+WHOLE: Final = ("BOOL", "I16", "U16", "I32", "U32", "I64", "U64")  # positions, masks, counts
+
+
+def require_plain_numbers(name: str, where: str, folder: Path) -> None:
+    """UserError where weights are stored in numbers of 8 bits or fewer, which stand for others by scales or codes.
+
+    Reads the headers of the weights that transformers would load. Bytes that are no weight, like a mask, may be there.
+    """
+    for path in _weights_in(folder):
+        for tensor, kind in _kinds_of_tensors(path).items():
+            is_weight = re.search("weight|proj|blocks|expert", tensor.rpartition(".")[2])
+            if kind not in (*PLAIN, *WHOLE) and (is_weight or kind not in ("I8", "U8")):
+                what = f"the weights of {name} are quantised: {tensor} is of type {kind}, which needs scales"
+                raise UserError(what, where=where, remedy=UNQUANTISED)
+
+
+def _weights_in(folder: Path) -> list[Path]:
+    """The weight files of a folder that transformers or PEFT would load: shards of an index, the usual name, or any."""
+    for suffix in ("safetensors", "bin"):
+        for index in sorted(folder.glob(f"*.{suffix}.index.json")):
+            shards = json_in(index, dict).get("weight_map")
+            names = {str(name) for name in shards.values()} if isinstance(shards, dict) else set()
+            return [folder / name for name in sorted(names) if (folder / name).is_file()]
+        files = sorted(folder.glob(f"*.{suffix}"))
+        if usual := [path for path in files if path.stem in ("model", "pytorch_model", "adapter_model")] or files:
+            return usual
+    return []
+
+
+def _kinds_of_tensors(path: Path) -> dict[str, str]:
+    """The type of each tensor in a file, by name, as safetensors calls it; empty for a damaged file (loading tells).
+
+    The header of safetensors is 8 bytes of length, then JSON.
+    """
+    try:
+        if path.suffix == ".bin":
+            import torch
+
+            held = torch.load(path, map_location="meta", mmap=True, weights_only=True)
+            return {key: KINDS.get(str(tensor.dtype).removeprefix("torch."), "F32") for key, tensor in held.items()}
+        with path.open("rb") as file:
+            header = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), MOST_OF_A_HEADER)))
+        return {key: str(value["dtype"]) for key, value in header.items() if key != "__metadata__"}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, pickle.UnpicklingError):
+        return {}
+
+
+KINDS: Final = {"int8": "I8", "uint8": "U8", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "qint8": "QI8"}
+"""Names in safetensors of PyTorch's dtypes of 8 bits; others of a pickle are plain."""
+
+MOST_OF_A_HEADER: Final = 100_000_000  # bytes, the limit of safetensors
+
+LAYERS: Final = ("num_hidden_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
+
+
+def require_layers(model: Any, name: str, where: str) -> None:
+    """UserError for a model without layers, or whose weights are computed with in other numbers than floats."""
+    import torch
+
+    for config in (model.config, model.config.get_text_config()):
+        for key in LAYERS:
+            if isinstance(value := getattr(config, key, None), int) and value < 1:
+                what = f"{name} has no layers ({key} is {value})"
+                raise UserError(what, where=f"{where}: config.json", remedy="take the configuration of these weights")
+    plain = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+    for place, weight in model.named_parameters():
+        if weight.dtype not in plain:
+            what = f"the weights of {name} are quantised: {place} is of type {weight.dtype}, which needs scales"
+            raise UserError(what, where=where, remedy=UNQUANTISED)
+
+
+_notes: "WeakKeyDictionary[Any, tuple[str, ...]]" = WeakKeyDictionary()
+
+
+def read_notes(model: Any) -> tuple[str, ...]:
+    """Sentences on the files of a model that was loaded here, as on tensors that it does not use."""
+    return _notes.get(model, ())
 
 
 ADAPTERS = Path("data/adapters")  # folder of adapters, by model name

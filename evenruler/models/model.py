@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
+from evenruler.models import fingerprint as fingerprints
 from evenruler.models import records
-from evenruler.models.cache import Cache, Form, LackingError, Spent
+from evenruler.models.cache import Cache, Form, LackingError, Spent, not_a_number
 from evenruler.models.declared import HOSTED, OPERATIONS, Kind, ModelEntry, Operation, SamplingSettings, operations_of
 from evenruler.models.loading import loading, tokenizer_folder
 from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
@@ -82,8 +83,9 @@ IN_LOCAL_CHATS: Final = {"words": "words/3", "generate": "generation/3"}
 
 def form_of(operation: str) -> Form[Any]:
     """The serialisation of an operation's answers; `operation` includes its version."""
-    forms = {name: form for name, form, _ in _KEPT.values()}
+    forms: dict[str, Form[Any]] = {name: form for name, form, _ in _KEPT.values()}
     forms |= {name: _KEPT[method][1] for method, name in IN_LOCAL_CHATS.items()}
+    forms[fingerprints.OPERATION] = fingerprints.FORM
     return forms.get(operation.partition(":")[0], NUMBER)
 
 
@@ -103,19 +105,25 @@ class Model:
         load: Callable[[], Any],
         folder: Path | None = None,
         where: str | None = None,
+        *,
+        changeable: bool = False,
+        doubts: Sequence[str] = (),
     ) -> None:
         """Set up the model; nothing is loaded.
 
         `kind`: the backend's, for an encoder that of its head; `store`: holds the answers; `describe`: returns the
         engine string of the current files; `load`: creates the backend, which has a method per operation in
         `BY_BACKEND[kind]`; `folder`: the model's files, if local; `where`: place of its declaration, for errors, by
-        default in `params.yaml`.
+        default in `params.yaml`; `changeable`: whether the user holds the model and may change it between two calls,
+        so that each call looks at it again; `doubts`: sentences on its files for results.
         """
         self.name, self.entry, self.kind = name, entry, kind
         self.where = where or declared_at(name)
         self._folder, self._load, self._describe = folder, load, describe
         self._cache = Cache(name, describe(), store)
         self._backend: Any = None
+        self._changeable, self._doubts, self._is_original = changeable, tuple(doubts), True
+        self._fingerprint: fingerprints.Fingerprint | None = None
         self.heard: list[Mapping[str, Any]] = []
         """What servers reported about themselves with each reply (`Reply.said`), including cached replies."""
 
@@ -150,16 +158,56 @@ class Model:
     def backend(self) -> Any:
         """The backend, loaded on first use.
 
-        UserError if it cannot be loaded, or its files or server have changed since the cache key was computed.
+        UserError if it cannot be loaded, its files or server have changed since the cache key was computed, or it
+        computes otherwise than when its answers were kept.
         """
         if self._backend is None:
             backend = self._load()
-            if self._describe() != self.engine:
-                what = "server" if self.kind in HOSTED else "files" if self._folder else "weights"
-                what = f"the {what} of {self.name} changed while it was in use"
+            if (now := self._describe()) != self.engine:
+                what = f"the {self._name_changes(now)} of {self.name} changed while it was in use"
                 raise UserError(what, where=str(self._folder or self.where), remedy="run again")
+            if self._is_original and hasattr(backend, "fingerprint"):
+                self._fingerprint = self._verify_behaviour(backend)
             self._backend = backend
         return self._backend
+
+    def _name_changes(self, now: str) -> str:
+        """What changed since the cache key was computed, in words."""
+        if self.kind in HOSTED:
+            return "server"
+        if not self._changeable:
+            return "files" if self._folder else "weights"
+        before, after = json.loads(self.engine), json.loads(now)
+        return " and ".join(key for key in sorted(after) if after[key] != before.get(key)) or "weights"
+
+    def _verify_behaviour(self, backend: Any) -> fingerprints.Fingerprint:
+        """The fingerprint of a loaded backend, which is the one beside its answers."""
+        if not self._changeable:
+            remedy = "undo what changed in torch, its settings or the processor, or set EVENRULER_CACHE to a new folder"
+        elif "cache_key" in json.loads(self.engine):
+            remedy = "give another `cache_key`: what changed is nothing that its weights tell"
+        else:
+            remedy = 'give `cache_key="..."`, another one for each change that its weights do not tell'
+        try:
+            return fingerprints.verify_fingerprint(backend, self._cache, str(self._folder or self.where), remedy)
+        except FloatingPointError:
+            raise not_a_number(self.name) from None
+
+    def _load_again(self) -> None:
+        """Load a model that the user holds as it is now; its errors are those of `backend`."""
+        if self._changeable and self._cache.asks:
+            self._backend = None
+            _ = self.backend
+
+    @property
+    def fingerprint(self) -> fingerprints.Fingerprint | None:
+        """What the model computes on fixed texts: as loaded, else as stored; None where neither is there."""
+        return self._fingerprint or (fingerprints.read_fingerprint(self._cache) if self._is_original else None)
+
+    @property
+    def doubts(self) -> list[str]:
+        """Sentences on its files for results, as on tensors that are not used."""
+        return [*self._doubts, *(self.fingerprint.notes if self.fingerprint else ())]
 
     def adapted(self, state: object, load: Callable[[], Any]) -> Self:
         """The same model in another state, with its own cache key.
@@ -170,6 +218,8 @@ class Model:
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
         other._cache = Cache(self.name, engine, self._cache.store, asks=self._cache.asks)
         other._load, other._describe, other._backend = load, lambda: engine, None
+        # In another state it has no fingerprint: weights that are trained anew come out a little otherwise.
+        other._changeable, other._is_original, other._fingerprint = False, state is None, None
         return other
 
     def stored(self) -> Self:
@@ -247,9 +297,13 @@ class Model:
         operation, form, as_key = _KEPT[method]
         if chat and self.kind == "causal":
             operation = IN_LOCAL_CHATS[method]
-        return self._cache.answers(
+        self._load_again()
+        answers = self._cache.answers(
             operation + more, questions, form, lambda *asked: getattr(self.backend, method)(*asked), as_key
         )
+        if self._is_original:
+            fingerprints.note_down(self._cache)
+        return answers
 
     def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
         """Likelihood of each whole word as the next word: no letter follows it.
@@ -303,6 +357,7 @@ class Model:
             [n] nats per token; higher is more acceptable.
         """
         self.require("slor")
+        self._load_again()
         distinct = sorted(set(texts))
         likelihoods = self.loglikelihood(distinct)  # before the lease below, which this takes too
         likelihoods.require_all(self.name, distinct)

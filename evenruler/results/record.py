@@ -47,6 +47,14 @@ class MeasuredBenchmark(Strict):
     """Hash of `plan.json`, as in `manifest.json`."""
 
 
+class Behaviour(Strict):
+    """What the model computed on two fixed texts (`evenruler.models.fingerprint`), to recognise it by."""
+
+    numbers: str | None
+    """Its numbers, with spaces between them; null with a reason."""
+    reason: str | None = None
+
+
 class MeasuredModel(Strict):
     """The model, with hashes of the files that determine its answers."""
 
@@ -71,6 +79,8 @@ class MeasuredModel(Strict):
     """What a server called itself in its replies: each `model` and `fingerprint`."""
     subject: dict[str, Any] | None = None
     """The fields of `instruments.instrument.Subject`, on which requests and figures depend; null in older results."""
+    fingerprint: Behaviour | None = None
+    """Its fingerprint; null in older results, and for models on servers, functions and recorded answers."""
 
 
 class Settings(Strict):

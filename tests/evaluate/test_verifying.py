@@ -94,6 +94,7 @@ def test_a_result_as_it_was_written(here: Path, made: Path) -> None:
         FILES,
         CONTENT,
         FIGURES,
+        f"verified: fingerprint: local:{made}/genuine/tiny computes on fixed texts what was computed then",
         f"verified: 10 of 10 answers drawn at random are those of local:{made}/genuine/tiny",
     ]
 
@@ -238,8 +239,40 @@ def test_answers_of_other_weights_under_the_name_of_the_model(here: Path, made: 
 
 def test_a_model_with_other_weights(here: Path, made: Path) -> None:
     model = f"local:{made}/other/tiny"
-    told = verify("result", "--with", NAME, "--ask", model, status=1)[-1]
+    behaviour, told = verify("result", "--with", NAME, "--ask", model, status=1)[-2:]
+    assert behaviour.startswith(f"differs: fingerprint: {model} computes otherwise on fixed texts (by ")
     assert told == f"differs: {model} is another model (weights differ); 0 of 10 answers drawn at random are the same"
+
+
+def test_a_fingerprint_is_compared_by_tolerance(here: Path, made: Path) -> None:
+    """Another number in the fourth decimal is rounding, in the second another model; older results have none."""
+    model = f"local:{made}/genuine/tiny"
+
+    def compare(change: Callable[[dict[str, Any]], object], status: int = 0) -> str:
+        edit(change)
+        return verify("result", "--with", NAME, "--ask", model, status=status)[3]
+
+    def move(by: float) -> Callable[[dict[str, Any]], object]:
+        def change(said: dict[str, Any]) -> None:
+            numbers = said["model"]["fingerprint"]["numbers"].split()
+            numbers[7] = f"{float(numbers[7]) + by:.4f}"
+            said["model"]["fingerprint"]["numbers"] = " ".join(numbers)
+
+        return change
+
+    same = f"verified: fingerprint: {model} computes on fixed texts what was computed then"
+    assert compare(lambda said: None) == same
+    assert compare(move(0.0005)) == same
+    assert compare(move(0.0195), status=1).startswith(
+        f"differs: fingerprint: {model} computes otherwise on fixed texts (by 0.02, at most 0.001 is rounding)"
+    )
+    assert compare(lambda said: said["model"].update(fingerprint=None)) == (
+        "not verified: fingerprint: the result has none"
+    )
+    assert compare(lambda said: said["model"].update(fingerprint={"numbers": None, "reason": "why"})) == (
+        "not verified: fingerprint: the result has none (why)"
+    )
+    assert compare(lambda said: said["model"].pop("fingerprint")) == "not verified: fingerprint: the result has none"
 
 
 def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from transformers import GenerationConfig
 
 from evenruler.errors import UserError
+from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.likelihood import LikelihoodScorer, endings, padded, tokens_of, word_tokens
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chats import ChatSettings, Thoughts
-from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
+from evenruler.models.loading import Dtype, Weights, card_memory, pretrained, read_notes
 from evenruler.models.records import UNREAD, Prompt, Reply, Request, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import note
@@ -367,3 +368,19 @@ class Causal:
         if self._longest is not None and tokens >= self._longest:
             what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
             raise UserError(what, where=repr(text[:40]), remedy="shorten it")
+
+    @in_packs
+    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+        """What the model computes on two texts as plain sequences: no template, no shared prefixes."""
+
+        def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            numbers = list[float]()
+            for text in texts:
+                tokens = fingerprints.encode_text(self.tokenizer, text, self._longest)
+                ids = torch.tensor([tokens], device=self.model.device)
+                with torch.inference_mode():
+                    logits = self.model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0]
+                numbers += fingerprints.reduce_logits(logits, [*tokens[1:], tokens[0]])
+            return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
+
+        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])

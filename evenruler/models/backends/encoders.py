@@ -15,9 +15,23 @@ from safetensors import safe_open
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
+from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet, require_all, require_embeddings
+from evenruler.models.loading import (
+    Dtype,
+    Weights,
+    loading,
+    note_unused,
+    pretrained,
+    quiet,
+    read_notes,
+    require_all,
+    require_embeddings,
+    require_layers,
+    require_no_scales,
+    require_plain_numbers,
+)
 from evenruler.models.records import LABELS, Pair, Placed
 from evenruler.terminal import note
 
@@ -64,6 +78,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
 
 def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
     """Load an encoder as a sequence classifier; returns it and the names of its randomly initialised tensors."""
+    require_plain_numbers(name, str(base), base)
     with quiet(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             base,
@@ -75,6 +90,8 @@ def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> 
             output_loading_info=True,
             trust_remote_code=False,
         )
+    require_no_scales(map(str, found["unexpected_keys"]), name, str(base))
+    require_layers(model, name, str(base))
     mismatched = [key if isinstance(key, str) else key[0] for key in found["mismatched_keys"]]
     return model, [*found["missing_keys"], *mismatched]
 
@@ -136,6 +153,16 @@ class Classifier:
             return [(taken[place], logits) for place, logits in batches.answer([place_of[i] for i in pack])]
 
         return Packs([too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer)
+
+    @in_packs
+    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+        """The logits of two texts, each alone and as a pair with the other."""
+
+        def of_texts(one: str, other: str) -> fingerprints.Fingerprint:
+            rows = [self.logits(texts) for texts in ([(one,)], [(other,)], [(one, other)], [(other, one)])]
+            return fingerprints.Fingerprint(tuple(fingerprints.round_numbers(np.ravel(rows))), read_notes(self.model))
+
+        return Packs([range(len(questions))], lambda pack: [(i, of_texts(*questions[i])) for i in pack])
 
     def batches(self, texts: Sequence[Texts]) -> Packs[NDArray[np.float64]]:
         """Texts, or pairs, in batches of similar length: [k] logits each, in the order of `labels`."""
@@ -290,6 +317,22 @@ class Masked:
         texts = [(placed.before, placed.word, placed.after) for placed in asked]
         return Packs(packs(encoded["input_ids"], texts, capacity), answer)
 
+    @in_packs
+    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+        """What the model computes on two texts, in which nothing is masked."""
+
+        def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            numbers = list[float]()
+            for text in texts:
+                tokens = fingerprints.encode_text(self.tokenizer, text, self._longest)
+                ids = torch.tensor([tokens], device=self._device)
+                with torch.inference_mode():
+                    logits = self.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
+                numbers += fingerprints.reduce_logits(logits, tokens)
+            return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
+
+        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])
+
     def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
         """[texts] nats of the words of a batch; `places`: positions of their tokens."""
         rows = [(row, position) for row, places_of in enumerate(places) for position in places_of]
@@ -325,6 +368,8 @@ class SentenceEmbedder:
         """Load it; UserError if sentence-transformers cannot load the folder."""
         from sentence_transformers import SentenceTransformer
 
+        for place in sorted({folder, *(path.parent for path in folder.glob("*/*.safetensors"))}):
+            require_plain_numbers(name, str(place), place)
         with quiet(), loading(name, str(folder)):
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
@@ -341,6 +386,10 @@ class SentenceEmbedder:
         if lacking:
             what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
             raise UserError(what, where=str(folder), remedy="see its `source`")
+        require_layers(model, name, str(folder))
+        places = [f".{place}" for place in (*self._model.state_dict(), "position_ids")]  # which older files hold, too
+        unused = [key[1:] for key in held if not any(key.endswith(own) or own.endswith(key) for own in places)]
+        note_unused(self._model, unused, name, str(folder))
         require_embeddings(model, self._model.tokenizer, name)
 
     @in_packs
@@ -354,3 +403,14 @@ class SentenceEmbedder:
             return list(zip(batch, vectors, strict=True))
 
         return Packs(parts(order, EMBEDDED), answer)
+
+    @in_packs
+    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+        """Projections of the vectors of two texts."""
+
+        def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            vectors = [self._model.encode(text, normalize_embeddings=True, show_progress_bar=False) for text in texts]
+            numbers = [number for vector in vectors for number in fingerprints.project_vector(vector)]
+            return fingerprints.Fingerprint(tuple(numbers), read_notes(self._model))
+
+        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])

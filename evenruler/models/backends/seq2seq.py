@@ -9,13 +9,14 @@ import torch
 from transformers import GenerationConfig
 
 from evenruler.errors import UserError
+from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.causal import CAPACITY
 from evenruler.models.backends.likelihood import RARE, endings, padded
 from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.loading import Dtype, Weights, pretrained
+from evenruler.models.loading import Dtype, Weights, pretrained, read_notes
 from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 
 Numbers = tuple[Any, ...]  # for a word: nats, nats of each kind of next token, nats of the first token, that token
@@ -103,6 +104,22 @@ class Seq2Seq:
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
         return Packs(parts(order, self._capacity.replies), answer)
+
+    @in_packs
+    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+        """What the model computes on two texts: the encoder reads one and the decoder the other, and the reverse."""
+
+        def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            numbers = list[float]()
+            for text, after in (texts, texts[::-1]):
+                read, written = (fingerprints.encode_text(self.tokenizer, one, self._longest) for one in (text, after))
+                ids, words = (torch.tensor([own], device=self.model.device) for own in (read, [self._start, *written]))
+                with torch.inference_mode():
+                    logits = self.model(input_ids=ids, decoder_input_ids=words[:, :-1], use_cache=False).logits[0]
+                numbers += fingerprints.reduce_logits(logits, written)
+            return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
+
+        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])
 
     @cached_property
     def _endings(self) -> Any:

@@ -191,7 +191,18 @@ PATIENCE = 12  # looks without any worker, or node to start one on, before givin
 LOSSES = 3  # workers that a pack may lose before it is considered the cause
 
 OPERATIONS: Final = frozenset(
-    ("loglikelihood", "words", "generate", "in_place", "entail", "classify", "classify_whole", "embed", "unigram_nats")
+    (
+        "loglikelihood",
+        "words",
+        "generate",
+        "in_place",
+        "entail",
+        "classify",
+        "classify_whole",
+        "embed",
+        "unigram_nats",
+        "fingerprint",
+    )
 )
 """Backend operations that are answered in packs (`backends/packs.py`)."""
 

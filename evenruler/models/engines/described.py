@@ -102,22 +102,7 @@ def describe(
                     what = f"it names {name!r}, which is not among the weights of the folder"
                     raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
     own = surroundings(on) if isinstance(on, str) else on
-    code, tokenizer = _found(folder, "**/*.py"), _found(folder, *_TOKENIZER_FILES)
-    templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
-    if entry.kind == "embedder":
-        # The files in the folders of an embedder's modules.
-        modules, root = folder / "modules.json", folder.resolve()
-        found: set[Path] = set()
-        for module in json_in(modules, list):
-            kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
-            if not kind.startswith("sentence_transformers."):
-                what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
-                raise UserError(what, where=str(modules), remedy="name a model without code of its own")
-            if not (folder / place).resolve().is_relative_to(root):
-                what = f"the module {place!r} lies outside the folder"
-                raise UserError(what, where=str(modules), remedy="put it into the model's folder")
-            found |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
-        configuration |= found - known - code - tokenizer - templates
+    hashed = hashed_files(folder, entry)
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
@@ -125,11 +110,7 @@ def describe(
         "dtype": dtype_on(entry, own.device),
         "quantisation": None,
         "adapter": adapter and _sha256(adapter, _found(adapter, *_ADAPTER), store),
-        "weights": _sha256(folder, known, store),
-        "config": _sha256(folder, configuration, store),
-        "code": _sha256(folder, code, store),
-        "tokenizer": _sha256(folder, tokenizer, store),
-        "chat_template": _sha256(folder, templates, store),
+        **{part: _sha256(folder, paths, store) for part, paths in hashed.items()},
         "libraries": dict(own.libraries),
     }
     parts |= entry.in_key
@@ -144,6 +125,41 @@ def describe(
     if own.device != "cpu":
         parts["logits"] = "float32"  # also for bfloat16 models
     return canonical(parts).decode()
+
+
+def hashed_files(folder: Path, entry: ModelEntry, adapter: Path | None = None) -> dict[str, set[Path]]:
+    """The files that are part of an engine string, by part; UserError for an embedder with modules of other code.
+
+    With an `adapter`, its files are a part, too.
+    """
+    weights, code, tokenizer = _found(folder, *_WEIGHTS), _found(folder, "**/*.py"), _found(folder, *_TOKENIZER_FILES)
+    templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
+    if entry.kind == "embedder":
+        configuration |= _files_of_modules(folder) - weights - code - tokenizer - templates
+    parts = {
+        "weights": weights,
+        "config": configuration,
+        "code": code,
+        "tokenizer": tokenizer,
+        "chat_template": templates,
+    }
+    return {**parts, "adapter": _found(adapter, *_ADAPTER)} if adapter else parts
+
+
+def _files_of_modules(folder: Path) -> set[Path]:
+    """The files in the folders of an embedder's modules; UserError for modules of other code or outside the folder."""
+    modules, root = folder / "modules.json", folder.resolve()
+    files: set[Path] = set()
+    for module in json_in(modules, list):
+        kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
+        if not kind.startswith("sentence_transformers."):
+            what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
+            raise UserError(what, where=str(modules), remedy="name a model without code of its own")
+        if not (folder / place).resolve().is_relative_to(root):
+            what = f"the module {place!r} lies outside the folder"
+            raise UserError(what, where=str(modules), remedy="put it into the model's folder")
+        files |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
+    return files
 
 
 def _found(folder: Path, *patterns: str) -> set[Path]:

@@ -5,9 +5,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from evenruler import repository
 from evenruler.models import load
 from evenruler.models.declared import ModelEntry
 from evenruler.models.engines import described
+from evenruler.models.released import FOLDER, RELEASE
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -216,3 +218,13 @@ class TestNoChange:
         other = RowStore(tmp_path / "other")
 
         assert described.describe(folder, entry(), store, "cpu") == described.describe(folder, entry(), other, "cpu")
+
+
+@pytest.mark.parametrize("name", ["minilm-sentiment", "minilm-toxicity"])
+def test_the_engine_of_a_shipped_model_is_that_of_its_released_answers(name, shipped_params, store) -> None:
+    """Released answers are found by it, so that another way to describe the same files would lose them all."""
+    release = json.loads((repository.root() / FOLDER / RELEASE).read_text(encoding="utf-8"))
+    engine = json.loads(load(name, shipped_params, store=store).engine)
+    engines = [{**released, "libraries": engine["libraries"]} for released in release["engines"].values()]
+
+    assert engine in engines

@@ -1,0 +1,285 @@
+"""Each file that loading opens is part of the key: flipped, it makes another engine, and outside it is refused."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, BertModel, BertTokenizer, GPT2Tokenizer
+
+from evenruler.errors import UserError
+from evenruler.models import load
+from evenruler.models.engines import described
+from evenruler.models.given import hash_content
+from evenruler.models.store import RowStore
+from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
+from tests.tiny import save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
+
+pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # of PEFT
+
+
+def plain(folder: Path) -> dict[str, Any]:
+    save_tiny(folder, chat=True)
+    return {}
+
+
+def sharded(folder: Path) -> dict[str, Any]:
+    save_tiny(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    (folder / "model.safetensors").unlink()
+    model.save_pretrained(folder, max_shard_size="20KB")
+    assert len([*folder.glob("*.safetensors")]) > 1
+    return {}
+
+
+def of_merges(folder: Path) -> dict[str, Any]:
+    """A tokenizer in two files, as GPT-2 was published."""
+    save_tiny(folder, "gpt2")
+    told = json.loads(tiny_tokenizer().backend_tokenizer.to_str())["model"]
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.json").write_text(json.dumps(told["vocab"]), encoding="utf-8")
+    lines = ["#version: 0.2", *(" ".join(pair) for pair in told["merges"])]
+    (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said = {"tokenizer_class": "GPT2Tokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<pad>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said), encoding="utf-8")
+    return {}
+
+
+def pickled(folder: Path) -> dict[str, Any]:
+    save_tiny(folder)
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    return {}
+
+
+def adapted(folder: Path) -> dict[str, Any]:
+    save_tiny(folder / "base")
+    model = AutoModelForCausalLM.from_pretrained(folder / "base")
+    config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+    get_peft_model(model, config).save_pretrained(folder / "adapter")
+    for path in (folder / "base").iterdir():
+        path.rename(folder / path.name)
+    (folder / "base").rmdir()
+    said = folder / "adapter/adapter_config.json"
+    said.write_text(json.dumps({**json.loads(said.read_text()), "base_model_name_or_path": str(folder)}))
+    return {"adapter": str(folder / "adapter")}
+
+
+def masked(folder: Path) -> dict[str, Any]:
+    save_tiny_masked(folder)
+    return {"kind": "masked"}
+
+
+def embedding(folder: Path) -> dict[str, Any]:
+    """As sentence-transformers saves one: WordPiece in `vocab.txt`, a folder for pooling."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig
+
+    parts = folder.parent / "parts"
+    parts.mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "man", "nurse", "##s", *"abcdefghijklmnopqrstuvwxyz"]
+    (parts / "vocab.txt").write_text("\n".join(words) + "\n")
+    tokenizer = BertTokenizer(str(parts / "vocab.txt"))
+    tokenizer.save_pretrained(parts)
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+    torch.manual_seed(0)
+    BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(parts)
+    body = Transformer(str(parts), max_seq_length=32)
+    SentenceTransformer(modules=[body, Pooling(32)], device="cpu").save(str(folder))
+    return {"kind": "embedder"}
+
+
+KINDS = [plain, sharded, of_merges, pickled, adapted, masked, embedding]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda save: save.__name__)
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp(request.param.__name__) / "model"
+    folder.mkdir()
+    return folder, request.param(folder)
+
+
+def catalogue(folder: Path, entry: dict[str, Any]) -> Any:
+    return tiny_params({"tiny": folder}, **entry)
+
+
+def opened(folder: Path, entry: dict[str, Any], store: RowStore) -> set[Path]:
+    """The files of its own that the loader opens."""
+    model = load("tiny", catalogue(folder, entry), store=store)
+    with traced_reads() as reads:
+        assert model._load()
+    paths = {Path(read).resolve() for read in reads}
+    root = folder.resolve()
+    return {path.relative_to(root) for path in paths if path.is_relative_to(root) and path.is_file()}
+
+
+def test_each_file_that_a_loader_opens_is_part_of_the_key(saved: tuple[Path, dict[str, Any]], store: RowStore) -> None:
+    folder, entry = saved
+    params = catalogue(folder, entry)
+    before = load("tiny", params, store=store).engine
+    files = [path for path in sorted(opened(folder, entry, store)) if not any(map(path.match, (*CARDS, *CODE)))]
+    assert len(files) >= 4, "weights, configuration and tokenizer at least"
+    assert any(path.suffix in (".safetensors", ".bin") for path in files)
+    assert any(path.name.startswith(("tokenizer.json", "vocab")) for path in files)
+    for path in files:
+        whole = (folder / path).read_bytes()
+        space = whole + b" " if path.suffix in (".json", ".txt", ".jinja") else bytes([whole[0] ^ 1]) + whole[1:]
+        (folder / path).write_bytes(space)
+        assert load("tiny", params, store=store).engine != before, path
+        (folder / path).write_bytes(whole)
+    assert load("tiny", params, store=store).engine == before
+
+
+def test_merges_alone_make_another_engine(tmp_path: Path, store: RowStore) -> None:
+    """A tokenizer of `vocab.json` and `merges.txt` without `tokenizer.json`."""
+    (tmp_path / "model").mkdir()
+    of_merges(tmp_path / "model")
+    params, path = catalogue(tmp_path / "model", {}), tmp_path / "model/merges.txt"
+    assert Path("merges.txt") in opened(tmp_path / "model", {}, store)
+    first = load("tiny", params, store=store)
+    tokens = first.loglikelihood([" the man is"]).tokens[0]
+    path.write_text("\n".join(path.read_text().splitlines()[:-3]) + "\n")
+    other = load("tiny", params, store=store)
+    assert other.engine != first.engine
+    assert other.loglikelihood([" the man is"]).tokens[0] > tokens
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer.model", "spiece.model", "vocab.txt", "merges.txt", "added_tokens.json", "vocab.bpe"]
+)
+def test_files_of_tokenizers_that_need_other_libraries_count(name: str, tmp_path: Path, store: RowStore) -> None:
+    from tests.models.engines.test_described import entry
+
+    folder = save_tiny(tmp_path / "model")
+    (folder / name).write_bytes(b"one")
+    before = described.describe(folder, entry(), store, "cpu")
+    (folder / name).write_bytes(b"two")
+    assert described.describe(folder, entry(), store, "cpu") != before
+
+
+def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
+    """All with the same bytes in the same order."""
+    zeros = torch.zeros(4, dtype=torch.float32)
+    layouts = [
+        {"a": zeros},
+        {"b": zeros},
+        {"a": zeros.reshape(2, 2)},
+        {"a": zeros.view(torch.int32)},
+        {"a": zeros[:2], "b": zeros[2:]},
+        {"a": zeros[:1], "b": zeros[1:]},
+        {"a": (zeros,)},
+        {"a": [zeros[:2], zeros[2:]]},
+    ]
+    assert len({hash_content(content, "tiny") for content in layouts}) == len(layouts)
+
+
+def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
+    line = error_of(hash_content, {"a.state": object()}, "tiny")
+    assert line.startswith("tiny: what it holds as a.state cannot be read (a object); ")
+    assert line.endswith('give `cache_key="..."`, another one for other weights')
+    assert hash_content({"a": object()}, "tiny", is_keyed=True)
+
+
+class TestOutside:
+    """What a file names outside its folder is loaded by the libraries, and so is refused."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        (tmp_path / "model").mkdir()
+        embedding(tmp_path / "model")
+        return tmp_path / "model"
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            lambda place: {"tokenizer_name_or_path": str(place)},
+            lambda place: {"tokenizer_args": {"tokenizer_file": str(place / "tokenizer.json")}},
+            lambda place: {"processor_kwargs": {"tokenizer_file": str(place / "tokenizer.json")}},
+            lambda place: {"config_args": {"name_or_path": str(place)}, "tokenizer_name_or_path": str(place)},
+        ],
+        ids=["name", "args", "processor", "both"],
+    )
+    def test_of_an_embedder(
+        self, setting: Any, folder: Path, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+    ) -> None:
+        other = shutil.copytree(folder, tmp_path / "other")
+        said = json.loads((other / "tokenizer.json").read_text())
+        said["model"]["vocab"] = {word: (place * 7) % 35 for word, place in said["model"]["vocab"].items()}
+        (other / "tokenizer.json").write_text(json.dumps(said))
+        path = folder / "sentence_bert_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **setting(other)}))
+        model = load("tiny", catalogue(folder, {"kind": "embedder"}), store=store)
+        line = error_of(model.embed, ["the man"])
+        assert line.startswith(f"{other}/")
+        assert line.endswith("; put that file into the model's folder, and name it there")
+        assert store.count() == 0
+
+    @pytest.mark.parametrize("key", ["tokenizer_file", "vocab_file"])
+    def test_of_a_tokenizer(self, key: str, tmp_path: Path, store: RowStore) -> None:
+        """Where the library reads the file elsewhere, it is refused."""
+        folder, other = save_tiny(tmp_path / "model"), save_tiny(tmp_path / "other")
+        path = folder / "tokenizer_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), key: str(other / "tokenizer.json")}))
+        model = load("tiny", catalogue(folder, {}), store=store)
+        line = ""
+        with traced_reads() as reads:
+            try:
+                model.loglikelihood(["x"])
+            except UserError as error:
+                line = str(error)
+        assert line.startswith(f"{other}/") == any(Path(read).is_relative_to(other) for read in reads)
+
+    def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
+        """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
+        folder, other = save_tiny(tmp_path / "model"), tmp_path / "blobs"
+        other.mkdir()
+        for path in [*folder.iterdir()]:
+            shutil.move(path, other / path.name)
+            path.symlink_to(other / path.name)
+        assert load("tiny", catalogue(folder, {}), store=store).loglikelihood(["x"]).tokens[0] == 1
+
+
+class TestRequire:
+    def test_what_is_outside_and_what_is_no_file_of_a_model(self, tmp_path: Path, error_of: Callable[..., str]) -> None:
+        folder = save_tiny(tmp_path / "model")
+        (tmp_path / "other").mkdir()
+        hashed = {folder / "config.json"}
+        for name in ("mine.json", "tokenizer.json", "spiece.model"):
+            (tmp_path / "other" / name).write_text("{}")
+            line = error_of(require_hashed, "tiny", [f"{tmp_path}/other/{name}"], hashed, [folder])
+            assert line == (
+                f"{tmp_path}/other/{name}: tiny was loaded with a file outside its folder; "
+                "put that file into the model's folder, and name it there"
+            )
+        (folder / "mine.json").write_text("{}")
+        line = error_of(require_hashed, "tiny", [f"{folder}/mine.json"], hashed, [folder])
+        assert "was loaded with 'mine.json', which is not among the files that are part of its key" in line
+        (folder / "README.md").write_text("")
+        sound = [f"{folder}/README.md", f"{folder}/config.json", json.__file__, "/proc/mounts", "/nowhere/x.json"]
+        require_hashed("tiny", sound, hashed, [folder])
+
+    def test_native_readers_are_heard(self, tmp_path: Path) -> None:
+        folder = save_tiny(tmp_path / "model")
+        with traced_reads() as reads:
+            Tokenizer.from_file(str(folder / "tokenizer.json"))
+            load_file(folder / "model.safetensors")
+        assert reads == [str(folder / "tokenizer.json"), str(folder / "model.safetensors")]
+        (folder / "x").write_text("")
+        assert len(reads) == 2, "only what is read meanwhile"
+        save_file({"a": torch.zeros(1)}, folder / "y.safetensors")
+
+
+def test_old_tokenizers_in_python(tmp_path: Path) -> None:
+    """`GPT2Tokenizer` reads the two files itself."""
+    (tmp_path / "model").mkdir()
+    of_merges(tmp_path / "model")
+    with traced_reads() as reads:
+        GPT2Tokenizer.from_pretrained(tmp_path / "model")
+    assert {"vocab.json", "merges.txt"} <= {Path(read).name for read in reads}
