@@ -186,7 +186,7 @@ class TestWhatIsRefused:
         weights["cls.predictions.bias"][1] = float("nan")
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         line = error_of(loaded(folder).in_place, [Placed("He\n", "often", "")])
-        assert line == r"'He\noften': tiny answers with what is no number; take another dtype or model"
+        assert line == "model tiny: tiny answers with what is no number; take another dtype or model"
 
     def test_weights_that_are_lacking(self, tmp_path, loaded, error_of) -> None:
         from safetensors.torch import load_file, save_file

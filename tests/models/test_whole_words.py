@@ -344,7 +344,7 @@ class TestStore:
 
         assert model.asked == 2
         assert table(second).tolist() == table(first)[[1, 2]].tolist()
-        assert model._cache.store.count() == 2
+        assert model._cache.store.count() == 3  # with its fingerprint
 
     def test_a_word_and_a_continuation_are_two_questions(self, open_model) -> None:
         model = open_model("store")

@@ -84,7 +84,7 @@ def test_a_base_on_the_hub_is_compared_by_name_and_commit(
         ("org/base", "tests", True),  # as the folder is called
         ("org/name", "org/name, converted", True),
         ("org/name", "tests", False),
-        ("/home/of/another/base", "tests", False),
+        ("/elsewhere/base", "tests", False),
         (None, "tests", False),
     ],
 )

@@ -245,8 +245,10 @@ class Nli(Classifier):
 
     @in_packs
     def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
-        """For each pair: [3] logits in the order of `LABELS`; UserError if the tokenizer does not know a word."""
-        UnknownWords(self.tokenizer, [text for pair in pairs for text in pair]).refuse(self._name)
+        """For each pair: [3] logits in the order of `LABELS`; words that the tokenizer does not know are said."""
+        unknown = UnknownWords(self.tokenizer, [text for pair in pairs for text in pair])
+        if unknown.words:
+            note(f"{self._name}: {unknown}; pairs that differ in such words alone get the same answer")
         batches = self.batches(pairs)
         return Packs(batches.indices, lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)])
 

@@ -136,7 +136,7 @@ class TestLogits:
 
         line = error_of(loaded(folder).entailment, [("I feel\ncalm.", "x")])
 
-        assert line == r"('I feel\ncalm.', 'x'): tiny answers with what is no number; take another dtype or model"
+        assert line == "model tiny: tiny answers with what is no number; take another dtype or model"
 
 
 class TestStore:
@@ -220,7 +220,7 @@ class AnswersThatAreGiven:
         """By label, the columns that its pairs get in turn."""
         turns = {label: itertools.cycle(of_label) for label, of_label in columns.items()}
         said = {pair: next(turns[label]) for pair, label in labelled_sample()}
-        monkeypatch.setattr(Nli, "logits", lambda _, pairs: np.eye(3)[[said[p] for p in pairs]])
+        monkeypatch.setattr(Nli, "logits", lambda _, pairs: np.eye(3)[[said.get(pair, 0) for pair in pairs]])
 
 
 class TestDetection:
@@ -260,7 +260,7 @@ class TestDetection:
         assert self.REFUSED in error_of(loaded(unnamed).entailment, PAIRS[:1])
 
     def test_names_are_believed_unasked(self, folder, loaded, monkeypatch) -> None:
-        monkeypatch.setattr(Nli, "logits", lambda *_: pytest.fail("the model was asked"))
+        monkeypatch.setattr(Nli, "_detected", lambda *_: pytest.fail("the model was asked"))
         assert loaded(folder).backend._order == [0, 1, 2]
 
     def test_the_sample_has_some_of_each(self) -> None:
