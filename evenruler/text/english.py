@@ -299,7 +299,13 @@ def compound(texts: Sequence[str]) -> NDArray[np.float64]:
 
     A text without lexicon words scores 0 (neutral), as does an empty one; callers must leave out empty texts.
     """
+    analyzer = _analyzer()
+    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
+
+
+@cache
+def _analyzer() -> Any:
+    """VADER's analyser, which reads its lexicon when it is made."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
 
-    analyzer = SentimentIntensityAnalyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
+    return SentimentIntensityAnalyzer()
