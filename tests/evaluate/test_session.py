@@ -353,7 +353,7 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
 def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path, name: str) -> None:
     result = measure(lambda messages, **_: "It depends.", name, size="trial", limit=2)
     (warning,) = [line for line in result.warnings if line.startswith("no answer is found in ")]
-    assert '(100%), as "It depends."; if they are cut off' in warning
+    assert '(100%), such as "It depends."; if they are cut off' in warning
 
 
 def test_an_example_without_a_reply_says_why_there_is_none() -> None:
