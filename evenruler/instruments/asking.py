@@ -284,6 +284,8 @@ def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) 
     if settings.get("every"):
         likelihoods.require_all(model.name, inputs["text"])
     answers = asdict(likelihoods)
+    if "key" not in inputs:  # only texts with a key can have recorded replies
+        return {name: answers[name] for name in ("nats", "tokens")}
     nothing = [None] * len(inputs["text"])
     read = {name: pd.array(answers.get(name, nothing), dtype="str") for name in ("rule", "replied")}
     return answers | read

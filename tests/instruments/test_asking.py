@@ -97,13 +97,17 @@ class TestOperations:
 
     def test_loglikelihood(self, causal) -> None:
         found = columns(causal, "loglikelihood", {"text": TEXTS})
+        same(found, asdict(causal.loglikelihood(TEXTS)))
+
+    def test_what_recorded_replies_said_has_a_place_beside_texts_with_keys(self, causal) -> None:
+        found = columns(causal, "loglikelihood", {"text": TEXTS, "key": ["a", "b", "c"]})
         same(found.drop(columns=["rule", "replied"]), asdict(causal.loglikelihood(TEXTS)))
         assert found[["rule", "replied"]].isna().all(axis=None)
 
     def test_loglikelihood_after_something(self, causal) -> None:
         before = ["So: ", "", "And "]
         found = columns(causal, "loglikelihood", {"text": TEXTS, "before": before})
-        same(found.drop(columns=["rule", "replied"]), asdict(causal.loglikelihood(TEXTS, before=before)))
+        same(found, asdict(causal.loglikelihood(TEXTS, before=before)))
         assert not np.allclose(found["nats"], causal.loglikelihood(TEXTS).nats)
 
     @pytest.mark.parametrize("chat", [True, False])
@@ -164,7 +168,7 @@ class TestOperations:
     @pytest.mark.parametrize(
         ("kind", "operation", "inputs", "settings", "expected"),
         [
-            ("causal", "loglikelihood", ["text"], {}, ["nats", "tokens", "rule", "replied"]),
+            ("causal", "loglikelihood", ["text"], {}, ["nats", "tokens"]),
             ("causal", "words", ["prompt", "form"], {"chat": False}, WORDS),
             ("causal", "generate", ["prompt"], {"new_tokens": 3}, ["reply", "reason", "finish"]),
             ("causal", "entail", ["premise", "hypothesis"], {}, list(LABELS)),
