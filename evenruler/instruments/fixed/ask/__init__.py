@@ -32,7 +32,7 @@ FORMS = {"likelihood": Form(("loglikelihood",))}
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
 """`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start token."""
 
-MOST_STARTED = 500
+MOST_STARTED = 100
 """Most items, evenly spread, whose texts are asked again after another start token."""
 
 SPACE = " "

@@ -136,14 +136,24 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     )
 
 
-STARTED = 12
-"""Most attributes, evenly spread, whose sentences are asked again after another start token."""
+STARTED_ATTRIBUTES, STARTED_TEMPLATES = 12, 4
+"""Most attributes, and templates of a set, evenly spread, whose sentences are asked again after another start token."""
 
 
 def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
-    """Sentences that are asked once more after another usual start token: those of some attributes, no controls."""
+    """Sentences that are asked once more after another usual start token: of some attributes and templates, all targets.
+
+    Controls are left out.
+    """
     scored = probes[~probes["control"]]
-    return scored[scored["attribute"].isin(evenly_spread(sorted(set(scored["attribute"])), STARTED))]
+    attributes = evenly_spread(sorted(set(scored["attribute"])), STARTED_ATTRIBUTES)
+    templates = [
+        (template_set, template)
+        for template_set, rows in scored.groupby("set", sort=True)
+        for template in evenly_spread(sorted(set(rows["template"])), STARTED_TEMPLATES)
+    ]
+    pairs = pd.MultiIndex.from_frame(scored[["set", "template"]])
+    return scored[scored["attribute"].isin(attributes) & pairs.isin(templates)]
 
 
 PLACEBO, RIVAL = "placebo", "rival"
