@@ -141,9 +141,9 @@ STARTED_ATTRIBUTES, STARTED_TEMPLATES = 12, 4
 
 
 def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
-    """Sentences that are asked once more after another usual start token: of some attributes and templates, all targets.
+    """Sentences that are asked once more after another usual start token: of some attributes and templates.
 
-    Controls are left out.
+    With all targets, without controls.
     """
     scored = probes[~probes["control"]]
     attributes = evenly_spread(sorted(set(scored["attribute"])), STARTED_ATTRIBUTES)
