@@ -23,7 +23,7 @@ from evenruler.models.loading import loading, tokenizer_folder
 from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
 from evenruler.models.sources import declared_at
 from evenruler.models.starts import DECLARED, Start, read_start
-from evenruler.models.store import RowStore
+from evenruler.models.store import RowStore, keys_of
 from evenruler.strict import at_home, validate
 from evenruler.tables.ids import canonical, content_sha256
 
@@ -78,7 +78,9 @@ _KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
 question as JSON content."""
 
 IN_LOCAL_CHATS: Final = {"words": "words/3", "generate": "generation/3"}
-"""Versions of operations in a chat of a local model, whose prompt is tokenised here, by the model's own template."""
+"""Versions of operations in a chat of a local model, whose prompt is tokenised here, by the model's own template.
+
+A model whose prompts are still the same (`templates.writes_as_before`) keeps the versions and the answers of before."""
 
 
 def form_of(operation: str) -> Form[Any]:
@@ -143,6 +145,29 @@ class Model:
             adapter = at_home(self.entry.adapter) if self.entry.adapter else None
             return read_start(self.name, tokenizer_folder(self._folder, adapter), self.entry.start)
         return self.backend.start if self.entry.scheme == "loaded" else None
+
+    def _has_new_prompts(self, method: Method, questions: Sequence[Any]) -> bool:
+        """Whether the prompts of its chats are other ones than before version 3 of the operations."""
+        if self._folder is not None or self.entry.scheme == "loaded":
+            return self._writes_otherwise
+        # Exported answers: they have the version that the model had.
+        keys = keys_of(self.engine, IN_LOCAL_CHATS[method], map(_KEPT[method][2], questions))
+        return bool(self._cache.store.get(keys))
+
+    @cached_property
+    def _writes_otherwise(self) -> bool:
+        from evenruler.models.templates import writes_as_before  # takes seconds to import
+
+        if self._folder is None:
+            tokenizer = self.backend.tokenizer
+        else:
+            from transformers import AutoTokenizer
+
+            adapter = at_home(self.entry.adapter) if self.entry.adapter else None
+            with loading(self.name, str(self._folder)):
+                folder = tokenizer_folder(self._folder, adapter)
+                tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        return not writes_as_before(tokenizer, self.entry)
 
     @property
     def asked(self) -> int:
@@ -295,7 +320,7 @@ class Model:
         """Answers from cache or backend; `more` extends the operation's name in the key."""
         self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
-        if chat and self.kind == "causal":
+        if chat and self.kind == "causal" and self._has_new_prompts(method, questions):
             operation = IN_LOCAL_CHATS[method]
         self._load_again()
         answers = self._cache.answers(

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+from jinja2 import TemplateError
+
 from evenruler.errors import UserError
 from evenruler.models.chats import NOW, ChatSettings
 from evenruler.models.records import messages, paragraphs
@@ -86,6 +88,35 @@ def _render(tokenizer: Any, layout: Sequence[Mapping[str, Any]], settings: ChatS
         return str(
             tokenizer.apply_chat_template(layout, tokenize=False, add_generation_prompt=True, **settings.options)
         )
+
+
+def writes_as_before(tokenizer: Any, settings: ChatSettings) -> bool:
+    """Whether a model's chats have the tokens that they had before prompts were tokenised whole.
+
+    Then a start token stood before each text less its own start token, and the first layout was taken that the template
+    did not refuse. Answers to prompts that have not changed since are still right. Tested on a greeting.
+    """
+    start = tokenizer.bos_token
+    for system in (None, "Be brief."):
+        try:
+            text = render_prompt(tokenizer, "", "Hello.", system, True, settings)
+            if not start or not text.startswith(start) or text != _render_first(tokenizer, system, settings):
+                return False
+        except Exception:  # the error recurs when the model is asked
+            return False
+        whole, rest = (tokenizer(part, add_special_tokens=False)["input_ids"] for part in (text, text[len(start) :]))
+        if list(whole) != [tokenizer.bos_token_id, *rest]:
+            return False
+    return True
+
+
+def _render_first(tokenizer: Any, system: str | None, settings: ChatSettings) -> str:
+    """A greeting in the first layout that the template does not refuse."""
+    layouts = list(message_layouts("Hello.", system))
+    try:
+        return _render(tokenizer, layouts[0], settings)
+    except TemplateError:
+        return _render(tokenizer, layouts[1], settings)
 
 
 def writes_day(folder: Path, settings: ChatSettings) -> bool:
