@@ -1,7 +1,8 @@
 """What reaches a local model: the tokens of chats, of the templates and tokenizers that people use, made by hand."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +12,15 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from evenruler.errors import UserError
+from evenruler.models import load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import word_tokens
 from evenruler.models.chats import ChatSettings
 from evenruler.models.loading import Loaded
 from evenruler.models.records import Prompt, Sampling, WordRequest
-from evenruler.models.templates import message_layouts, render_prompt
-from tests.tiny import tiny_tokenizer
+from evenruler.models.store import RowStore, keys_of
+from evenruler.models.templates import message_layouts, render_prompt, writes_as_before
+from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
 VOCABULARY = 700
 PROMPT, SYSTEM = "Who cooks at home? Say he or she.", "You are a nurse."
@@ -373,3 +376,51 @@ class TestTheGate:
         last = "{{ messages[-1].content.split('\n')[-1] }}"
         with pytest.raises(UserError, match=r"\(what it writes does not hold the system prompt\)"):
             render_prompt(tokenizer_with(last), "m", "How tall is he?", SYSTEM, True)
+
+
+class TestStoredAnswers:
+    """Answers to prompts that are other ones now are asked again; those to the same prompts are kept."""
+
+    SAME = (
+        "ChatML whose first mark is the start token (SmolLM2)",
+        "headers and the date (Llama 3)",
+        "marks of full width (DeepSeek)",
+        "no role system (Gemma 2)",
+    )
+    OTHER = (
+        "ChatML without a start token (Qwen)",
+        "a start token that the template leaves out (Phi 3)",
+        "a space at the first word alone (Mistral)",
+        "ChatML before which a start token is added (Yi)",
+        "content in parts alone",
+    )
+
+    @pytest.mark.parametrize("name", [*SAME, *OTHER])
+    def test_where_the_tokens_are_those_of_before(self, name: str) -> None:
+        chat = FORMATS[name]
+        assert writes_as_before(chat.tokenizer(), chat.options) is (name in self.SAME)
+
+    def test_a_template_that_skips_the_system_prompt_had_another_prompt(self) -> None:
+        skips = "{{ bos_token }}" + turns("{% if m.role == 'user' %}[user] {{ m.content }};{% endif %}", "")
+        assert not writes_as_before(tokenizer_with(skips), ChatSettings())
+
+    @pytest.mark.parametrize(
+        ("template", "version"),
+        [("{{ bos_token }}" + turns("[{{ m.role }}] {{ m.content }};", ""), 2), (NAMED, 3)],
+        ids=["as before", "without its start"],
+    )
+    def test_the_version_of_an_operation_tells_them_apart(
+        self, template: str, version: int, tmp_path: Path, store: RowStore
+    ) -> None:
+        folder = save_tiny(tmp_path / "m", chat=True)
+        tokenizer = tokenizer_with(template)
+        tokenizer.save_pretrained(folder)
+        model = load("m", tiny_params({"m": folder}, chat=True), store=store)
+        model.whole_words(["Who?"], [" he"], chat=True)
+        model.generate(["Who?"], sampling=Sampling(2))
+        plain = model.whole_words(["Who?"], [" he"])
+        assert plain.nats.shape == (1,)
+        words = keys_of(model.engine, f"words/{version}", [["Who?", " he", True]])
+        replies = keys_of(model.engine, f"generation/{version}", [asdict(Prompt("Who?", Sampling(2), 0, None, True))])
+        assert len(store.get([*words, *replies])) == 2
+        assert len(store.get(keys_of(model.engine, "words/2", [["Who?", " he", False]]))) == 1
