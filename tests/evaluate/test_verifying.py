@@ -26,7 +26,7 @@ NAME = "probes-political-ideology-personality"
 ROWS, ANSWERS = "probes/test-00000-of-00001.parquet", "answers-likelihoods.parquet"
 FILES = "verified: sha256 of 12 tables"
 CONTENT = f"verified: rows and plan of {NAME} 0.1.0"
-FIGURES = "verified: 17 figures, computed again from 1,800 answers"
+FIGURES = "verified: 17 figures, computed again from 1,512 answers"
 UNASKED = "not verified: answers: name the model as --ask"
 REST = "not verified: benchmark, figures, answers"
 
@@ -278,7 +278,7 @@ def test_a_fingerprint_is_compared_by_tolerance(here: Path, made: Path) -> None:
 def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rewrite(ANSWERS, lambda rows: rows.slice(1))
     renew(ANSWERS)
-    expected = "differs: no figures can be computed from its answers (ValueError: 1,799 rows for 1,800 questions)"
+    expected = "differs: no figures can be computed from its answers (ValueError: 1,511 rows for 1,512 questions)"
     assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected]
     monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: here)
     edit(lambda said: said["model"]["subject"].update(kind=3))
