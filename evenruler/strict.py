@@ -75,7 +75,7 @@ def _flaw_of_word(text: str) -> spelling.Flaw | None:
 
 
 Quoted = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), _FILLED]
-"""Text of others, as they published it, without the placeholder FILL."""
+"""Third-party text, as it was published, without the placeholder FILL."""
 
 Text = Annotated[Quoted, _without(spelling.invisible)]
 """Text for people: at least one character, no control or format character, no placeholder FILL."""
