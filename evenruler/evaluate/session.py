@@ -393,7 +393,7 @@ NAMED: int = 5
 def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
     """Warnings on texts that a local model was not asked about, since its tokenizer does not know a word of theirs.
 
-    The words are those of these texts that stand in no other text: answers do not hold them.
+    Answers do not hold the words. Named are those of these texts that stand in no other text, which may be more.
     """
     scored, unread = set[str](), list[str]()
     for request in requests:
@@ -406,10 +406,14 @@ def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
             scored |= {word for text in rows.loc[~lacking, "text"] for word in text.split()}
     if not unread:
         return []
+    said = (
+        f"{len(unread):,} texts hold a word that is unknown to the tokenizer, and are left out, as {unread[0][:60]!r}"
+    )
     words = [word for word in dict.fromkeys(" ".join(unread).split()) if word not in scored]
-    shown = ", ".join(map(repr, words[:NAMED])) + (f" and {len(words) - NAMED:,} more" if len(words) > NAMED else "")
-    named = shown if scored and words else f"a word of {unread[0][:60]!r}"
-    return [f"unknown to the tokenizer: {named}; {len(unread):,} texts with such words are left out"]
+    if not scored or not words:
+        return [said]
+    more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
+    return [f"{said}; of their words, these stand in no other text: {', '.join(map(repr, words[:NAMED]))}{more}"]
 
 
 def silences(answers: Tables, readings: Tables) -> list[str]:
