@@ -48,7 +48,7 @@ DEEPEST, MOST_VALUES = 50, 1_000_000
 _FILLED = shaped(r"(?!.*\bFILL\b).*", "your text in place of FILL")
 
 
-MENDED: Final = "mended"
+WITH_REMEDY: Final = "with_remedy"
 """Type of an error of a validator with a remedy of its own: `what` and `remedy` are in its context."""
 
 
@@ -57,7 +57,7 @@ def _without(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
 
     def without_flaw(text: str) -> str:
         if flaw := wrong(text):
-            raise PydanticCustomError(MENDED, "{what}", flaw._asdict())
+            raise PydanticCustomError(WITH_REMEDY, "{what}", flaw._asdict())
         return text
 
     return AfterValidator(without_flaw)
@@ -381,7 +381,7 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
         unknown = _cut(str(first["ctx"]["key"]))
         key, message = ".".join(filter(None, [key, unknown])), f"unknown key '{unknown}'; {first['ctx']['hint']}"
         remedy = "rename or remove it"
-    elif first["type"] == MENDED:
+    elif first["type"] == WITH_REMEDY:
         remedy = str(first["ctx"]["remedy"])
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"

@@ -144,7 +144,7 @@ def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame
 
 
 def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
-    """The plan without prefixed prompts, which no reading uses."""
+    """The plan without texts that are asked again, after prefixes or another start, which no reading uses."""
     planned, door = session.planned(benchmark, **how), room(benchmark.family, "ask")
     plan = {**planned.plan, "prefixed": 0}
     return replace(planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject)))

@@ -7,7 +7,7 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 | `loglikelihood` | `text`, opt. `before`, `key` | opt. `between`, `other_start`, `every` | `nats tokens rule replied` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
-| `entail` | `premise`, `hypothesis`, optional `before` | | `entailment`, `neutral`, `contradiction` |
+| `entail` | `premise`, `hypothesis`, opt. `before` | opt. `every` | `entailment`, `neutral`, `contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats` per token |
 | `slor` | `text` | | `slor` |
 | `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`, lists |
@@ -253,8 +253,8 @@ def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Colu
     from evenruler.models.records import LABELS
 
     pairs = list(zip(inputs["premise"], inputs["hypothesis"], strict=True))
-    before = {"before": inputs["before"]} if "before" in inputs else {}
-    return dict(zip(LABELS, model.entailment(pairs, **before).T, strict=True))
+    logits = model.entailment(pairs, inputs.get("before"), every=settings.get("every", False))
+    return dict(zip(LABELS, logits.T, strict=True))
 
 
 def _in_place(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:

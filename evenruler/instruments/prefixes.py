@@ -88,8 +88,10 @@ def after_prefixes(
     return pd.concat(found, ignore_index=True)
 
 
-def no_other_start(subject: Subject) -> str:
+def no_other_start(subject: Subject, plan: Mapping[str, Any]) -> str:
     """Why nothing was asked of a model after another usual start token."""
+    if not plan["prefixed"]:
+        return "its plan asks for no text again (`prefixed` is 0)"
     if subject.kind == "recorded":
         return "recorded answers are to texts after one start token"
     if subject.kind != "causal":

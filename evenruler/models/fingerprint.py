@@ -10,7 +10,7 @@ steering of one rare token does, and nothing of how a reply is drawn or where it
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -98,6 +98,31 @@ def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
     """
     tokens: list[int] = list(tokenizer(text)["input_ids"]) or list(range(TOKENS))
     return tokens[: min(TOKENS, most or TOKENS)]
+
+
+def read_sequences(
+    model: Any,
+    tokenizer: Any,
+    texts: Texts,
+    longest: int | None,
+    wanted: Callable[[list[int]], Sequence[int]],
+    **forward: object,
+) -> list[float]:
+    """The numbers of texts as plain sequences: no template, no mask, no shared prefixes.
+
+    `longest`: most tokens that the model takes; `wanted`: of a text's tokens, those whose nats count at each position;
+    `forward`: more arguments of the model.
+    """
+    import torch
+
+    numbers = list[float]()
+    for text in texts:
+        tokens = encode_text(tokenizer, text, longest)
+        ids = torch.tensor([tokens], device=model.device)
+        with torch.inference_mode():
+            logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), **forward).logits[0]
+        numbers += reduce_logits(logits, wanted(tokens))
+    return numbers
 
 
 def as_text(fingerprint: Fingerprint) -> str:

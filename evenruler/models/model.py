@@ -158,16 +158,19 @@ class Model:
     def _writes_otherwise(self) -> bool:
         from evenruler.models.templates import writes_as_before  # takes seconds to import
 
-        if self._folder is None:
-            tokenizer = self.backend.tokenizer
-        else:
-            from transformers import AutoTokenizer
+        return not writes_as_before(self._tokenizer, self.entry)
 
-            adapter = at_home(self.entry.adapter) if self.entry.adapter else None
-            with loading(self.name, str(self._folder)):
-                folder = tokenizer_folder(self._folder, adapter)
-                tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        return not writes_as_before(tokenizer, self.entry)
+    @cached_property
+    def _tokenizer(self) -> Any:
+        """The tokenizer of a local model, without its weights where it lies in a folder."""
+        if self._folder is None:
+            return self.backend.tokenizer
+        from transformers import AutoTokenizer
+
+        adapter = at_home(self.entry.adapter) if self.entry.adapter else None
+        with loading(self.name, str(self._folder)):
+            folder = tokenizer_folder(self._folder, adapter)
+            return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
     @property
     def asked(self) -> int:
@@ -470,7 +473,9 @@ class Model:
         self.heard += [reply.said for reply in found if reply.said]
         return found
 
-    def entailment(self, pairs: Sequence[Pair], before: Sequence[str] | None = None) -> _Numbers:
+    def entailment(
+        self, pairs: Sequence[Pair], before: Sequence[str] | None = None, *, every: bool = False
+    ) -> _Numbers:
         """Relation of premise and hypothesis.
 
         A classifier of pairs gives logits. Other models are asked a fixed question (verbaliser): nats of yes, maybe
@@ -480,6 +485,7 @@ class Model:
             pairs: n pairs of premise and hypothesis.
             before: n texts before the verbaliser's question, also with the content-free premise; none by default.
                 ValueError for a classifier of pairs.
+            every: UserError where a classifier of pairs does not know a word of theirs.
 
         Returns:
             [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever the order of the head.
@@ -491,6 +497,10 @@ class Model:
             return nats[: len(asked)] - nats[len(asked) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
+        if every:
+            from evenruler.models.backends.vocabulary import UnknownWords  # takes seconds to import
+
+            UnknownWords(self._tokenizer, [text for pair in pairs for text in pair]).refuse(self.name)
         # params may set the order of labels, so it is part of the key.
         rows = self._answers("entail", pairs, f":{self.entry.labels}")
         return np.array(rows, dtype=np.float64).reshape(len(pairs), len(records.LABELS))

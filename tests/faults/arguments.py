@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--name": ("A B", LONG, LONGER, "", "-", ESC),
             "--kind": (*WORD, "chat"),
             "--dtype": ("float64", ""),
-            "--start": ("x", ""),
+            "--start": ("<start>", ""),
             "--thinking": ("on", "-1", "1.5", "", "9" * 5000),
             "--template": ("x", "=1", ""),
             "--new-tokens": COUNT,

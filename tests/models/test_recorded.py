@@ -239,6 +239,14 @@ BROKEN += [
         "log.jsonl",
         "answers of 2 models (one, two); put the rows of each model into a file of its own",
     ),
+    *(
+        (
+            "".join(predicted("a", model=model) for model in models),
+            "log.jsonl",
+            f"answers of {len(models)} models ({said})",
+        )
+        for models, said in (("abc", "a, b, c"), ("abcd", "a, b, c, ..."))
+    ),
     # Places of options that may begin at 0 or at 1.
     (predicted(1, 2, 3), "log.jsonl", "m_pred holds 1, 2, 3, which may count ans0 as 0 or as 1; write 0, 1 and 2 for"),
     (predicted(1, 2), "log.jsonl", "m_pred holds 1, 2, which may count ans0 as 0 or as 1"),
@@ -341,6 +349,13 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     loose = Catalogue.model_validate({"models": {"authors": entry}})
     line = error_of(lambda: load("authors", loose, store=store))
     assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
+    beside = {**entry, "source": f"recorded:{tmp_path / 'mirror/renamed'}"}
+    own = Catalogue.model_validate({"models": {"authors": {**beside, "sha256": sha256}}})
+    monkeypatch.delenv(sources.MIRROR)
+    assert load("authors", own, store=store).loglikelihood(["x"], keys=["a"]).nats.tolist() == [0.25]
+    other = Catalogue.model_validate({"models": {"authors": {**beside, "sha256": "0" * 64}}})
+    line = error_of(lambda: load("authors", other, store=store))
+    assert line.startswith(f"params.yaml: models.authors: renamed: other bytes than were declared (sha256 {sha256}, ")
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
         Catalogue.model_validate({"models": {"authors": {**entry, "source": "local:folder"}}})
 

@@ -149,6 +149,7 @@ def test_what_is_measured_brings_its_tables_and_a_page(tmp_path: Path, monkeypat
         *result.tables,
         "headlines",
         "answers-likelihoods",
+        "answers-starts",
     }
     said: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
     said |= {"dtype": "float32", "spending": Spending()}

@@ -100,6 +100,7 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("It is the smith.", BAKER, 1),
     ("It's the smith.", BAKER, 1),
     ("It was the smith.", BAKER, 1),
+    ("Was the smith.", BAKER, 1),
     ("The one who was late was the smith.", BAKER, 1),
     ("So the answer would be the smith.", BAKER, 1),
     ("The answer is the smith.", BAKER, 1),

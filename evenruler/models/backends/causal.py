@@ -371,16 +371,15 @@ class Causal:
 
     @in_packs
     def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
-        """What the model computes on two texts as plain sequences: no template, no shared prefixes."""
+        """What the model computes on two texts."""
+
+        def next_tokens(tokens: list[int]) -> list[int]:
+            return [*tokens[1:], tokens[0]]
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
-            numbers = list[float]()
-            for text in texts:
-                tokens = fingerprints.encode_text(self.tokenizer, text, self._longest)
-                ids = torch.tensor([tokens], device=self.model.device)
-                with torch.inference_mode():
-                    logits = self.model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0]
-                numbers += fingerprints.reduce_logits(logits, [*tokens[1:], tokens[0]])
+            numbers = fingerprints.read_sequences(
+                self.model, self.tokenizer, texts, self._longest, next_tokens, use_cache=False
+            )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
         return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])

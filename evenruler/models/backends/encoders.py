@@ -324,13 +324,7 @@ class Masked:
         """What the model computes on two texts, in which nothing is masked."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
-            numbers = list[float]()
-            for text in texts:
-                tokens = fingerprints.encode_text(self.tokenizer, text, self._longest)
-                ids = torch.tensor([tokens], device=self._device)
-                with torch.inference_mode():
-                    logits = self.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
-                numbers += fingerprints.reduce_logits(logits, tokens)
+            numbers = fingerprints.read_sequences(self.model, self.tokenizer, texts, self._longest, list)
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
         return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])

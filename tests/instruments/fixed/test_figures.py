@@ -269,7 +269,8 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
     def share(*rules: str) -> pd.Series:
         rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
         replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
-        scores = {"items": items, "placed": items[:0].assign(framing="bare"), "replies": replies}
+        none = items[:0]
+        scores = {"items": items, "placed": none.assign(framing="bare"), "started": none, "replies": replies}
         return made.figures(built, scores).loc[("all", "share")]
 
     plain, unread = share(*["letter"] * 9, "none"), share(*["letter"] * 8, *["none"] * 4)
@@ -294,10 +295,11 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
     answers = pd.DataFrame(
         {"id": rows["id"], "text_id": rows["id"], "framing": "bare", "nats": 0.0, "tokens": -1, "rule": "none"}
     ).assign(replied="So be it " + rows["item"])
+    starts = answers[:0]
     tables = made.frames(built)
     with pytest.raises(UserError, match=r"no answer to any item of made \(replies not read: .* such as \"So be it"):
-        ask.scores(tables, built.plan, {"likelihoods": answers.assign(nats=np.nan)}, made.SUBJECT)
-    found = ask.scores(tables, built.plan, {"likelihoods": answers}, made.SUBJECT)["replies"]
+        ask.scores(tables, built.plan, {"likelihoods": answers.assign(nats=np.nan), "starts": starts}, made.SUBJECT)
+    found = ask.scores(tables, built.plan, {"likelihoods": answers, "starts": starts}, made.SUBJECT)["replies"]
     assert found["item"].tolist() == rows["item"].drop_duplicates().tolist()
     assert found["reply"].tolist() == ("So be it " + found["item"]).tolist()
     assert set(found["rule"]) == {"none"}

@@ -203,16 +203,17 @@ class TestControls:
 
 class TestRejected:
     def test_a_sentence_that_a_set_has_already_is_left_out_with_the_reason(self, compiled) -> None:
-        # Two slugs, one word: "cook" comes again as "chef".
-        built = compiled(attributes={"cook": "cook", "chef": "cook"})
-        rows = by_identity([*built["probes"], *built["rejected"]])
+        # "The old baker" comes twice: an old baker in "plain", a baker in "old".
+        both = {"plain": "The {ATTRIBUTE} is a {TARGET}.", "old": "The old {ATTRIBUTE} is a {TARGET}."}
+        built = compiled(attributes=["baker", "old baker"], sets={"hand": {"title": "By hand", "templates": both}})
+        rows = by_identity(built["probes"])
 
-        assert {row["attribute"] for row in built["probes"]} == {"cook"}
-        assert [row["attribute"] for row in built["rejected"]] == ["chef"] * 12
+        assert len(rows) == 4 * 3
+        assert [(row["template"], row["attribute"]) for row in built["rejected"]] == [("old", "baker")] * 4
         assert set(built["rejected"][0]) == set(schemas.REJECTED.names)
-        for (set_name, template, _, target), row in rows.items():
-            if row["attribute"] == "chef":
-                assert row["reason"] == f"same sentence as {rows[set_name, template, 'cook', target]['id']}"
+        for row in built["rejected"]:
+            same = rows["hand", "plain", "old-baker", row["target"]]
+            assert row["reason"] == f"same sentence as {same['id']}"
 
     def test_the_same_sentence_in_two_sets_is_two_instruments(self, compiled) -> None:
         sets = {

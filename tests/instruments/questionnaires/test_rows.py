@@ -227,31 +227,26 @@ class TestIds:
         }
 
 
-TWICE = {"terms": {"source": {"enemy": "enemy", "foe": "enemy"}, "inverse": {"pal": "friend"}}}
+OTHER = {**ITEM, "premise": "At night I {TERM}.", "terms": {"source": ["meet an enemy"], "inverse": ["sleep"]}}
+"""An item one prompt of which `ITEM` has, too."""
 
 
 class TestRejected:
-    def test_a_prompt_that_is_there_already(self, translated) -> None:
-        built = translated(TWICE)
-
-        assert built.prompts == translated().prompts
-        assert [(row["term"], row["intensifier"]) for row in built.rejected] == [("foe", "never"), ("foe", "often")]
-        assert [row["reason"] for row in built.rejected] == [f"same prompt as {row['id']}" for row in built.prompts[:2]]
-
-    def test_nothing_else_is(self, translated) -> None:
+    def test_nothing_is_of_one_item(self, translated) -> None:
         assert translated().rejected == []
 
     def test_the_same_prompt_of_two_items(self, translated) -> None:
-        other = {**ITEM, "premise": "At night I {TERM}.", "terms": {"source": ["meet an enemy"], "inverse": ["sleep"]}}
-        built = translated(items={"one": ITEM, "two": other})
+        built = translated(items={"one": ITEM, "two": OTHER})
 
         assert [(row["item"], row["term"]) for row in built.rejected] == [("two", "meet-an-enemy")] * 2
+        assert [row["reason"] for row in built.rejected] == [f"same prompt as {row['id']}" for row in built.prompts[:2]]
         assert [(row["item"], row["term"]) for row in built.prompts[4:]] == [("two", "sleep")] * 2
 
 
 @pytest.mark.parametrize("table", ["prompts", "items", "terms", "rejected"])
 def test_schemas_take_the_rows(table, translated, tmp_path) -> None:
-    rows = getattr(translated({**TWICE, "subscale": None}), table)
+    items = {name: {**item, "subscale": None} for name, item in (("one", ITEM), ("two", OTHER))}
+    rows = getattr(translated(items=items), table)
 
     write_table(rows, getattr(schemas, table.upper()), tmp_path / "table.parquet")
 

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, PreTrainedTokenizerFast
 
 from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.model import Model
+from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from tests.tiny import tiny_params, tiny_tokenizer
 
@@ -97,3 +98,34 @@ class TestCausal:
     def test_acceptability_needs_every_word(self, model: Model) -> None:
         with pytest.raises(UserError, match="words in 1 of 2 texts are unknown to its tokenizer, as in 'With chai"):
             model.slor(["With tea mornings are calm", "With chai mornings are calm"])
+
+
+class TestPairs:
+    PAIRS = (("tea and tea", "mornings are calm"), ("mocha and tea", "mornings are calm"))
+
+    @pytest.fixture
+    def classifier(self, tmp_path: Path, store: RowStore) -> Model:
+        """A random classifier of pairs that knows nine words."""
+        folder = tmp_path / "pairs"
+        tokenizer = word_level()
+        tokenizer.pad_token = "</s>"
+        tokenizer.save_pretrained(folder)
+        sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+        labels = {"id2label": dict(enumerate(LABELS)), "label2id": {label: i for i, label in enumerate(LABELS)}}
+        config = AutoConfig.for_model("bert", vocab_size=len(WORDS), pad_token_id=2, **labels, **sizes)
+        AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+        return load("pairs", tiny_params({"pairs": folder}, kind="nli"), store=store)
+
+    def test_unknown_words_are_refused_where_every_word_counts(self, classifier: Model) -> None:
+        """As of a questionnaire, whose prompts differ in such words; stored answers are no way around it."""
+        assert classifier.entailment(self.PAIRS).shape == (2, 3)
+        with pytest.raises(UserError) as caught:
+            classifier.entailment(self.PAIRS, every=True)
+        assert str(caught.value) == (
+            "pairs: unknown to its tokenizer: 'mocha'; leave these words out, or take another model"
+        )
+        assert classifier.entailment(self.PAIRS[:1], every=True).shape == (1, 3)
+
+    def test_unknown_words_of_replies_are_said(self, classifier: Model, capsys: pytest.CaptureFixture[str]) -> None:
+        classifier.entailment(self.PAIRS)
+        assert "pairs: unknown to its tokenizer: 'mocha'; pairs that differ" in capsys.readouterr().err

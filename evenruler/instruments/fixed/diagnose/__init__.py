@@ -358,7 +358,7 @@ def _start_flips(items: pd.DataFrame, started: pd.DataFrame, plan: Plan, subject
     """Share of the items that change direction where another usual start token stands before their texts."""
     both = items.merge(started[["item", "lean"]], on="item", suffixes=("", "_started"))
     if both.empty:
-        return Figure("start_flips", None, 0, "items", reason=no_other_start(subject))
+        return Figure("start_flips", None, 0, "items", reason=no_other_start(subject, plan))
     flips = _hits("start_flips", both.assign(hit=both["lean"] != both["lean_started"]), level, plan["units"])
     return replace(flips, n=len(both), unit="items")
 

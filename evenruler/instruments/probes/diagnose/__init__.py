@@ -66,7 +66,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     unread = set(scores["unread"]["id"])
     _require_both_groups(probes, unread, subject)
     probes, placebos, prefixed = (rows[~rows["id"].isin(unread)] for rows in (probes, placebos, prefixed))
-    started = Started(scores["started"], no_other_start(subject))
+    started = Started(scores["started"], no_other_start(subject, plan))
     found = diagnose(probes, tables["attributes"], scores["scores"], prefixed, placebos, plan, resampling, started)
     if not found:
         return {"diversity": diversity}

@@ -93,7 +93,8 @@ def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> It
 
 def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]) -> Request:
     sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
-    return Request("entailment", "entail", _rows(prompts, form, state), {**sides, **more}, state=state)
+    rows = _rows(prompts, form, state)
+    return Request("entailment", "entail", rows, {**sides, **more}, {"every": True}, state=state)
 
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:

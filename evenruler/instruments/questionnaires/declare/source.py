@@ -16,7 +16,7 @@ from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, licensed_wording, valence
-from evenruler.strict import MENDED, Passage, Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.strict import WITH_REMEDY, Passage, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.english import slots
@@ -251,7 +251,7 @@ class QuestionnaireSource(instrument.Source):
         if isinstance(said, dict) and "unread" in said:
             what = "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
             remedy = "read every word, fill in what says FILL, then take `unread` out"
-            raise PydanticCustomError(MENDED, "{what}", {"what": what, "remedy": remedy})
+            raise PydanticCustomError(WITH_REMEDY, "{what}", {"what": what, "remedy": remedy})
         return said
 
     @model_validator(mode="after")
