@@ -23,6 +23,7 @@ from evenruler.evaluate.readings import CHECKS, FEWEST, READINGS, WEIGHED, betwe
 from evenruler.evaluate.session import Measured, Planned, Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
+from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.verdicts import Verdict
@@ -146,7 +147,7 @@ def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame
 def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
     """The plan without texts that are asked again, after prefixes or another start, which no reading uses."""
     planned, door = session.planned(benchmark, **how), room(benchmark.family, "ask")
-    plan = {**planned.plan, "prefixed": 0}
+    plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
     return replace(planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject)))
 
 

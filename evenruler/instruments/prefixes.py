@@ -15,6 +15,9 @@ from evenruler.text.spelling import twice
 SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
 
+OTHER_START = "other_start"
+"""Key of a plan, not published: whether texts are asked again after another usual start token; by default they are."""
+
 
 def _enough(placebos: list[str]) -> list[str]:
     if 0 < len(placebos) < FEWEST_FOR_SPREAD:
@@ -88,10 +91,15 @@ def after_prefixes(
     return pd.concat(found, ignore_index=True)
 
 
+def asks_other_start(subject: Subject, plan: Mapping[str, Any]) -> bool:
+    """Whether texts are asked again after another usual start token: of a local model, unless a plan says not to."""
+    return subject.kind == "causal" and bool(plan.get(OTHER_START, True))
+
+
 def no_other_start(subject: Subject, plan: Mapping[str, Any]) -> str:
     """Why nothing was asked of a model after another usual start token."""
-    if not plan["prefixed"]:
-        return "its plan asks for no text again (`prefixed` is 0)"
+    if not plan.get(OTHER_START, True):
+        return "its plan asks no text after another start token"
     if subject.kind == "recorded":
         return "recorded answers are to texts after one start token"
     if subject.kind != "causal":

@@ -79,7 +79,7 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
 
 def _after_other_start(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Iterator[Request]:
     """The texts of some items once more, after another usual start token; only a local model's can be chosen."""
-    if "starts" in answers or subject.kind != "causal" or not plan["prefixed"]:
+    if "starts" in answers or not prefixes.asks_other_start(subject, plan):
         return
     rows = asked(tables, plan)
     rows = rows[rows["item"].isin(evenly_spread(sorted(set(rows["item"])), MOST_STARTED))]

@@ -77,7 +77,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
-    if "starts" not in answers and scored and subject.kind == "causal" and plan["prefixed"]:
+    if "starts" not in answers and scored and prefixes.asks_other_start(subject, plan):
         rows = after_other_start(tables["probes"])
         inputs = {"text": rows["text"].tolist()}
         found.append(Request("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True}))
