@@ -19,7 +19,7 @@ from evenruler.files import file_sha256
 from evenruler.models.backends.server import KEY, URL, current_budget
 from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.described import surroundings
-from evenruler.models.loading import Loaded, has_global_hooks
+from evenruler.models.loading import Loaded, has_global_hooks, save_tokenizer
 from evenruler.models.model import Model
 from evenruler.models.records import Prompt, Reply, messages
 from evenruler.models.store import RowStore
@@ -116,7 +116,7 @@ def _described(
     layers = [[place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)] for place, layer in of_peft]
     generation = getattr(core, "generation_config", None)
     with TemporaryDirectory() as folder:  # includes its chat template
-        tokenizer.save_pretrained(folder)
+        save_tokenizer(tokenizer, Path(folder))
         files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}
     return {
         "backend": "transformers",

@@ -339,6 +339,17 @@ def require_layers(model: Any, name: str, where: str) -> None:
 _notes: "WeakKeyDictionary[Any, tuple[str, ...]]" = WeakKeyDictionary()
 
 
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Save a tokenizer in the same bytes, and so for the same key, whether it was loaded offline or not."""
+    loaded = tokenizer.init_kwargs
+    try:
+        if "local_files_only" in loaded:
+            tokenizer.init_kwargs = {**loaded, "local_files_only": False}
+        tokenizer.save_pretrained(folder)
+    finally:
+        tokenizer.init_kwargs = loaded
+
+
 def read_notes(model: Any) -> tuple[str, ...]:
     """Sentences on the files of a model that was loaded here, as on tensors that it does not use."""
     return _notes.get(model, ())

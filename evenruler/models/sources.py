@@ -25,7 +25,7 @@ from filelock import FileLock
 from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.files import file_sha256, folder_sha256, in_package, json_in, members_of, require_regular, swapped
 from evenruler.models.declared import ModelEntry
-from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.loading import complete, loading, quiet, save_tokenizer
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
@@ -287,7 +287,7 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
         raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
 
 
-GGUF_VERSION = 1  # version of the conversion, in the folder's name
+GGUF_VERSION = 2  # version of the conversion, in the folder's name
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
@@ -314,7 +314,7 @@ def convert(path: Path, folder: Path, where: str) -> None:
     model.is_quantized = False
     with quiet():
         model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
 
 
 @contextmanager
@@ -394,7 +394,7 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False)
     with quiet():
         model.float().save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
 
 
 def small(config: Any) -> Any:

@@ -39,7 +39,16 @@ from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
 from evenruler.models.declared import Catalogue, Finetune, ModelEntry, TrainingData
 from evenruler.models.engines import described
-from evenruler.models.loading import ADAPTERS, RECORD, AdapterRecord, loading, quiet, read_adapter, require_all
+from evenruler.models.loading import (
+    ADAPTERS,
+    RECORD,
+    AdapterRecord,
+    loading,
+    quiet,
+    read_adapter,
+    require_all,
+    save_tokenizer,
+)
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.repository import alone
@@ -180,7 +189,7 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         note(f"{name}: going on from {last.name}")
     fitter.train(resume_from_checkpoint=str(last) if last else None)
     model.save_pretrained(run / "done")
-    tokenizer.save_pretrained(run / "done")
+    save_tokenizer(tokenizer, run / "done")
     return _history(fitter.state.log_history, fitter.state.max_steps // recipe.epochs)
 
 

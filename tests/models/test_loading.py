@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load, sources
 from evenruler.models.declared import Catalogue, ModelEntry
-from evenruler.models.loading import complete, loading
+from evenruler.models.loading import complete, loading, save_tokenizer
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
 SIZE = KINDS["llama"]
@@ -255,3 +255,16 @@ class TestLoading:
         line = error_of(complete, (object(), found), "tiny", "here")
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
+
+
+def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(tmp_path: Path) -> None:
+    tiny_tokenizer().save_pretrained(tmp_path / "tokenizer")
+    for name, offline in (("offline", True), ("online", False)):
+        tokenizer = AutoTokenizer.from_pretrained(tmp_path / "tokenizer")
+        tokenizer.init_kwargs["local_files_only"] = offline
+        save_tokenizer(tokenizer, tmp_path / name)
+        assert tokenizer.init_kwargs["local_files_only"] is offline
+    files = sorted(path.name for path in (tmp_path / "online").iterdir())
+    assert "tokenizer_config.json" in files
+    for file in files:
+        assert (tmp_path / "offline" / file).read_bytes() == (tmp_path / "online" / file).read_bytes()

@@ -301,6 +301,8 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded: Cal
     assert "none of its answers (lm-evaluation-harness samples) is to one of these 2 texts; name the benchmark" in line
     line = error_of(lambda: samples.loglikelihood(["The poor are idle.", "The poor are idle!"]))
     assert "it lacks the answers to 1 of 2 texts, as 'The poor are idle!'; take a whole log" in line
+    line = error_of(lambda: samples.loglikelihood(["The poor are idle.", "The poor are " + "idle " * 60]))
+    assert f"it lacks the answers to 1 of 2 texts, as '{('The poor are ' + 'idle ' * 60)[:60]}'; take" in line
     scores = recorded(json.dumps(STEREOSET), "some.json")
     assert "it lacks the answers to 1 of 2 texts" in error_of(lambda: scores.loglikelihood(["x", "y"], keys=["a", "z"]))
     words = recorded(lines([{**BBQ, "p_pred": "the grandson"}]))

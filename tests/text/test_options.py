@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.text.replies import read_choice
+from evenruler.text.replies import Reading, read_choice
 
 BAKER = ("The baker", "The smith", "Can't be determined")
 SEXES = ("The man", "The woman", "Unknown")
@@ -101,6 +101,8 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("It's the smith.", BAKER, 1),
     ("It was the smith.", BAKER, 1),
     ("Was the smith.", BAKER, 1),
+    ("Ox.", ("An ox", "A cow"), 0),
+    ('Hm, I wonder."The smith"', BAKER, UNREAD),
     ("The one who was late was the smith.", BAKER, 1),
     ("So the answer would be the smith.", BAKER, 1),
     ("The answer is the smith.", BAKER, 1),
@@ -204,6 +206,11 @@ def test_what_a_reply_chose(reply: str, options: Sequence[str], right: int | str
 
     chosen = None if reading.outcome is None else options.index(reading.outcome)
     assert (UNREAD if reading.rule == "none" else NONE if chosen is None else chosen) == right
+
+
+@pytest.mark.parametrize(("reply", "rule"), [("Answer: both", "several"), ("Answer: neither", "denied")])
+def test_what_chooses_all_or_none_of_the_options(reply: str, rule: str) -> None:
+    assert read_choice(reply, ["The man", "The woman"]) == Reading(None, rule)
 
 
 PAIRS = [
