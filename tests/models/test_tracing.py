@@ -265,6 +265,37 @@ class TestRequire:
         sound = [f"{folder}/README.md", f"{folder}/config.json", json.__file__, "/proc/mounts", "/nowhere/x.json"]
         require_hashed("tiny", sound, hashed, [folder])
 
+    @pytest.mark.parametrize(
+        "file",
+        [
+            "a.safetensors",
+            "a.bin",
+            "a.pt",
+            "a.model",
+            "a.spm",
+            "a.jinja",
+            "a.tiktoken",
+            "a.config.json",
+            "a.index.json",
+            "tokenizer.x",
+            "vocab.x",
+            "merges.x",
+            "chat_template.x",
+            "special_tokens_map.json",
+            "added_tokens.json",
+            "modules.json",
+        ],
+    )
+    def test_a_file_of_a_model_counts_though_it_lies_among_libraries(
+        self, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+    ) -> None:
+        monkeypatch.setattr("sys.prefix", str(tmp_path))
+        (tmp_path / file).write_text("")
+        (tmp_path / "other.py").write_text("")
+        require_hashed("tiny", [f"{tmp_path}/other.py"], set(), [tmp_path / "model"])
+        line = error_of(require_hashed, "tiny", [f"{tmp_path}/{file}"], set(), [tmp_path / "model"])
+        assert f"{file}: tiny was loaded with a file outside its folder" in line
+
     def test_native_readers_are_heard(self, tmp_path: Path) -> None:
         folder = save_tiny(tmp_path / "model")
         with traced_reads() as reads:
