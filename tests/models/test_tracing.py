@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,13 @@ import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
+from tokenizers.models import BPE, WordLevel, WordPiece
 from transformers import AutoModelForCausalLM, BertModel, BertTokenizer, GPT2Tokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import load
 from evenruler.models.engines import described
-from evenruler.models.given import hash_content
+from evenruler.models.given import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
@@ -164,6 +167,19 @@ def test_files_of_tokenizers_that_need_other_libraries_count(name: str, tmp_path
     assert described.describe(folder, entry(), store, "cpu") != before
 
 
+@pytest.mark.parametrize("name", ["adapter_model.bin", "chat_template.jinja", "tokenizer.model", "merges.txt"])
+def test_files_of_an_adapter_count(name: str, tmp_path: Path, store: RowStore) -> None:
+    """Pickled weights, and what is saved with a tokenizer."""
+    from tests.models.engines.test_described import entry
+
+    folder, adapter = save_tiny(tmp_path / "model"), tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / name).write_bytes(b"one")
+    before = described.describe(folder, entry(), store, "cpu", adapter)
+    (adapter / name).write_bytes(b"two")
+    assert described.describe(folder, entry(), store, "cpu", adapter) != before
+
+
 def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
     """All with the same bytes in the same order."""
     zeros = torch.zeros(4, dtype=torch.float32)
@@ -178,6 +194,30 @@ def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
         {"a": [zeros[:2], zeros[2:]]},
     ]
     assert len({hash_content(content, "tiny") for content in layouts}) == len(layouts)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: {"a": torch.arange(16.0, 32.0).view(4, 4)},
+        lambda part: {"a": part.T},
+        lambda part: {"a": part[:2]},
+        lambda part: {"a": part.view(torch.int32)},
+        lambda part: {"b": part},
+    ],
+    ids=["values", "order", "shape", "type", "name"],
+)
+def test_a_tensor_that_is_replaced_is_hashed_again(change: Callable[[torch.Tensor], dict[str, torch.Tensor]]) -> None:
+    """PyTorch counts what is written to a tensor, and here nothing is."""
+    core, part, weights = torch.nn.Module(), torch.arange(16.0).view(4, 4), WeightsHash()
+    core.register_buffer("a", part)
+    before = weights.sha256(core, "tiny", is_keyed=False)
+    assert weights.sha256(core, "tiny", is_keyed=False) == before
+    del core.a
+    for name, other in change(part).items():
+        assert other._version == part._version
+        core.register_buffer(name, other)
+    assert weights.sha256(core, "tiny", is_keyed=False) not in (before, "")
 
 
 def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
@@ -295,6 +335,45 @@ class TestRequire:
         require_hashed("tiny", [f"{tmp_path}/other.py"], set(), [tmp_path / "model"])
         line = error_of(require_hashed, "tiny", [f"{tmp_path}/{file}"], set(), [tmp_path / "model"])
         assert f"{file}: tiny was loaded with a file outside its folder" in line
+
+    @pytest.mark.parametrize("method", ["from_file", "read_file"])
+    @pytest.mark.parametrize(
+        ("kind", "names"),
+        [
+            (BPE, {"vocab": "vocab.json", "merges": "merges.txt"}),
+            (WordPiece, {"vocab": "vocab.txt"}),
+            (WordLevel, {"vocab": "vocab.json"}),
+        ],
+        ids=["BPE", "WordPiece", "WordLevel"],
+    )
+    def test_readers_of_words_are_heard(self, kind: Any, names: dict[str, str], method: str, tmp_path: Path) -> None:
+        """Called with paths in their places, and by name."""
+        (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a": 1, "b": 2, "ab": 3}')
+        (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
+        (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\n")
+        paths = {key: str(tmp_path / name) for key, name in names.items()}
+        with traced_reads() as reads:
+            getattr(kind, method)(*paths.values())
+            getattr(kind, method)(**paths)
+        assert reads == [*paths.values()] * 2
+
+    def test_sentencepiece_is_heard(self, tmp_path: Path) -> None:
+        """It need not be installed, so a module of its name stands in, in another process."""
+        lines = ["class SentencePieceProcessor:", "    def LoadFromFile(self, path): pass", "    Load = LoadFromFile"]
+        (tmp_path / "sentencepiece.py").write_text("\n".join(lines))
+        (tmp_path / "spiece.model").write_text("")
+        code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from evenruler.models.tracing import traced_reads
+with traced_reads() as reads:
+    import sentencepiece
+    for method in ("Load", "LoadFromFile"):
+        getattr(sentencepiece.SentencePieceProcessor(), method)({str(tmp_path / "spiece.model")!r})
+print([read for read in reads if read.endswith(".model")])
+"""
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert found.stdout == f"{[str(tmp_path / 'spiece.model')] * 2}\n"
 
     def test_native_readers_are_heard(self, tmp_path: Path) -> None:
         folder = save_tiny(tmp_path / "model")
