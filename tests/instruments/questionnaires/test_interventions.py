@@ -213,7 +213,7 @@ class Planted:
         self.is_wrong = not corpus and self.wrong_before
         self.known = {(pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in test_ask.PAIRS}
 
-    def entailment(self, pairs: Sequence[Any], before: Any = None) -> np.ndarray:
+    def entailment(self, pairs: Sequence[Any], before: Any = None, *, every: bool = False) -> np.ndarray:
         return np.array([self._logits(*pair) for pair in pairs])
 
     def _logits(self, premise: str, hypothesis: str) -> list[float]:
