@@ -38,10 +38,10 @@ def kept_replies(clone: Clone) -> set[str]:
 
 
 def text_of(answer: bytes) -> str | None:
-    """Of a stored reply: text, reason, finish; None for other answers, which are bytes of numbers."""
+    """Of a stored reply: text, reason, finish; None for other answers, which are bytes of numbers or a fingerprint."""
     try:
         return str(json.loads(answer)[0])
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, IndexError, KeyError):
         return None
 
 
