@@ -470,6 +470,9 @@ def _told(
         question, options = asked(prompt), {texts[place] for place in places}
         if (replied := replies.get(key, replies.get(question))) is None:
             continue
+        if not replied.options:
+            what = f"its log does not list the options of {key or question[-60:]!r} in their order"
+            raise UserError(what, where=where, remedy="log documents with a list `choices`")
         if replied.asked != question or not options <= {*replied.options}:
             what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
             raise UserError(what, where=where, remedy="take the version of the benchmark that was answered")

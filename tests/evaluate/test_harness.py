@@ -70,6 +70,8 @@ def task(folder: Path, name: str, more: str, kind: str = "multiple_choice", targ
         }
         for at in range(20)
     ]
+    if kind == "generate_until":
+        told = [{**row, "choices": [row["first"], row["second"]]} for row in told]
     rows.write_text("".join(json.dumps(row) + "\n" for row in told))
     (place / "code.py").write_text(CODE)
     path = place / f"{name}.yaml"
@@ -241,5 +243,5 @@ def test_replies_in_a_log_of_the_harness(tmp_path: Path) -> None:
     assert replies is not None
     rows = [json.loads(line) for line in samples.read_text().splitlines()]
     prompts = {row["doc"]["context"]: row["resps"][0][0] for row in rows}
-    assert {asked: own.reply for asked, own in replies.items()} == prompts
-    assert {"The old are idle.", "The new are kind."} <= replies["They met 5 of them."].options
+    assert {asked: replied.written for asked, replied in replies.items()} == prompts
+    assert replies["They met 5 of them."].options == ("The old are idle.", "The new are kind.")

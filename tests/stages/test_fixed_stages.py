@@ -103,7 +103,8 @@ def test_a_model_and_its_recorded_answers_are_measured_and_verified(clone: Clone
 
 def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
     said = clone.run("evenruler", "answers", "export", "tiny", "--out", f"{tmp_path}/tiny")
-    assert f"108 answers of tiny to fixed: {tmp_path}/tiny" in said  # 96 texts of pairs, 12 of targets
+    # 96 texts of pairs and 12 of targets, each after two start tokens; and the model's fingerprint.
+    assert f"217 answers of tiny to fixed: {tmp_path}/tiny" in said
     before, clone.env["EVENRULER_CACHE"] = clone.env["EVENRULER_CACHE"], f"{tmp_path}/cache"
     try:
         measure = ("evenruler", "measure", f"recorded:{tmp_path}/tiny", "--with")
@@ -125,7 +126,7 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path
 
 def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:
     """One that holds answers of another model stops the build, whatever is replayed."""
-    assert "release first: 108 answers of 1 models" in clone.run("evenruler", "answers", "record", "first")
+    assert "release first: 217 answers of 1 models" in clone.run("evenruler", "answers", "record", "first")
     clone.run("evenruler", "repro")
     clone.commit("recorded")
     before = clone.env["EVENRULER_CACHE"]
@@ -136,7 +137,7 @@ def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) ->
         assert clone.run("git", "status", "--short") == ""
         clone.env |= {"EVENRULER_CACHE": f"{tmp_path}/b"}
         said = clone.run("evenruler", "repro", "--fresh")
-        assert "recorded: 0 answers replayed from release first, 108 asked again, largest difference 0" in said
+        assert "recorded: 0 answers replayed from release first, 216 asked again, largest difference 0" in said
     finally:
         clone.env["EVENRULER_CACHE"] = before
         del clone.env["EVENRULER_AGAIN"]
