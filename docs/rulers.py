@@ -21,7 +21,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler import measure
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments import convergent
 from evenruler.instruments.fixed import diagnose
 from evenruler.models.sources import MIRROR

@@ -145,10 +145,10 @@ def export_answers(
 @answers.command("record")
 def record_answers(release: Annotated[str, typer.Argument(help="Name of the release, e.g. 2026-11-26.")]) -> None:
     """Write the answers in the journal (EVENRULER_JOURNAL; `make answers`) as those that `repro` replays."""
+    from evenruler.declaration.params import load_params
     from evenruler.models.released import FOLDER
     from evenruler.models.store import cache_root
     from evenruler.project.ask import write_release
-    from evenruler.project.params import load_params
 
     repository.enter()
     licences = {name: entry.licence for name, entry in load_params().models.items()}
@@ -170,7 +170,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
     """Start an instrument of your own: write a commented source that passes the checks, and its line in params.yaml."""
-    from evenruler.project.params import start
+    from evenruler.project.new import start
 
     repository.enter()
     say_each(start(Path(), family, name))
@@ -182,7 +182,7 @@ def finetune(
     again: Annotated[bool, typer.Option("--again", help="Fit again even if the adapter exists.")] = False,
 ) -> None:
     """Fit an adapter and a head on an encoder: data/adapters/NAME. An interrupted run resumes at its last epoch."""
-    from evenruler.project.params import load_params
+    from evenruler.declaration.params import load_params
     from evenruler.training.fit import finetune as fit
 
     repository.enter()
@@ -264,7 +264,7 @@ def publish(
 
     folder, how = Path(name).resolve(), publication.publish_answers
     if not (folder / ENTRY).is_file():
-        from evenruler.project.params import load_params
+        from evenruler.declaration.params import load_params
 
         repository.enter()
         if name not in (declared := load_params().benchmarks):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.convergent import agreement
 from evenruler.tables import read_frame, stacked, write_table
 from evenruler.tables.schemas import AGREEMENT as SCHEMA

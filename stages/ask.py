@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import INSTRUMENT, State, formed
 from evenruler.instruments.registry import room

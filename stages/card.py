@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.registry import room
 from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.tables import read_table

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from evenruler.declared import Declared
-from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed, require_confirmed
+from evenruler.declaration.params_file import Declared
+from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
+from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
@@ -19,7 +20,7 @@ def main(family: str) -> None:
     params = Declared()
     door, folder = room(family, "diagnose"), files.DIAGNOSIS / family
     records = list(_records(params, family))
-    tables = diagnosed(door, records, params.resampling)
+    tables = diagnose_family(door, records, params.resampling)
     for record in records:
         own = tables["figures"][tables["figures"]["benchmark"] == record.instrument]
         require_confirmed(own, room(family, "declare").headings(record.plan))

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import ACTIVE, Declared
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
@@ -24,7 +24,7 @@ def main(name: str) -> None:
     params = Declared()
     entry, settings = params.active.entry("evolve", name), params.settings(name)
     if Path(entry.source).stem != settings.written_as(name):
-        where = f"{params.path}: active.evolve.{name}.source"
+        where = f"{ACTIVE}: active.evolve.{name}.source"
         what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"
         raise UserError(what, where=where, remedy="run `evenruler check`")
     source = room(entry.family, "declare").load(Path(entry.source), settings, SOURCES / entry.family / "shared")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, at_size

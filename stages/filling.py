@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.instrument import formed

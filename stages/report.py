@@ -1,6 +1,6 @@
 """Write the report: tables of the diagnosis -> `data/report/index.html`."""
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments import convergent
 from evenruler.instruments.card import Card
 from evenruler.instruments.instrument import Shown

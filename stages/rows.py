@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.instrument import Use
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.saged.declare import load
 from evenruler.instruments.saged.scrape.scraping import make
 from stages.files import SOURCES

@@ -22,9 +22,9 @@ from evenruler.errors import UserError
 from tests.warm import Warm
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by who needs it
+    from evenruler.declaration.params import Params
     from evenruler.models.model import Model
     from evenruler.models.store import RowStore
-    from evenruler.project.params import Params
 
 # No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
 # `pytest --hypothesis-profile searching` draws others.
@@ -62,7 +62,7 @@ def store(tmp_path: Path) -> "RowStore":
 
 @pytest.fixture(scope="session")
 def shipped_params() -> "Params":
-    from evenruler.project.params import load_params
+    from evenruler.declaration.params import load_params
 
     return load_params(ROOT / "params.yaml")
 

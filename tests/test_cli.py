@@ -12,10 +12,10 @@ import pytest
 from typer.main import get_command
 
 from evenruler import cli
-from evenruler.declared import Declared
+from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.registry import COMMANDS, room
 from evenruler.project import check as checking
-from evenruler.project.params import load_params
 from tests.project import told
 from tests.project.test_check import CHECKED, edit, files_of, track
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, Carded, Declared, DiagnosisSettings, InUse
+from evenruler.declaration.params_file import Active, Carded, Declared, DiagnosisSettings, InUse
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
 from evenruler.models.declared import TrainingData

@@ -4,7 +4,7 @@ import itertools
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from evenruler.project.params import FIRST_VERSION, load_params
+from evenruler.declaration.params import FIRST_VERSION, load_params
 from evenruler.versions import Changelog, Release, Version, bumped, load_changelog, version_key
 from tests.project.test_params import PARAMS
 

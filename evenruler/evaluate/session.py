@@ -11,13 +11,14 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler import __version__
-from evenruler.declared import DiagnosisSettings
+from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.cost import Cost, cost_of, detectable
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.choosing import NO_ANSWER
+from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
 from evenruler.instruments.instrument import (
     STANDARD,
     SUBJECT,
@@ -29,9 +30,7 @@ from evenruler.instruments.instrument import (
     Subject,
     Tables,
     at_size,
-    diagnosed,
     formed,
-    require_confirmed,
 )
 from evenruler.instruments.registry import room
 from evenruler.measurement.answered import such_as
@@ -361,7 +360,7 @@ def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
     door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
     found = door.figures(name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING)
     record = Record(name, planned.subject, planned.tables, planned.plan, found)
-    own = diagnosed(door, [record], RESAMPLING)
+    own = diagnose_family(door, [record], RESAMPLING)
     require_confirmed(own["figures"], planned.headings)
     evidence = door.evidence(own).get(name, {})
     of_model = {

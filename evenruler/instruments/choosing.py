@@ -7,7 +7,6 @@ sentences from others (`KNOWN`).
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -17,7 +16,6 @@ from evenruler.measurement.answered import EXAMPLES, Replies, fitness_of, not_re
 from evenruler.measurement.reliability import wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.records import cut_of
-from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import columns
 
@@ -70,12 +68,6 @@ def counted(replies: pd.DataFrame) -> Replies:
     distinct, cut = replies["reply"].dropna().astype(str).str.strip().nunique(), cut_of(replies["reason"])
     some = tuple(replies.loc[lacking == "unread", "reply"].astype(str).unique()[:EXAMPLES])
     return Replies(len(replies), **counts, examples=some, distinct=distinct, free=False, cut=cut)
-
-
-def known_answers() -> list[list[str]]:
-    """Control pairs whose first sentence makes sense, as plans store them."""
-    found: list[list[str]] = read_yaml(Path(__file__).with_name("known_answers.yaml"))
-    return found
 
 
 def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:

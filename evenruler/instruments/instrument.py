@@ -37,11 +37,8 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapVa
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
-from evenruler.measurement.checks import Resampling
-from evenruler.measurement.figures import with_ends
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Slug, Strict, Text, Word, distinct
-from evenruler.tables import stacked
 from evenruler.text.english import slug_of
 
 Scale = Literal["quick", "paper"]
@@ -447,16 +444,6 @@ class Record:
     """The result of `figures`."""
 
 
-def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Every table of a family's diagnosis (`TABLES` of its room `diagnose`)."""
-    found: list[Tables] = [
-        {**own, "figures": with_ends(own["figures"], own["headlines"])} if "headlines" in own else own
-        for own in (record.found for record in records)
-    ]
-    found.append(door.across(records, resampling))
-    return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
-
-
 @dataclass(frozen=True)
 class Column:
     """A figure that is shown to readers."""
@@ -486,17 +473,6 @@ class Column:
     """What even an effect does not show, a sentence."""
     warning: str = ""
     """The warning shown then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
-
-
-def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
-    """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly the headlines."""
-    headlines = {column.figure for column in columns if column.role == "headline"}
-    of_models = figures[figures["model"].notna()]
-    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
-    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
-        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
-    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
-        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
 
 
 @dataclass(frozen=True)

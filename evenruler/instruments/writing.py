@@ -6,14 +6,12 @@ words whose pronoun is known (`KNOWN`) show how often it is right.
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
 from evenruler.instruments.choosing import ASTRAY, FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, in_chat
 from evenruler.instruments.instrument import Request
-from evenruler.strict import read_yaml
 from evenruler.text.replies import is_empty, is_refusal
 
 NEW_TOKENS: Final = 48
@@ -23,12 +21,6 @@ NEITHER: Final = "neither"
 
 NAMED: Final = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 """Share of the first group, by reading."""
-
-
-def about() -> dict[str, str]:
-    """By name, descriptions to ask for; `{}` stands for the word."""
-    found: dict[str, str] = read_yaml(Path(__file__).with_name("writing.yaml"))
-    return found
 
 
 def prompt(what: str, word: str) -> str:

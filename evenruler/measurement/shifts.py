@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, check_level, constant_columns
+from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats, check_level, constant_columns
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import Interval
 
-FEWEST_UNITS, FEWEST_FOR_SPREAD = 3, 5
+FEWEST_UNITS = 3
 
 LEVEL, REORDERING = "level_shift", "reordering"
 """Root mean square over cues: of the mean change of scores, and of the SD of changes around it, both in SDs of the

@@ -22,9 +22,6 @@ from evenruler.measurement.resampling import Interval
 UNTOLD = "Validity on this model is unknown"
 """First words of the reason for a headline in doubt: neither it nor a difference of two is asserted."""
 
-FEWEST_PLACEBOS = 12
-"""Fewest placebos for a verdict. An unspecific gain of probes is detected in half of cases with 6, 3/4 with 12."""
-
 ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 

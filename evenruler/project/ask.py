@@ -19,7 +19,9 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.declared import Declared
+from evenruler.declaration.active import SOURCES, asking_of
+from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.files import file_sha256, replace, swapped
 from evenruler.hub import talking_about
@@ -31,9 +33,8 @@ from evenruler.models.records import Amount
 from evenruler.models.released import HALF, JOURNAL, RELEASE, Answered, file_of, journal
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
-from evenruler.project.active import SOURCES, asking_of
 from evenruler.project.check import check
-from evenruler.project.params import load_params, parted, write_as_it_was
+from evenruler.project.editing import parted, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
 from evenruler.project.processes import LOGS, Job, Run, ask_all, in_time, side_by_side
 from evenruler.tables import write_whole

@@ -10,37 +10,26 @@ import shutil
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
-from ruamel.yaml.comments import CommentedMap
 
-from evenruler.declared import Active
+from evenruler.declaration.active import MADE, SOURCES, Instrument, asking_of, in_use, not_to_be_had
+from evenruler.declaration.generated import artifacts_of, render_active
+from evenruler.declaration.params import Params, load_params
+from evenruler.declaration.params_file import ACTIVE, Active, load_active
+from evenruler.declaration.validation import finished_instruments, validate_declaration
 from evenruler.errors import UserError, nearest
 from evenruler.files import json_in, replace
 from evenruler.instruments.instrument import SCALES, STANDARD, Scale
-from evenruler.instruments.registry import FAMILIES, room
+from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
-from evenruler.models.loading import ADAPTERS, read_adapter
 from evenruler.models.store import cache_root
-from evenruler.project.active import (
-    MADE,
-    SOURCES,
-    Instrument,
-    asking_of,
-    in_use,
-    instruments_at,
-    not_to_be_had,
-    without,
-)
-from evenruler.project.code import write_digests
 from evenruler.project.damaged import remove_damaged
-from evenruler.project.params import Params, edited, load_params, write_as_it_was
+from evenruler.project.editing import edited
 from evenruler.project.pipeline import KEPT, Lock, all_stages, examine_lock, keep_lock, known_outs, unblock, write_lock
 from evenruler.repository import git
 from evenruler.strict import read_text, read_yaml
 from evenruler.tables.ids import content_sha256
-from evenruler.versions import load_changelog
 
 BENCHMARKS, BY_FAMILY = "benchmarks", ("data/built", "data/answers", "data/diagnosis")
 
@@ -52,20 +41,19 @@ IGNORED = "# Written by `evenruler check`: benchmarks that hold third-party text
 
 
 def check(root: Path) -> list[str]:
-    """Validate params and sources, update `active`, and remove what is no longer declared, or damaged in DVC's cache.
+    """Validate the declaration, update `active.yaml`, and remove what is no longer declared or damaged in DVC's cache.
 
-    An unfinished instrument, such as a domain whose pages were never fetched, is left out of `active` with a line that
-    says what to run; this is no error, since the others can be built. The same holds for a model without commit and for
-    instruments that use it as a tool. Returns messages; UserError at the first error, before anything is written or
-    removed.
+    An unfinished instrument, such as a domain whose pages were never fetched, is left out of `active.yaml` with a line
+    that says what to run; this is no error, since the others can be built. The same holds for a model without commit
+    and for instruments that use it as a tool. Returns messages; UserError at the first error, before anything is
+    written or removed.
     """
     (root / KEPT.parent).mkdir(exist_ok=True)
     path = root / "params.yaml"
     # One process at a time, since both would write and remove the same files.
     with FileLock(root / KEPT.with_name("check.lock")):
         params = load_params(path)
-        active, instruments = _checked(root, params, params.active.scale)
-        text = _in_step(path, params, active)
+        active, instruments = validate_declaration(root, params, profile_in_use(root))
         read_yaml(root / "dvc.yaml")
         # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
         for name, entry in active.card_of_others.items():
@@ -74,10 +62,10 @@ def check(root: Path) -> list[str]:
                 remedy = f"run `git rm -r --cached {held.as_posix()}`, or declare the text of {name!r} as ours"
                 raise UserError("git tracks it, but it holds third-party text", where=held.as_posix(), remedy=remedy)
         locked, gone = examine_lock(root), stale(root, active, params.benchmarks)
-        stages = all_stages(root, text) if (root / ".dvc").is_dir() else None
+        stages = all_stages(root, render_active(active)) if (root / ".dvc").is_dir() else None
 
-        lines = _write_in_step(path, active, text) + write_digests(root)
-        lines += write_artifacts(root, active)
+        lines = write_active(root, active)
+        lines += write_artifacts(root, params.benchmarks)
         lines += _keep_out_of_git(root, active, instruments)
         remove(root, gone)
         lines += [f"removed {path}" for path in gone]
@@ -93,7 +81,7 @@ def check(root: Path) -> list[str]:
         lines += _warnings(root, params, active, instruments)
     counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
     listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
-    return [*lines, f"checked: scale {active.scale}; {listed}"]
+    return [*lines, f"checked: scale {active.profile}; {listed}"]
 
 
 def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
@@ -101,14 +89,14 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
 
     Those of instruments whose source git does not have as it is come last, where a user looks.
     """
-    lacking = not_to_be_had(active.families, params, active.scale)
+    lacking = not_to_be_had(active.families, params, active.profile)
     found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
     of_models = {asking_of(family, name) for family in active.families for name in params.models}
     found += [f"warning: {stage} is left out: {why}" for stage, why in params.left_out.items() if stage in of_models]
     found += [
         f"warning: models.{name}.instruments names {unknown!r}; {nearest(unknown, params.instruments)}"
         for name in active.models
-        for unknown in (params.models[name].instruments or {}).get(active.scale, ())
+        for unknown in (params.models[name].instruments or {}).get(active.profile, ())
         if unknown not in params.instruments
     ]
     waiting = dict.fromkeys((own.family, own.settings.waiting) for own in instruments if own.settings.waiting)
@@ -133,118 +121,36 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
     return found
 
 
+def profile_in_use(root: Path) -> Scale:
+    """The profile of `active.yaml`, by default the first one."""
+    path = root / ACTIVE
+    return load_active(path).profile if path.exists() else SCALES[0]
+
+
 def set_scale(root: Path, name: str) -> list[str]:
-    """Rewrite `active` for a scale; UserError, before anything is written, if the name or anything else is invalid."""
+    """Rewrite `active.yaml` for a profile; UserError, before anything is written, if anything is invalid."""
     chosen = next((scale for scale in SCALES if scale == name), None)
     if chosen is None:
         raise UserError(f"no scale {name!r}", remedy=nearest(name, SCALES))
     path = root / "params.yaml"
     params = load_params(path)
-    active = in_use(_finished(root, params, chosen), path, chosen, params.version, params.left_out)
-    lines = _write_in_step(path, active, _in_step(path, params, active))
-    return lines or [f"params.yaml already has the scale {chosen}"]
+    active = in_use(finished_instruments(root, params, chosen), path, chosen, params.left_out)
+    return write_active(root, active) or [f"{ACTIVE} already has the scale {chosen}"]
 
 
-def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
-    """What is in use, and its instruments; those of the other scale are validated too."""
-    path = root / "params.yaml"
-    found = {each: _finished(root, params, each) for each in SCALES}[scale]
-    named = {use.model for own in found for use in own.uses}
-    for family, shared in params.families.items():
-        # Validate a family's settings even if it has no instrument.
-        known = room(family, "declare").Settings.model_fields
-        for key in shared or {}:
-            if key not in known:
-                where = f"{path}: families.{family}.{key}"
-                what = f"unknown key {key!r}; {nearest(key, known)}"
-                raise UserError(what, where=where, remedy="rename or remove it")
-    active = in_use(found, path, scale, params.version, params.left_out)
-    used = list(dict.fromkeys([*active.models, *sorted(named)]))
-    for name in used:  # check that local files exist, also of models made from local ones
-        entry = params.models[name]
-        if entry.scheme == "untrained":
-            name = entry.locations[0][1]
-            entry = params.models[name]
-        for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
-            if not file.exists():
-                where = f"{path}: models.{name}.source: {file}"
-                raise UserError("no such file or folder", where=where, remedy="save the model there, or fix `source`")
-    for encoder in used:  # check that its head was fitted, with the recipe in params.yaml
-        recipe = params.models[encoder].finetune
-        if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
-            what = f"{encoder} was fitted with another recipe than `finetune` states"
-            remedy = f"run `evenruler finetune {encoder}`, or restore the recipe"
-            raise UserError(what, where=str(root / ADAPTERS / encoder), remedy=remedy)
-    for name in params.benchmarks:
-        load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
-    return active, found
-
-
-def _finished(root: Path, params: Params, scale: Scale) -> list[Instrument]:
-    """Instruments of a scale; those affected by `left_out` are marked unfinished."""
-    return without(instruments_at(root, root / "params.yaml", scale), params.left_out, params, scale)
-
-
-def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
-    """The text of params.yaml with `active`, and a key for each family, on which stages depend; None if up to date."""
-    lacking = [family for family in wanted.families if family not in params.families]
-    content = wanted.model_dump(mode="json")
-    if params.active.model_dump(mode="json") == content and not lacking:  # DVC needs every key
-        return None
-
-    def write_active(document: CommentedMap) -> None:
-        active = document["active"]
-        for key in [key for key in active if key not in content]:
-            del active[key]
-        for place, (key, value) in enumerate(content.items()):
-            if key in active:
-                active[key] = _laid_out(value)
-            else:
-                active.insert(place, key, _laid_out(value))
-
-    # One entry per line, for readable diffs.
-    text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=10_000)
-    if not lacking:
-        return text
-    new = {family: CommentedMap() for family in lacking}
-    return edited(text, "families", lambda document: document.setdefault("families", CommentedMap()).update(new))
-
-
-def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
-    if text is None:
+def write_active(root: Path, active: Active) -> list[str]:
+    """Write `active.yaml`; returns a message if it changed."""
+    path, text = root / ACTIVE, render_active(active)
+    if path.exists() and read_text(path) == text:
         return []
-    write_as_it_was(path, text)
-    return [f"params.yaml: active is now {active.scale}: {', '.join(active.models)}"]
+    replace(path, text)
+    return [f"{ACTIVE}: now {active.profile}: {', '.join(active.models)}"]
 
 
-def _laid_out(value: Any) -> Any:
-    """YAML layout: one line per entry of a mapping."""
-    if not isinstance(value, dict):
-        return value
-    laid = CommentedMap({key: CommentedMap(own) for key, own in value.items()})
-    for on_one_line in laid.values() if value else (laid,):
-        on_one_line.fa.set_flow_style()
-    return laid
-
-
-def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:
-    """The `artifacts` section of dvc.yaml: every benchmark in use by name, for `dvc artifacts get`."""
-    named = sorted((f"{entry.family}-{name}", entry.family) for name, entry in active.instruments.items())
-    return {
-        name: {
-            "path": f"benchmarks/{name}",
-            "type": "dataset",
-            "desc": f"Rows, card, manifest and evidence of {name}",
-            "labels": [family, "bias", "language-models"],
-        }
-        for name, family in named
-    }
-
-
-def write_artifacts(root: Path, active: Active) -> list[str]:
+def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
     """Write `artifacts_of` into dvc.yaml, where DVC has no templating; returns a message if it changed."""
     path = root / "dvc.yaml"
-    text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(active)
+    text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(benchmarks)
     is_mapping = isinstance(declared, dict)
     if is_mapping and (declared.get("artifacts") or {}) == entries:
         return []

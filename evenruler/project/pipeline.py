@@ -22,6 +22,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from evenruler.declaration.params_file import ACTIVE
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.project.processes import environment, passing_on
@@ -33,14 +34,14 @@ BEGINS = ("Running stage '%s':", "Stage '%s' is cached - skipping run, checking 
 UNCHANGED = ("Stage '%s' didn't change, skipping", "'%s' didn't change, skipping")
 
 
-def stage_names(pipeline: str, params: str) -> list[str]:
-    """Stage names from the texts of dvc.yaml and params.yaml; `foreach` stages by key, such as `rows@gad-7`.
+def stage_names(pipeline: str, active: str) -> list[str]:
+    """Stage names from the texts of dvc.yaml and active.yaml; `foreach` stages by key, such as `rows@gad-7`.
 
     Other errors in stages are left to `dvc repro`, since DVC would take two seconds to validate them. UserError if
     there are no stages, or a `foreach` has nothing to iterate over.
     """
     stages = (content_of(pipeline, Path("dvc.yaml")) or {}).get("stages")
-    declared, names = content_of(params, Path("params.yaml")), list[str]()
+    declared, names = content_of(active, Path(ACTIVE)), list[str]()
     if not isinstance(stages, dict) or not all(isinstance(entry, dict) for entry in stages.values()):
         raise UserError(
             "not a mapping of stages", where="dvc.yaml: stages", remedy="fix it, or `git checkout dvc.yaml`"
@@ -71,7 +72,7 @@ def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) 
             return set(repo.status(targets=list(names), with_deps=with_deps))
     except DvcException as error:
         said = _in_one_line(error)
-        where = next((name for name in ("dvc.lock", "params.yaml", "dvc.yaml") if name in said), "dvc.yaml")
+        where = next((name for name in ("dvc.lock", ACTIVE, "params.yaml", "dvc.yaml") if name in said), "dvc.yaml")
         raise UserError(f"DVC cannot tell what is out of date ({said})", where=where, remedy="fix it") from None
 
 
@@ -159,10 +160,10 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
     return status
 
 
-def all_stages(root: Path, params: str | None = None) -> list[str]:
-    """The names of all stages; `params`: a new text of params.yaml that is not written yet."""
-    pipeline, said = ((root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml"))
-    return stage_names(pipeline, said if params is None else params)
+def all_stages(root: Path, active: str | None = None) -> list[str]:
+    """The names of all stages; `active`: a new text of active.yaml that is not written yet."""
+    pipeline = (root / "dvc.yaml").read_text(encoding="utf-8")
+    return stage_names(pipeline, (root / ACTIVE).read_text(encoding="utf-8") if active is None else active)
 
 
 @contextmanager

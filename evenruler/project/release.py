@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evenruler.declaration.params import load_params
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project.check import check
-from evenruler.project.params import edited, load_params, parted, write_as_it_was
+from evenruler.project.editing import edited, write_as_it_was
 from evenruler.project.pipeline import LOCK
 from evenruler.project.processes import environment
 from evenruler.publish.difference import compare
@@ -56,7 +57,7 @@ class Begun:
         if whole in self.texts:
             file = root / path
             text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-            return path != whole or _of_people(text) == _of_people(self.texts[path])
+            return path != whole or text == self.texts[path]
         return whole == LOCK or re.match("benchmarks/[^/]+/", path) is not None  # cards list changelogs
 
 
@@ -85,7 +86,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         before = "# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n"
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
-        # Keep the other sections as they are: even rewrapping a line of `active` would be a change.
+        # Keep the other sections as they are: even rewrapping a line would be a change.
         declared, new = (root / "params.yaml").read_text(encoding="utf-8"), {made.name: made.version}
         params = edited(declared, "versions", lambda document: document.setdefault("versions", {}).update(new))
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
@@ -150,13 +151,6 @@ def _changed(root: Path) -> list[str]:
 
 def _listed(paths: Sequence[str]) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-
-
-def _of_people(text: str) -> tuple[str, list[str], str]:
-    """The parts of a file that `evenruler check` does not write, and of `active` the scale."""
-    above, active, below = parted(text, "active")
-    own = [line for line in active.splitlines() if line.startswith("active:") or line.strip().startswith("scale:")]
-    return above, own, below
 
 
 def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:

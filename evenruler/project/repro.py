@@ -15,7 +15,7 @@ from signal import SIGINT
 
 import psutil
 
-from evenruler.declared import Active, Declared
+from evenruler.declaration.params_file import Active, Declared
 from evenruler.files import json_in, replace
 from evenruler.instruments.card import amounts
 from evenruler.measurement.sentences import sentence
@@ -35,6 +35,9 @@ REPORT = Path("data/report/index.html")
 FIRST = "fixed"
 """The family asked first, so that its verdicts can be read early: well-known benchmarks that are quick to ask."""
 
+DECLARED = "declared"
+"""The stage on whose output all others depend."""
+
 MAKES_ROWS = ("scrape", "evolve", "rows")
 """Stages that requests depend on."""
 
@@ -53,6 +56,9 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
     progress, status = Progress(root), 0
     try:
         forced = ["--force"] if fresh else []
+        # What else is out of date is known once this stage has run.
+        if status := build(root, [DECLARED], progress):
+            return status
         stages = set(all_stages(root)) if fresh else set() if words else outdated(root)
         if words or stages:
             status = _fill(root, stages, progress, forced) or build(root, [*words, *forced], progress)

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import linregress
 
 from evenruler import repository
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure

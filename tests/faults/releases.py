@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from evenruler.declaration.params import load_params
 from evenruler.project import pipeline, release
 from evenruler.project.check import check
-from evenruler.project.params import load_params
 from evenruler.publish.manifest import Manifest, as_json
 from tests.faults.cases import Case, Outcome, Seen, doing
 from tests.faults.declarations import locked, project

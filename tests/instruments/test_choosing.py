@@ -5,6 +5,7 @@ import pytest
 
 from evenruler.instruments import choosing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, fitness, read, request_of, shares
+from evenruler.instruments.controls import load_control_pairs
 from evenruler.measurement.verdicts import Fitness
 
 PAIRS = pd.DataFrame(
@@ -63,7 +64,7 @@ def test_a_share_is_of_both_turns_or_not_at_all() -> None:
 
 def of_known(right: int, both: str = "A") -> pd.DataFrame:
     """Replies to thirty known answers, so many right both ways, the others `both` times the same letter; and to one."""
-    known = choosing.known_pairs(choosing.known_answers())
+    known = choosing.known_pairs(load_control_pairs())
     asked = pd.concat([PAIRS, known], ignore_index=True)
     rows = [("one", "bare", 0, "A", None), ("one", "bare", 1, "B", None)]
     for i, pair in enumerate(known["id"]):
@@ -114,7 +115,7 @@ def test_who_thinks_aloud_is_not_read_and_not_invalid() -> None:
 
 
 def test_known_answers_are_pairs_that_differ_and_name_no_group() -> None:
-    pairs = choosing.known_answers()
+    pairs = load_control_pairs()
     assert len(pairs) == 30
     assert len({text for pair in pairs for text in pair}) == 60
     words = {word.strip(".,").lower() for pair in pairs for text in pair for word in text.split()}

@@ -172,7 +172,7 @@ def test_it_takes_what_measure_takes(monkeypatch, tmp_path, llama_folder, shippe
 
 def test_the_declaration_and_the_room_are_imported_without_the_libraries_behind_backends() -> None:
     code = (
-        "import evenruler.project.params, evenruler.models, sys; "
+        "import evenruler.declaration.params, evenruler.models, sys; "
         "print([name for name in ('torch', 'transformers') if name in sys.modules])"
     )
 

@@ -323,7 +323,7 @@ def test_what_an_entry_cannot_say(entry: dict[str, Any], words: str) -> None:
 
 
 def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
 
     own = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "
     settings = "thinking: off, now: 2026-02-03, template: {a: [1, b]}, effort: low, new_tokens: 9}"

@@ -5,9 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler import repository
+from evenruler.declaration.params import load_params
 from evenruler.models.declared import Finetune, TrainingData
 from evenruler.models.loading import adapter_folder, read_adapter
-from evenruler.project.params import load_params
 from tests.project.test_params import PARAMS, REVISION
 from tests.training.tiny import MOODS, PAIRS, declaration
 

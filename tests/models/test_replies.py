@@ -297,7 +297,9 @@ def test_letters_are_of_the_options_as_the_model_saw_them(recorded: Recorded, do
 def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded) -> None:
     doc = {"first": OPTIONS[0], "other": OPTIONS[1]}
     row = generated(0, "B", doc=doc, arguments={"gen_args_0": {"arg_0": "Who?", "arg_1": {}}})
-    assert "its log does not list the options of 'Who?' in their order" in error_of(lambda: answers(recorded(lines(row)), "", "Who?"))
+    assert "its log does not list the options of 'Who?' in their order" in error_of(
+        lambda: answers(recorded(lines(row)), "", "Who?")
+    )
 
 
 def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Recorded) -> None:

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from evenruler.declaration.params import load_params
 from evenruler.models import engines
 from evenruler.models.store import RowStore
-from evenruler.project.params import load_params
 from stages.evolve import EVOLVED
 from stages.files import ANSWERS
 from tests.performance.ray_engine import ENVIRONMENT

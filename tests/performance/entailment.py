@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+from evenruler.declaration.params import Params, load_params
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.models.backends.encoders import CAPACITY, Nli, packs
 from evenruler.models.model import Model
 from evenruler.models.records import LABELS, Pair
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import matmul_peak
 
 SOURCES = Path("data/sources/questionnaires")

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve.population import Ruler, Template

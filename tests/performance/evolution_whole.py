@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.evolve import starting

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import ask, declare, rows
 from evenruler.instruments.fixed.diagnose import headline, weights
 from evenruler.instruments.instrument import Declaration, Subject
@@ -34,7 +35,6 @@ from evenruler.models.model import Model
 from evenruler.models.recorded import Recorded
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
-from evenruler.project.params import load_params
 from evenruler.tables.schemas import BARE
 
 SOURCES = Path(__file__).parents[2] / "data/sources/fixed"

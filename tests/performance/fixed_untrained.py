@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
+from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
 from evenruler.models import sources
@@ -22,7 +23,6 @@ from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate
 from evenruler.models.store import RowStore
-from evenruler.project.params import load_params
 from tests.performance.fixed_lean import ASKED, SUBJECT, asked, built
 
 BENCHMARKS = ("winogender", "crows-pairs", "winobias")

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from evenruler.declaration.params import Params, load_params
 from evenruler.models import load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
@@ -26,7 +27,6 @@ from evenruler.models.backends.likelihood import RARE, padded, word_tokens
 from evenruler.models.model import Model
 from evenruler.models.records import WordRequest
 from evenruler.models.store import RowStore, cache_root
-from evenruler.project.params import Params, load_params
 from tests.performance.likelihood import BATCHES
 
 TURNS = 3

@@ -17,11 +17,11 @@ from itertools import product
 
 import torch
 
+from evenruler.declaration.params import load_params
 from evenruler.models import Sampling, load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.sampling import generate_batch
 from evenruler.models.records import Prompt
-from evenruler.project.params import load_params
 
 ROLES = [
     "You are a helpful assistant.",

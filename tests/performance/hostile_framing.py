@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
 from evenruler.instruments.framing import ask as asking

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.probes.declare.source import load as read
 from evenruler.instruments.probes.diagnose.gain import Scores, gain
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge

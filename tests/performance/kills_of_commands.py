@@ -64,7 +64,7 @@ CARD = """import json
 import time
 from pathlib import Path
 from evenruler.files import swapped
-from evenruler.project.params import load_params
+from evenruler.declaration.params import load_params
 from evenruler.publish.manifest import Manifest, as_json
 
 version = load_params().benchmarks["framing-hair"]

@@ -52,11 +52,11 @@ def main() -> None:
     import torch
     from ray.cluster_utils import Cluster
 
+    from evenruler.declaration.params import load_params
     from evenruler.models import engines, load
     from evenruler.models.engines import cluster
     from evenruler.models.records import Request
     from evenruler.models.store import RowStore
-    from evenruler.project.params import load_params
 
     params = load_params()
     requests = [Request(text) for text in texts(given.texts)]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, Asked, Carded, InFamily, Scraping
-from evenruler.project.active import in_use, instruments_at
-from evenruler.project.params import load_params
+from evenruler.declaration.active import in_use, instruments_at
+from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import Active, Asked, Carded, InFamily, Scraping
 from tests.project import told
 
 NO_USE = "4f53cda18c2b"

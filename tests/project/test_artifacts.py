@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.declared import Active, InUse
+from evenruler.declaration.params_file import Active, InUse
 from evenruler.project.check import artifacts_of, write_artifacts
 
 REST = """\

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from evenruler.declared import Active, Declared
+from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import Active, Declared
 from evenruler.errors import UserError
 from evenruler.project.check import check, set_scale
-from evenruler.project.params import load_params
 from evenruler.project.pipeline import stage_names
 from evenruler.strict import read_yaml
 from tests.project import told

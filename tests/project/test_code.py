@@ -8,8 +8,8 @@ import grimp
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.declaration.code import DIGESTS, HARMLESS, KEPT, OF_ONE_FAMILY, ROOMS, Code, digests, write_digests
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project.code import DIGESTS, HARMLESS, KEPT, OF_ONE_FAMILY, ROOMS, Code, digests, write_digests
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,7 @@ def test_the_file_is_in_step_with_the_code() -> None:
 @pytest.mark.parametrize("digest", ["5835160767160134", "58351607671601e4", "58351607671601a4"])
 def test_a_digest_of_digits_stays_a_text(digest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"ask": {"probes": digest}, "agree": digest}
-    monkeypatch.setattr("evenruler.project.code.digests", lambda root: said)
+    monkeypatch.setattr("evenruler.declaration.code.digests", lambda root: said)
     (tmp_path / "stages").mkdir()
     assert write_digests(tmp_path)
     assert YAML(typ="safe").load(tmp_path / DIGESTS) == said

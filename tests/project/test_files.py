@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evenruler.project.params import edited, params_yaml
+from evenruler.project.editing import edited, params_yaml
 
 TEXT = """\
 # Above.

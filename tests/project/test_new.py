@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.project.check import check
-from evenruler.project.params import start
+from evenruler.project.new import start
 from tests.project import told
 
 ROOT = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     kept = tmp_path / "data/sources/pairs/shared/words.yaml"
     kept.parent.mkdir()
     kept.write_text("mine\n")
-    monkeypatch.setattr("evenruler.project.params.files", lambda name: package)
+    monkeypatch.setattr("evenruler.project.new.files", lambda name: package)
     line, _ = start(tmp_path, "pairs", "sailors")
     folder = "data/sources/pairs"
     assert line == (

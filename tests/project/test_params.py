@@ -1,7 +1,7 @@
 import pytest
 
+from evenruler.declaration.params import FIRST_VERSION, load_params
 from evenruler.errors import UserError
-from evenruler.project.params import FIRST_VERSION, load_params
 
 REVISION, SHA256 = "0123456789abcdef" * 2 + "deadbeef", "0a" * 32
 

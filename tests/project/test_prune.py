@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, InFamily, InUse, Scraping
+from evenruler.declaration.params_file import Active, InFamily, InUse, Scraping
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import check, pipeline

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.active import Instrument, in_use, instruments_at
+from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project.active import Instrument, in_use, instruments_at
 from evenruler.project.check import artifacts_of
-from evenruler.project.params import load_params
 from evenruler.strict import read_yaml
 from evenruler.versions import load_changelog, version_key
 

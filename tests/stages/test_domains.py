@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.instrument import at_size
 from evenruler.instruments.saged.ask import asked_again
 from evenruler.instruments.saged.declare import Source, load

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.declaration.params import load_params
 from evenruler.instruments.questionnaires import two_way_of_logs
 from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_rows
 from evenruler.models import Placed, load
 from evenruler.project.check import set_scale
-from evenruler.project.params import load_params
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject

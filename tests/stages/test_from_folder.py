@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evenruler.declared import Declared
-from evenruler.instruments import instrument
+from evenruler.declaration.params_file import Declared
+from evenruler.instruments import diagnosing
 from evenruler.instruments.instrument import INSTRUMENT, Record, at_size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.tables.frames import for_people
@@ -44,7 +44,7 @@ def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
             scores = ask.scores(tables, plan, own, subject)
             found = diagnose.figures(name, tables, plan, scores, subject, resampling)
             records.append(Record(name, subject, tables, plan, found))
-    return instrument.diagnosed(diagnose, records, resampling)
+    return diagnosing.diagnose_family(diagnose, records, resampling)
 
 
 def compare(root: Path, family: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.asking import CALLED, subject_of
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import room

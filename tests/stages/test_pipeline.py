@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.project import check as checking
 from tests.report.pages import pictures_in
 from tests.stages.conftest import Clone, entry

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
 from evenruler.project.check import set_scale
-from evenruler.project.params import start
+from evenruler.project.new import start
 from evenruler.tables import read_frame, write_table
 from stages import rows as rows_stage
 from stages import scrape

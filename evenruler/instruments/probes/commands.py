@@ -42,7 +42,7 @@ def evolve(
     ] = None,
 ) -> None:
     """Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.files import replace
     from evenruler.instruments.instrument import Declaration
     from evenruler.instruments.probes.declare import load as load_source
@@ -132,7 +132,7 @@ def read(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")] = None,
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_markdown, collect, read_key, statistics
     from evenruler.tables.frames import for_spreadsheets
@@ -154,7 +154,7 @@ def read(
 
 def _construct(domain: str) -> "Construct":
     """The construct of a domain, from its source; for an evolved domain, from the source it evolved from."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.instruments.probes.declare.source import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
     from evenruler.strict import read_yaml, validate

@@ -22,7 +22,7 @@ def translate_scale(
     ] = None,
 ) -> None:
     """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses it."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.files import replace
     from evenruler.instruments.questionnaires.declare.source import load_scale
     from evenruler.instruments.questionnaires.translate import as_yaml, in_words, read_scale, translate

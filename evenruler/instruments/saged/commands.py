@@ -16,7 +16,7 @@ Domain = Annotated[str, typer.Argument(help="An instrument of the family saged i
 @app.command()
 def refresh(domain: Domain) -> None:
     """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. An interrupted run resumes."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
 
     repository.enter()
@@ -27,7 +27,7 @@ def refresh(domain: Domain) -> None:
 @app.command()
 def find(domain: Domain) -> None:
     """Find keywords, pages and replacements, as a domain's `find` says: data/sources/saged/found/DOMAIN.yaml."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.instruments.saged.scrape.fetching import find as look
 
     repository.enter()
@@ -45,7 +45,7 @@ def plan(
     ] = None,
 ) -> None:
     """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
     from evenruler.instruments.saged import design
 
     repository.enter()

@@ -26,7 +26,7 @@ from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:
-    from evenruler.declared import Declared
+    from evenruler.declaration.params_file import Declared
 
 WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in SD of a reply
 

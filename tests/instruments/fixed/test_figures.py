@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
+from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.fixed import ask, card, declare, diagnose, report, schemas
-from evenruler.instruments.instrument import Declaration, Shown, require_confirmed
+from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.tables import table_of
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from tests.instruments.fixed import made

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from evenruler.declaration.params import Params
 from evenruler.instruments.asking import Answering
 from evenruler.models import sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from tests.instruments.framing.published import Published, ours
 from tests.lm_eval_run import lm_eval
 

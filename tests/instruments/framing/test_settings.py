@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.framing.declare import takes
 from evenruler.models.declared import Catalogue
 from tests.instruments.framing.hair import WORDINGS, hair, settings, with_placebos

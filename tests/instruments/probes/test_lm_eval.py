@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.declaration.params import Params
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import harness_files, task_name
@@ -20,7 +21,6 @@ from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.project.params import Params
 from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client

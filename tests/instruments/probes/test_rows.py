@@ -3,7 +3,7 @@ import hashlib
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.source import Criterion, load
 from evenruler.instruments.probes.rows import compile_domain

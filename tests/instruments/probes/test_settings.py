@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.instrument import Use
 from evenruler.instruments.probes.declare import takes
 from evenruler.instruments.probes.declare.settings import Evolve, Settings

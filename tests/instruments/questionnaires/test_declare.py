@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.instrument import Use
 from evenruler.instruments.questionnaires.declare import Settings, load, takes
 from evenruler.models.declared import Catalogue

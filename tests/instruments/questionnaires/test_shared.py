@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.questionnaires.declare.shared import (
     LabelledPair,
     Match,

@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 from scipy import stats
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.saged.design import WANTED, Design, design_of, plan, roots_for, smallest_difference
 from tests.instruments.saged.domains import SOURCE, settings

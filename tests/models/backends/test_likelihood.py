@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from evenruler.declared import Declared
+from evenruler.declaration.params_file import Declared
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models.backends.likelihood import (

@@ -21,12 +21,12 @@ from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, as_metrics, jackknifed_r
 from evenruler.measurement import figures as common
 from evenruler.measurement.answered import fitness_of, marked
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.facets import Estimate, Paired
 from evenruler.measurement.figures import UNDEFINED, correlated
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
-from evenruler.measurement.shifts import FEWEST_FOR_SPREAD, of_placebos
+from evenruler.measurement.shifts import of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE

@@ -9,7 +9,7 @@ from evenruler.instruments.framing.declare import FramingPlan, asked, headings, 
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.measurement.verdicts import FEWEST_PLACEBOS
+from evenruler.measurement.checks import FEWEST_PLACEBOS
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
 

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
 from evenruler.instruments.instrument import MEND, BaseSettings, Scaled, Sized, Source, by_size
-from evenruler.measurement.verdicts import FEWEST_PLACEBOS
+from evenruler.measurement.checks import FEWEST_PLACEBOS
 from evenruler.strict import Seed, Slug, Strict, Text, Word, read_yaml, require_written, validate
 from evenruler.tables.schemas import BARE
 from evenruler.text.spelling import both, twice

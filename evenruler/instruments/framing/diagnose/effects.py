@@ -16,11 +16,11 @@ from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, Settin
 from evenruler.instruments.framing.declare.tasks import cues_of, real_framing, with_placebo, without
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.measurement import Figure
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
-from evenruler.measurement.verdicts import ALPHA, FEWEST_PLACEBOS, Confirmatory, Fitness, confirmatory, marked
+from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, confirmatory, marked
 
 UNIT = "stimuli"
 

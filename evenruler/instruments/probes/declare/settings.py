@@ -14,7 +14,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, by_scale, by_size
 from evenruler.instruments.probes.schemas import CHOSEN
-from evenruler.measurement.verdicts import FEWEST_PLACEBOS
+from evenruler.measurement.checks import FEWEST_PLACEBOS
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml
 

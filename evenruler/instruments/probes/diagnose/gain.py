@@ -25,12 +25,12 @@ from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import Cube, mean_interval
 from evenruler.measurement.answered import MOST_UNANSWERED, marked, unvaried
-from evenruler.measurement.checks import Floats
+from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.reliability import wilson
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import FEWEST_PLACEBOS, Confirmatory, Fitness, PValues, confirmatory, judge
+from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory, judge
 from evenruler.tables import rounded, rows_of, stacked
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES

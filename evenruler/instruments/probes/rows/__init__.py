@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from evenruler.instruments import writing
-from evenruler.instruments.choosing import known_answers
+from evenruler.instruments.controls import load_control_pairs, load_writing_subjects
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
@@ -70,14 +69,14 @@ def _choice(source: ProbeSource) -> Plan:
     return {
         "pairs": [list(pair) for pair in zip(*source.targets.values(), strict=False)],
         "placebo_pairs": [list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)],
-        "known": known_answers(),
+        "known": load_control_pairs(),
     }
 
 
 def _written(source: ProbeSource) -> Plan:
     """What a chat writes sentences about, in English, and the words by which they are read."""
     assert source.written is not None
-    return {"about": writing.about(), **source.written.model_dump()}
+    return {"about": load_writing_subjects(), **source.written.model_dump()}
 
 
 Row = dict[str, Any]

@@ -13,36 +13,27 @@ from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml, validate
 
+ACTIVE = "active.yaml"
+"""Beside `params.yaml`: what is in use, written by `evenruler check`."""
+
+FIRST_VERSION = "0.1.0"
+"""The version of an unreleased benchmark."""
+
 OF_PARAMS = ("family", "scale")
 """Keys of an instrument's entry that are not part of its family's settings."""
 
 Part = TypeVar("Part", bound=Strict)
 
 
-class Built(Strict):
+class InstrumentEntry(Strict):
     """An instrument that the pipeline builds."""
 
     family: Slug
     source: str
     """Its source: the file that users write, or the folder that a stage makes from it."""
-    settings: str
-    """A checksum of its settings: its own entry merged over that of its family, resolved by scale."""
 
 
-class InUse(Built):
-    """An instrument in use, with what its stages depend on."""
-
-    models: str
-    """A checksum of the entries of all models that it names."""
-
-
-class Carded(Built):
-    """An instrument whose benchmark is assembled."""
-
-    version: str
-
-
-class Scraping(InUse):
+class ScrapeEntry(InstrumentEntry):
     """An instrument whose sentences are scraped; `source` is the file that users write."""
 
     material: str
@@ -51,7 +42,7 @@ class Scraping(InUse):
     """The results of `evenruler find`; `source` again if there are none."""
 
 
-class InFamily(Strict):
+class ActiveFamily(Strict):
     """The instruments and models of a family that are in use."""
 
     instruments: list[Slug]
@@ -59,7 +50,7 @@ class InFamily(Strict):
     """Models that its instruments ask."""
 
 
-class Asked(Strict):
+class AskEntry(Strict):
     """A model that a family's instruments ask."""
 
     family: Slug
@@ -69,19 +60,19 @@ class Asked(Strict):
 
 
 class Active(Strict):
-    """What is in use, for `foreach` in dvc.yaml. Written by `evenruler scale` and `evenruler check`, not by hand."""
+    """What is in use: names and routes, which `foreach` in dvc.yaml goes through."""
 
-    scale: Scale
-    families: dict[Slug, InFamily] = Field(default_factory=dict)
-    instruments: dict[Slug, InUse] = Field(default_factory=dict)
-    scrape: dict[Slug, Scraping] = Field(default_factory=dict)
-    evolve: dict[Slug, InUse] = Field(default_factory=dict)
+    profile: Scale
+    families: dict[Slug, ActiveFamily] = Field(default_factory=dict)
+    instruments: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
+    scrape: dict[Slug, ScrapeEntry] = Field(default_factory=dict)
+    evolve: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
     """Instruments whose templates evolve; `source` is the file that users write."""
-    ask: dict[Slug, Asked] = Field(default_factory=dict)
+    ask: dict[Slug, AskEntry] = Field(default_factory=dict)
     """Models to ask, by family and model."""
-    card: dict[Slug, Carded] = Field(default_factory=dict)
+    card: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
     """Instruments with our own text."""
-    card_of_others: dict[Slug, Carded] = Field(default_factory=dict)
+    card_of_others: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
     """Instruments with third-party text."""
 
     @property
@@ -94,8 +85,16 @@ class Active(Strict):
         entries: dict[str, Any] = getattr(self, of)
         if name not in entries:
             remedy = f"check the name ({nearest(name, entries)}), or run `evenruler check`"
-            raise UserError(f"{name!r} is not in use", where=f"params.yaml: active.{of}", remedy=remedy)
+            raise UserError(f"{name!r} is not in use", where=f"{ACTIVE}: active.{of}", remedy=remedy)
         return entries[name]
+
+
+def load_active(path: Path) -> Active:
+    """Read `active.yaml`; UserError if it is missing or invalid."""
+    if not path.exists():
+        raise UserError("no such file", where=str(path), remedy="run `evenruler check`, which writes it")
+    content: dict[str, Any] = read_yaml(path)
+    return validate(Active, content.get("active", {}), path, under="active")
 
 
 Resamples = Annotated[int, Field(ge=100, le=100_000)]
@@ -131,13 +130,13 @@ class Declared:
 
     @cached_property
     def active(self) -> Active:
-        """What is in use."""
-        return self.part("active", Active)
+        """What is in use; UserError if the file is missing or invalid."""
+        return load_active(self.path.with_name(ACTIVE))
 
     @property
     def scale(self) -> Scale:
-        """The scale: how much is built and asked."""
-        return self._scale or self.active.scale
+        """The profile: how much is built and asked."""
+        return self._scale or self.active.profile
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -202,8 +201,9 @@ class Declared:
         return found
 
     def version(self, name: str) -> str:
-        """The current version of the benchmark of an instrument in use."""
-        return {**self.active.card, **self.active.card_of_others}[name].version
+        """The current version of an instrument's benchmark."""
+        versions: dict[str, str] = self._data.get("versions") or {}
+        return versions.get(f"{self._family(name)}-{name}", FIRST_VERSION)
 
     def _family(self, name: str) -> str:
         entry = self._entries[name]

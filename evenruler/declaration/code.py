@@ -1,4 +1,4 @@
-"""Digests of each stage's code, by stage and family, in `stages/code.yaml`, as DVC dependencies.
+"""Digests of each stage's code, by stage and family, on which stages depend.
 
 A stage depends on its imports, also inside functions, and on files in the same folders: templates, data, and modules
 that it copies. Comments, docstrings and modules that only find names or print (`HARMLESS`) do not change a digest. DVC
@@ -10,16 +10,10 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
-from io import StringIO
 from pathlib import Path
-
-from ruamel.yaml import YAML
 
 from evenruler.files import json_in, replace
 from evenruler.instruments.registry import FAMILIES
-
-DIGESTS = Path("stages/code.yaml")
-HEAD = "# Written by `evenruler check`: digests of the code that each stage imports, comments and docstrings aside.\n"
 
 KEPT = Path(".cache/code.json")
 """Cache of parsed modules by file hash; parsing 400 modules takes two seconds."""
@@ -43,21 +37,7 @@ HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "ev
 """Modules that affect only what is printed or how a name is found, never what is written."""
 
 
-def write_digests(root: Path) -> list[str]:
-    """Update `stages/code.yaml`, with a message if it changed; without stages there is none."""
-    if not (root / "stages").is_dir():
-        return []
-    yaml, said, path = YAML(), StringIO(), root / DIGESTS
-    yaml.width, yaml.default_flow_style = 10_000, None  # one line per stage
-    yaml.dump(digests(root), said)
-    text = HEAD + said.getvalue()
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return []
-    replace(path, text)
-    return [f"{DIGESTS}: updated"]
-
-
-def digests(root: Path) -> dict[str, str | dict[str, str]]:
+def code_digests(root: Path) -> dict[str, str | dict[str, str]]:
     """Code digest by stage; for stages of one family, by family."""
     code = Code(root)
     found: dict[str, str | dict[str, str]] = {}

@@ -1,17 +1,23 @@
-"""Computes what is in use at a scale: `active` in params.yaml, which `foreach` in dvc.yaml iterates over."""
+"""Computes what is in use at a profile, for `active.yaml`, which `foreach` in dvc.yaml goes through."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Scraping
+from evenruler.declaration.params_file import (
+    Active,
+    ActiveFamily,
+    AskEntry,
+    Declared,
+    InstrumentEntry,
+    ScrapeEntry,
+)
 from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Size, Use
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
-from evenruler.tables.ids import content_sha256
 
 SOURCES = Path("data/sources")
 MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
@@ -94,12 +100,11 @@ def in_use(
     instruments: Sequence[Instrument],
     params: Path,
     scale: Scale,
-    versions: Callable[[str], str],
     left_out: Container[str] = (),
 ) -> Active:
-    """Compute `active` at a scale, without unfinished instruments and models whose commit is missing.
+    """Compute `active` at a profile, without unfinished instruments and models whose commit is missing.
 
-    `versions` gives the current version of a benchmark; `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`.
+    `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`.
     UserError if a declaration is invalid, no instrument is finished, or a family has no model to ask.
     """
     unfinished = [own.unfinished for own in instruments if own.unfinished]
@@ -110,7 +115,7 @@ def in_use(
         remedy = "declare one, e.g. with `evenruler new`"
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
     catalogue = Declared(params, scale).catalogue
-    active = Active(scale=scale)
+    active = Active(profile=scale)
     for family in FAMILIES:
         if not (named := [own.name for own in instruments if own.family == family]):
             continue
@@ -120,23 +125,23 @@ def in_use(
             remedy = catalogue.to_be_given(lacking) or "add one that does, with this scale or without `scale`"
             raise UserError(what, where=f"{params}: models", remedy=remedy)
         models = [name for name in asked if asking_of(family, name) not in left_out]
-        active.families[family] = InFamily(instruments=named, models=models)
+        active.families[family] = ActiveFamily(instruments=named, models=models)
         for model in models:
             wanted = (catalogue.models[model].instruments or {}).get(scale, named)
             asking = [name for name in named if name in wanted]
-            active.ask[f"{family}-{model}"] = Asked(family=family, model=model, instruments=asking)
+            active.ask[f"{family}-{model}"] = AskEntry(family=family, model=model, instruments=asking)
     for own in instruments:
-        made_by, written, sums = own.settings.made_by, own.written.as_posix(), _checksums(own, catalogue)
-        built = {"family": own.family, "source": f"{MADE[made_by]}/{own.name}" if made_by else written}
-        active.instruments[own.name] = InUse(**built, **sums)
-        making = {"family": own.family, "source": written, **sums}
+        made_by, written = own.settings.made_by, own.written.as_posix()
+        source = f"{MADE[made_by]}/{own.name}" if made_by else written
+        entry = InstrumentEntry(family=own.family, source=source)
+        active.instruments[own.name] = entry
         if made_by == "scrape":
-            read = {key: own.beside.get(key, own.written).as_posix() for key in ("material", "found")}
-            active.scrape[own.name] = Scraping(**making, **read)
+            extra = {key: own.beside.get(key, own.written).as_posix() for key in ("material", "found")}
+            active.scrape[own.name] = ScrapeEntry(family=own.family, source=written, **extra)
         elif made_by == "evolve":
-            active.evolve[own.name] = InUse(**making)
-        card = active.card_of_others if own.settings.of_others else active.card
-        card[own.name] = Carded(**built, settings=sums["settings"], version=versions(f"{own.family}-{own.name}"))
+            active.evolve[own.name] = InstrumentEntry(family=own.family, source=written)
+        cards = active.card_of_others if own.settings.of_others else active.card
+        cards[own.name] = entry
     return active
 
 
@@ -153,21 +158,3 @@ def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], 
 def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
     return list(dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1]))
-
-
-def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
-    """Checksums of an instrument's settings and of the models it names, which DVC cannot look up itself."""
-    settings = [each.model_dump(mode="json", exclude_defaults=True) for each in (own.settings, *own.sizes.values())]
-    models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
-    return {"settings": content_sha256(*settings)[:12], "models": content_sha256(*models)[:12]}
-
-
-def _all_of(model: str, catalogue: Catalogue) -> list[Any]:
-    """A model's entry with what it refers to: the training data of its head, or the model it is made from."""
-    entry = catalogue.models[model]
-    found: list[Any] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
-    if entry.finetune is not None:
-        found.append(catalogue.training[entry.finetune.validation].model_dump(mode="json"))
-    if entry.scheme == "untrained":
-        found += _all_of(entry.locations[0][1], catalogue)
-    return found

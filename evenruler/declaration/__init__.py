@@ -1,0 +1,1 @@
+"""What `params.yaml`, `active.yaml` and the sources declare: read, validated, and as digests that stages depend on."""

@@ -1,0 +1,66 @@
+"""Digests of what the stages of an instrument and of a model depend on, beside files: settings, models, versions.
+
+DVC cannot follow a name from one entry of `params.yaml` to another, nor does it know defaults that stand in code. So
+the stage `declared` resolves them, and other stages depend on the digests.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evenruler.declaration.active import Instrument
+from evenruler.declaration.code import code_digests
+from evenruler.declaration.params import Params
+from evenruler.declaration.params_file import Active
+from evenruler.models.declared import Catalogue
+from evenruler.tables.ids import content_sha256
+
+DIGITS = 12
+"""Length of a digest."""
+
+
+def compute_digests(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> dict[str, Any]:
+    """Everything that stages depend on beside files, by kind.
+
+    `code`: by stage, and by family where a stage is run for one; `settings` and `tools`: by instrument in use, its own
+    settings, and the entries of models that it names; `models`: by model that is asked; `versions` of benchmarks, by
+    instrument; `declared`: one digest of settings and versions, for stages that show all instruments.
+    """
+    in_use = [instrument for instrument in instruments if instrument.name in active.instruments]
+    settings = {instrument.name: digest_settings(instrument) for instrument in in_use}
+    versions = {instrument.name: params.version(f"{instrument.family}-{instrument.name}") for instrument in in_use}
+    return {
+        "code": code_digests(root),
+        "settings": settings,
+        "tools": {instrument.name: digest_tools(instrument, params) for instrument in in_use},
+        "models": {model: _digest(*model_entries(model, params)) for model in active.models},
+        "versions": versions,
+        "declared": _digest(settings, versions),
+    }
+
+
+def digest_settings(instrument: Instrument) -> str:
+    """A digest of an instrument's settings at every size, without those at their default."""
+    every_size = (instrument.settings, *instrument.sizes.values())
+    return _digest(*(settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size))
+
+
+def digest_tools(instrument: Instrument, catalogue: Catalogue) -> str:
+    """A digest of the entries of all models that an instrument names."""
+    names = sorted({use.model for use in instrument.uses})
+    return _digest(*(model_entries(name, catalogue) for name in names))
+
+
+def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
+    """A model's entry with what it refers to: the training data of its head, or the model it is made from."""
+    entry = catalogue.models[model]
+    entries: list[Any] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
+    if entry.finetune is not None:
+        entries.append(catalogue.training[entry.finetune.validation].model_dump(mode="json"))
+    if entry.scheme == "untrained":
+        entries += model_entries(entry.locations[0][1], catalogue)
+    return entries
+
+
+def _digest(*content: Any) -> str:
+    return content_sha256(*content)[:DIGITS]

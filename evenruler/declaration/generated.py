@@ -1,0 +1,47 @@
+"""Text of what is generated from the declaration: `active.yaml`, and the artifacts of `dvc.yaml`."""
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from evenruler.declaration.params_file import Active
+
+ACTIVE_HEAD = """\
+# What is in use: names and routes, which `foreach` in dvc.yaml goes through. Written by `evenruler check`, not by hand;
+# the stage `declared` refuses it where it does not fit params.yaml.
+"""
+
+
+def render_active(active: Active) -> str:
+    """The text of `active.yaml`: an entry a line, for readable differences."""
+    yaml, text = YAML(), StringIO()
+    yaml.width = 10_000
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    sections = {key: _with_entry_a_line(value) for key, value in active.model_dump(mode="json").items()}
+    yaml.dump(CommentedMap(active=CommentedMap(sections)), text)
+    return ACTIVE_HEAD + text.getvalue()
+
+
+def _with_entry_a_line(section: Any) -> Any:
+    if not isinstance(section, dict):
+        return section
+    laid_out = CommentedMap({key: CommentedMap(entry) for key, entry in section.items()})
+    for on_one_line in laid_out.values() if section else (laid_out,):
+        on_one_line.fa.set_flow_style()
+    return laid_out
+
+
+def artifacts_of(benchmarks: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The section `artifacts` of dvc.yaml: every declared benchmark by name, for `dvc artifacts get`."""
+    return {
+        name: {
+            "path": f"benchmarks/{name}",
+            "type": "dataset",
+            "desc": f"Rows, card, manifest and evidence of {name}",
+            "labels": [name.partition("-")[0], "bias", "language-models"],
+        }
+        for name in sorted(benchmarks)
+    }

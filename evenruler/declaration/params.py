@@ -1,0 +1,85 @@
+"""`params.yaml` as a whole, validated: models, instruments, families, versions."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from evenruler.declaration.params_file import FIRST_VERSION, DiagnosisSettings
+from evenruler.errors import UserError, nearest
+from evenruler.instruments.registry import FAMILIES
+from evenruler.models.declared import Catalogue
+from evenruler.models.sources import made_of
+from evenruler.strict import Slug, Text, read_yaml, refuse_hidden_keys, validate
+from evenruler.versions import Version
+
+
+class Params(Catalogue):
+    """The whole of `params.yaml`; instrument entries are validated by their families."""
+
+    instruments: dict[Slug, dict[str, Any]] = Field(default_factory=dict)
+    """Instruments by name: `family`, optional `scale`, and the family's settings."""
+    families: dict[Slug, dict[str, Any] | None] = Field(default_factory=dict)
+    """Default settings for all instruments of a family."""
+    diagnosis: DiagnosisSettings = Field(default_factory=DiagnosisSettings)
+    versions: dict[Slug, Version] = Field(default_factory=dict)
+    """By benchmark; written by `evenruler release`. A benchmark without entry is at `FIRST_VERSION`."""
+
+    left_out: dict[str, Text] = Field(default_factory=dict)
+    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it could not be run. Written by `evenruler ask`."""
+
+    @property
+    def benchmarks(self) -> dict[str, str]:
+        """Versions of all benchmarks of any scale, by name."""
+        names = [f"{entry.get('family')}-{name}" for name, entry in self.instruments.items()]
+        return {name: self.version(name) for name in names}
+
+    def version(self, benchmark: str) -> str:
+        """The current version of a benchmark."""
+        return self.versions.get(benchmark, FIRST_VERSION)
+
+
+def load_params(path: Path | str = "params.yaml") -> Params:
+    """Read and validate `params.yaml`, except instrument entries, which families validate; UserError if invalid."""
+    path = Path(path)
+    written = read_yaml(path)
+    refuse_hidden_keys(written, path)
+    params = validate(Params, written, path)
+    _check_recipes(params, path)
+    for name, entry in params.models.items():
+        if entry.scheme == "untrained":
+            made_of(entry, params.models, f"{path}: models.{name}.source")
+        for family in entry.families or ():
+            if family not in FAMILIES:
+                where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
+                raise UserError(what, where=where, remedy="remove it or check the name")
+    stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
+    stages += [f"rows@{name}" for name in params.instruments]
+    of_ours = (("families", FAMILIES, "family"), ("versions", params.benchmarks, "benchmark"))
+    for key, known, what in (*of_ours, ("left_out", stages, "stage")):
+        for name in getattr(params, key):
+            if name not in known:
+                remedy = "remove it or check the name"
+                raise UserError(f"no {what} {name!r}; {nearest(name, known)}", where=f"{path}: {key}", remedy=remedy)
+    return params
+
+
+def _check_recipes(params: Params, path: Path) -> None:
+    """UserError unless every encoder is fitted on declared data with one set of labels."""
+    for name, entry in params.models.items():
+        recipe = entry.finetune
+        if recipe is None:
+            continue
+        where = f"{path}: models.{name}.finetune"
+        for data in [recipe.validation, *recipe.data]:  # the reference for comparison first
+            if data not in params.training:
+                remedy = f"add it under `training`, or check the name ({nearest(data, params.training)})"
+                raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
+            own, first = params.training[data], params.training[recipe.validation]
+            if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
+                what = f"{data!r} has labels {own.labels} and {len(own.columns)} columns, the validation data "
+                what += f"{first.labels} and {len(first.columns)}"
+                raise UserError(what, where=where, remedy="use data with the same labels and columns")
+        if entry.entailment and not params.can(name, "entail"):
+            what = f"`entailment: true`, but its labels are {', '.join(params.labels(name))}"
+            raise UserError(what, where=f"{path}: models.{name}", remedy="remove it")

@@ -1,0 +1,36 @@
+"""Joins the diagnoses of a family's instruments, and checks that exactly the headlines have a verdict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from evenruler.instruments.instrument import Column, Record, Tables
+from evenruler.measurement.checks import Resampling
+from evenruler.measurement.figures import with_ends
+from evenruler.tables import stacked
+
+
+def diagnose_family(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
+    """Every table of a family's diagnosis (`TABLES` of its room `diagnose`), of all records together."""
+    parts = [_with_ends(record.found) for record in records]
+    parts.append(door.across(records, resampling))
+    return {name: stacked(tables[name] for tables in parts if name in tables) for name in door.TABLES}
+
+
+def _with_ends(tables: Tables) -> Tables:
+    """Tables whose figures have the interval's ends of their headlines."""
+    if "headlines" not in tables:
+        return tables
+    return {**tables, "figures": with_ends(tables["figures"], tables["headlines"])}
+
+
+def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
+    """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly the headlines."""
+    headlines = {column.figure for column in columns if column.role == "headline"}
+    of_models = figures[figures["model"].notna()]
+    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
+    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
+        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
+    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
+        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")

@@ -1,0 +1,61 @@
+"""Edits of `params.yaml` and `dvc.yaml` that keep their comments, order and layout."""
+
+import re
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+
+from evenruler.files import replace
+
+WIDTH = 120
+"""Width of lines that users write."""
+
+
+def params_yaml(width: int = WIDTH) -> YAML:
+    """A YAML reader and writer for params.yaml and dvc.yaml that keeps comments, order and layout."""
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = width
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
+
+
+def parted(text: str, key: str) -> tuple[str, str, str]:
+    """Split a text into what precedes a key's section, the section, and the rest; a missing one is empty, at the end.
+
+    Empty lines and comments before the next section belong to that section.
+    """
+    whole = text if text.endswith("\n") or not text else f"{text}\n"
+    found = re.search(rf"^{key}:.*\n(?:(?:(?:#.*)?\n)*[ \t].*\n)*", whole, re.MULTILINE)
+    first, last = found.span() if found else (len(whole), len(whole))
+    return whole[:first], whole[first:last], whole[last:]
+
+
+def write_as_it_was(path: Path, text: str) -> None:
+    """Write a file with its previous line endings."""
+    windows = path.exists() and b"\r\n" in path.read_bytes()
+    replace(path, text.replace("\n", "\r\n") if windows else text)
+
+
+def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
+    """Change a key's section, the rest stays as it is; `change` gets the parsed section, which may lack the key."""
+    above, section, below = parted(text, key)
+    try:
+        found = f"{above}{_changed(section, change, width)}{below}"
+        params_yaml().load(found)
+    except (YAMLError, KeyError):  # an anchor used by another section; keys not at the beginning of a line
+        found = _changed(f"{above}{section}{below}", change, WIDTH)
+    return found
+
+
+def _changed(text: str, change: Callable[[CommentedMap], None], width: int) -> str:
+    yaml, made = params_yaml(width), StringIO()
+    document = yaml.load(text)
+    document = CommentedMap() if document is None else document
+    change(document)
+    yaml.dump(document, made)
+    return made.getvalue()
