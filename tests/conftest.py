@@ -44,6 +44,7 @@ BUILT = (
     "test_from_folder.py",
     "test_isolation.py",
     "test_pipeline.py",
+    "test_plain_dvc.py",
     "test_stale.py",
     "test_versions.py",
 )

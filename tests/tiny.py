@@ -143,7 +143,6 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
         "origin": "sentence-transformers/all-MiniLM-L6-v2",
     }
     return {
-        "active": {"scale": "quick"},
         "models": {**own, "minilm": embedder},
         "instruments": {},
         "families": {family: {"embedder": "minilm"} for family in ("probes", "questionnaires", "saged")},

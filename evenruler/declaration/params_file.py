@@ -97,6 +97,11 @@ def load_active(path: Path) -> Active:
     return validate(Active, content.get("active", {}), path, under="active")
 
 
+def profile_in_use(path: Path) -> Scale:
+    """The profile of `active.yaml`; the first one where `evenruler check` has not written that file yet."""
+    return load_active(path).profile if path.exists() else SCALES[0]
+
+
 Resamples = Annotated[int, Field(ge=100, le=100_000)]
 """Number of bootstrap resamples. From 10,000 on, interval ends hardly change while time grows linearly: 2,000 take
 seconds, 100,000 minutes, 10^9 weeks."""
@@ -136,7 +141,7 @@ class Declared:
     @property
     def scale(self) -> Scale:
         """The profile: how much is built and asked."""
-        return self._scale or self.active.profile
+        return self._scale or profile_in_use(self.path.with_name(ACTIVE))
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -16,11 +16,11 @@ from filelock import FileLock
 from evenruler.declaration.active import MADE, SOURCES, Instrument, asking_of, in_use, not_to_be_had
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import Params, load_params
-from evenruler.declaration.params_file import ACTIVE, Active, load_active
+from evenruler.declaration.params_file import ACTIVE, Active, profile_in_use
 from evenruler.declaration.validation import finished_instruments, validate_declaration
 from evenruler.errors import UserError, nearest
 from evenruler.files import json_in, replace
-from evenruler.instruments.instrument import SCALES, STANDARD, Scale
+from evenruler.instruments.instrument import SCALES, STANDARD
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
@@ -53,7 +53,7 @@ def check(root: Path) -> list[str]:
     # One process at a time, since both would write and remove the same files.
     with FileLock(root / KEPT.with_name("check.lock")):
         params = load_params(path)
-        active, instruments = validate_declaration(root, params, profile_in_use(root))
+        active, instruments = validate_declaration(root, params, profile_in_use(root / ACTIVE))
         read_yaml(root / "dvc.yaml")
         # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
         for name, entry in active.card_of_others.items():
@@ -119,12 +119,6 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
                 told = own.settings.warnings_of(own.source, partial(lengths, tokenizer))
                 found += [f"warning: {own.name} on {model}: {line}" for line in told]
     return found
-
-
-def profile_in_use(root: Path) -> Scale:
-    """The profile of `active.yaml`, by default the first one."""
-    path = root / ACTIVE
-    return load_active(path).profile if path.exists() else SCALES[0]
 
 
 def set_scale(root: Path, name: str) -> list[str]:

@@ -144,7 +144,6 @@ def declare(folder: Path) -> Callable[[dict], None]:
         params["families"] = {"probes": params["families"]["probes"]}
         params["training"] = {}
         params["diagnosis"] |= {"resamples": 100}
-        params["active"] = {"scale": "quick"}  # `evenruler check` adds the rest
 
     return change
 

@@ -213,6 +213,6 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     out, err = capsys.readouterr()
     assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
     if module == "stage" and "of" in change:  # `active` says where its source is
-        message = f"params.yaml: active.evolve.{EVOLVED}.source: found {SOURCE}, but it evolves of occupations"
+        message = f"active.yaml: active.evolve.{EVOLVED}.source: found {SOURCE}, but it evolves of occupations"
     assert err.startswith(f"error: {message}")
     assert clone.contents("data", "benchmarks") == before

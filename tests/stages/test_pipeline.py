@@ -61,7 +61,8 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     before = built.contents("benchmarks")
     output = built.run("dvc", "repro", "--force", "card@occupation-gender", cold=True)
     asked = {"ask@probes-tiny-a", "ask@probes-tiny-b"}
-    assert set(ran(output)) == {"rows@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"}
+    stages = {"declared", "rows@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"}
+    assert set(ran(output)) == stages
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card@occupation-gender")
 
@@ -90,8 +91,9 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
     save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
     declared = (built.folder / "params.yaml").read_text()
     built.edit("params.yaml", lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}))
-    assert "active is now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
+    assert "active.yaml: now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
     assert set(ran(built.run("dvc", "repro"))) == {
+        "declared",
         *(f"ask@{family}-tiny-c" for family in ("probes", "framing", "saged")),
         *(f"diagnose@{family}" for family in ("probes", "framing", "saged")),
         *(f"card@{name}" for name in ("occupation-gender", "age", "fruit")),
@@ -125,7 +127,8 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
     built.edit("params.yaml", lambda params: params["instruments"].update(added))
     built.run("evenruler", "check")
     output = built.run("dvc", "repro")
-    new = {"rows@trust-in-people", "ask@questionnaires-tiny-a", "diagnose@questionnaires", "card@trust-in-people"}
+    new = {"declared", "rows@trust-in-people", "ask@questionnaires-tiny-a"}
+    new |= {"diagnose@questionnaires", "card@trust-in-people"}
     assert new <= set(ran(output)) <= {*new, "card@gad-7", "agree", "report"}
     assert (built.folder / "benchmarks/questionnaires-trust-in-people/README.md").exists()
     assert "questionnaires-trust-in-people" in (built.folder / "dvc.yaml").read_text()
@@ -201,9 +204,10 @@ def test_manifest_names_every_file(built: Clone) -> None:
     assert (manifest["rows"], manifest["rejected"]) == ({"probes": 2448, "templates": 17, "attributes": 12}, 0)
 
 
-def test_scales_rewrite_what_is_in_use_and_keep_the_comments(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "params.yaml").read_text()
-    (tmp_path / "params.yaml").write_text(text)
+def test_another_profile_and_back_gives_the_same_file(tmp_path: Path) -> None:
+    for name in ("params.yaml", "active.yaml"):
+        shutil.copy(Path(__file__).parents[2] / name, tmp_path / name)
+    text = (tmp_path / "active.yaml").read_text()
     shutil.copytree(Path(__file__).parents[2] / "data/sources", tmp_path / "data/sources")
     checking.set_scale(tmp_path, "paper")
     paper = Declared(tmp_path / "params.yaml").active
@@ -211,7 +215,7 @@ def test_scales_rewrite_what_is_in_use_and_keep_the_comments(tmp_path: Path) -> 
     assert paper.models[0] == "smollm3-3b"
     assert list(paper.evolve) == [f"{name}-evolved" for name in paper.families["probes"].instruments[:3]]
     checking.set_scale(tmp_path, "quick")
-    assert (tmp_path / "params.yaml").read_text() == text
+    assert (tmp_path / "active.yaml").read_text() == text
 
 
 def test_shipped_lock_matches_the_declaration() -> None:

@@ -1,0 +1,103 @@
+"""What a user of DVC types, without any command of ours: what runs, what is refused, what an experiment is of."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.stages.conftest import Clone
+from tests.stages.test_pipeline import UP_TO_DATE, ran
+from tests.stages.test_stale import changed
+
+VERDICTS = "evenruler/measurement/verdicts.py"
+
+
+@pytest.fixture
+def clone(built: Clone) -> Iterator[Clone]:
+    """The built clone, which is afterwards as it was committed."""
+    yield built
+    built.run("git", "checkout", "--quiet", ".")
+    built.run("dvc", "checkout", "--quiet", "--force")
+    assert UP_TO_DATE in built.run("dvc", "status")
+
+
+def test_a_comment_runs_the_first_stage_alone(clone: Clone) -> None:
+    with changed(clone, VERDICTS, "", "# A comment."):
+        assert ran(clone.run("dvc", "repro")) == ["declared"]
+
+
+def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clone) -> None:
+    with changed(clone, VERDICTS, "\nALPHA = 0.05\n", "\nALPHA = 0.5\n"):
+        assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"declared"}
+        clone.run("dvc", "repro", "--quiet", "declared")
+        status = json.loads(clone.run("dvc", "status", "--json"))
+        families = ("probes", "questionnaires", "framing", "saged")
+        assert {name for name in status if name.startswith("diagnose")} == {f"diagnose@{family}" for family in families}
+        assert not [name for name in status if name.startswith(("rows", "scrape"))]
+        assert "code.diagnose.framing" in json.dumps(status["diagnose@framing"])
+
+
+def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
+    clone.edit("params.yaml", lambda params: params["instruments"]["age"].update(variant="paper"))
+    clone.run("dvc", "repro", "--quiet", "declared")
+    assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"rows@age", "card@age", "report"}
+
+
+def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
+    """Rows of another variant, under a name of its own; nothing else runs."""
+    rows_of = "data/built/framing/age"
+    before = clone.contents(rows_of)
+    output = clone.run("dvc", "exp", "run", "--set-param", "+instruments.age.variant=paper", "rows@age")
+    assert ran(output) == ["declared", "rows@age"]
+    assert clone.contents(rows_of) != before
+    assert "instruments.age.variant" in clone.run("dvc", "params", "diff")
+
+
+def test_a_mistyped_key_is_one_line_of_ours(clone: Clone) -> None:
+    clone.edit("params.yaml", lambda params: params["instruments"]["age"].update(mas="words"))
+    output = clone.run("dvc", "repro", status=255)
+    (line,) = [line for line in output.splitlines() if line.startswith("error: ")]
+    assert line == "error: params.yaml: instruments.age.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove it"
+    assert ran(output) == ["declared"]
+
+
+def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
+    clone.edit("params.yaml", lambda params: params["instruments"].update({"gender": {"family": "framing"}}))
+    output = clone.run("dvc", "repro", status=255)
+    assert "error: active.yaml: it does not fit params.yaml; run `evenruler check`" in output
+    clone.run("evenruler", "check")
+    assert "rows@gender" in clone.run("dvc", "stage", "list", "--name-only")
+    clone.run("rm", "-r", "data/sources/framing/gender.yaml")
+    assert re.search(r"error: .*gender.yaml: no such file", clone.run("dvc", "repro", status=255))
+
+
+def test_what_stages_depend_on_comes_back_when_it_is_deleted(clone: Clone) -> None:
+    declared = clone.folder / "data/declared.yaml"
+    before = declared.read_bytes()
+    declared.unlink()
+    assert ran(clone.run("dvc", "repro", "rows@age")) == []
+    assert declared.read_bytes() == before
+
+
+def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
+    """On two branches; dvc.lock conflicts in the entry of `declared` alone, which the next build settles."""
+    clone.run("git", "checkout", "--quiet", "-b", "settings")
+    clone.edit("params.yaml", lambda params: params["instruments"]["age"].update(variant="paper"))
+    clone.run("dvc", "repro", "--quiet", "rows")
+    clone.commit("A setting of age")
+    clone.run("git", "checkout", "--quiet", "-")
+    clone.run("dvc", "checkout", "--quiet", "--force")
+    clone.run("git", "checkout", "--quiet", "-b", "code")
+    try:
+        with changed(clone, "evenruler/instruments/probes/rows/__init__.py", "", "_ADDED = 1"):
+            clone.run("dvc", "repro", "--quiet", "rows")
+            clone.commit("Code of probes")
+            clone.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "merge", "-q", "-X", "ours", "settings")
+            assert ran(clone.run("dvc", "repro", "rows")) == ["declared"]
+            plan = YAML(typ="safe").load(clone.folder / "data/built/framing/age/plan.json")
+            assert plan["variant"] == "paper"
+            clone.commit("Merged")
+    finally:
+        clone.run("git", "checkout", "--quiet", "--force", "main")
