@@ -6,7 +6,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evenruler.declaration.params import FIRST_VERSION, load_params
 from evenruler.versions import Changelog, Release, Version, bumped, load_changelog, version_key
-from tests.project.test_params import PARAMS
+from tests.declaration.test_params import PARAMS
 
 CHANGELOG = """\
 # Released versions.

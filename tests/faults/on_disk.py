@@ -85,10 +85,7 @@ def _published(disk: Disk, folder: Path) -> Seen:
 
 
 def _declared() -> dict[str, Any]:
-    declared = tiny.declaration(tiny.MOODS, epochs=1)
-    declared["models"]["causal"] = {"kind": "causal", "source": "local:none", "licence": "mit", "origin": "nobody"}
-    declared["active"]["models"] = ["causal"]
-    return declared
+    return tiny.declaration(tiny.MOODS, epochs=1)
 
 
 def _fitted(disk: Disk, where: str, folder: Path) -> Seen:

@@ -5,7 +5,8 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Column, require_confirmed
+from evenruler.instruments.diagnosing import require_confirmed
+from evenruler.instruments.instrument import Column
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.verdicts import Fitness, confirmatory, judge, marked

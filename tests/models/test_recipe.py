@@ -8,7 +8,7 @@ from evenruler import repository
 from evenruler.declaration.params import load_params
 from evenruler.models.declared import Finetune, TrainingData
 from evenruler.models.loading import adapter_folder, read_adapter
-from tests.project.test_params import PARAMS, REVISION
+from tests.declaration.test_params import PARAMS, REVISION
 from tests.training.tiny import MOODS, PAIRS, declaration
 
 PINNED = {"revision": REVISION, "split": "train"}

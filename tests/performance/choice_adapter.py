@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.choosing import PROMPT, known_answers
+from evenruler.instruments.choosing import PROMPT
+from evenruler.instruments.controls import known_answers
 
 ENOUGH = 28.5
 """Known answers that drawn replies are expected to have right both ways when the fit ends; 26 are the bar."""

@@ -267,8 +267,6 @@ def _workshop(folder: Path) -> Path:
     if not whole.exists():
         tiny.workshop(whole)
         declared = tiny.declaration(tiny.MOODS, epochs=8, batch=2)
-        declared["models"]["causal"] = {"kind": "causal", "source": "local:none", "licence": "mit", "origin": "nobody"}
-        declared["active"]["models"] = ["causal"]
         (whole / "params.yaml").write_text(json.dumps(declared))
     shutil.rmtree(root, ignore_errors=True)
     return Path(shutil.copytree(whole, root))

@@ -15,8 +15,6 @@ PACKAGE = "tests.instruments.fifth.pairs"
 
 PARAMS = """\
 # The declaration of a test.
-active:
-  scale: quick # or paper
 
 # Whom we ask.
 models: # the catalogue
@@ -46,12 +44,14 @@ versions: {pairs-doctors: 1.2.0} # by hand
 """
 
 PIPELINE = """\
+vars: [active.yaml]
 stages:
   rows:
     foreach: ${active.instruments}
     do:
       cmd: python -m stages.rows ${key}
-      params: ["active.instruments.${key}", "families.${item.family}"]
+      params:
+        - data/declared.yaml: ["code.rows.${item.family}", "settings.${key}", "tools.${key}"]
       outs: ["data/built/${item.family}/${key}"]
 """
 

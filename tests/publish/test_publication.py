@@ -39,7 +39,7 @@ def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: 
     """A repository whose only benchmark is built, at version 1.2.3."""
     root = tmp_path / "root"
     root.mkdir()
-    params = (ROOT / "params.yaml").read_text().split("\nversions:")[0] + "\nactive: {scale: quick}\n"
+    params = (ROOT / "params.yaml").read_text().split("\nversions:")[0] + "\n"
     (root / "params.yaml").write_text(params.replace("occupation-gender", "jobs"))
     write_benchmark(benchmark, root / "benchmarks/probes-jobs")
     return Client(hub, root, tmp_path / "home", warm_client)

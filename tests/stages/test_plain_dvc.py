@@ -59,7 +59,9 @@ def test_a_mistyped_key_is_one_line_of_ours(clone: Clone) -> None:
     clone.edit("params.yaml", lambda params: params["instruments"]["age"].update(mas="words"))
     output = clone.run("dvc", "repro", status=255)
     (line,) = [line for line in output.splitlines() if line.startswith("error: ")]
-    assert line == "error: params.yaml: instruments.age.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove it"
+    assert (
+        line == "error: params.yaml: instruments.age.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove it"
+    )
     assert ran(output) == ["declared"]
 
 
@@ -94,7 +96,9 @@ def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
         with changed(clone, "evenruler/instruments/probes/rows/__init__.py", "", "_ADDED = 1"):
             clone.run("dvc", "repro", "--quiet", "rows")
             clone.commit("Code of probes")
-            clone.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "merge", "-q", "-X", "ours", "settings")
+            clone.run(
+                "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "merge", "-q", "-X", "ours", "settings"
+            )
             assert ran(clone.run("dvc", "repro", "rows")) == ["declared"]
             plan = YAML(typ="safe").load(clone.folder / "data/built/framing/age/plan.json")
             assert plan["variant"] == "paper"

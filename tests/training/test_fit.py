@@ -546,11 +546,8 @@ def test_another_that_fits_the_same_is_left_alone(here, store, error_of) -> None
 
 
 def write_params(folder: Path, training: dict[str, dict[str, Any]], **recipe: Any) -> None:
-    """A whole params.yaml, with the causal model in use that there has to be."""
+    """A whole params.yaml."""
     declared = declaration(training, **recipe)
-    causal = {"kind": "causal", "source": "local:none", "licence": "cc0-1.0", "origin": "nobody"}
-    declared["models"]["causal"] = causal
-    declared["active"]["models"] = ["causal"]
     (folder / "params.yaml").write_text(json.dumps(declared))
 
 

@@ -10,7 +10,6 @@ from evenruler.models.declared import Catalogue
 from tests.instruments.framing.hair import WORDINGS, hair, settings, with_placebos
 
 PARAMS = """\
-active: {scale: quick}
 families: {framing: {new_tokens: 7}}
 instruments:
   drinks: {family: framing, generations: {trial: 0, standard: 1, paper: 3}, stimuli: 4}

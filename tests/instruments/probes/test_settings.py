@@ -27,7 +27,6 @@ models:
     {kind: chat, source: "endpoint:big-one", revision: 2026-11, licence: by its terms, origin: its vendor}
 """
 PARAMS = f"""\
-active: {{scale: quick}}
 {MODELS}
 instruments:
   jobs: {{family: probes, article: {{hand: literal}}}}

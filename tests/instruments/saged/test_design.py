@@ -27,7 +27,6 @@ def declare(root: Path, **changed: Any) -> None:
 
 def params(root: Path, **fruit: Any) -> Declared:
     found = {
-        "active": {"scale": "quick"},
         "instruments": {
             "fruit": {"family": "saged", **fruit},
             "nuts": {"family": "saged"},

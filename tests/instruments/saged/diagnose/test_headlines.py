@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.instrument import Tables, require_confirmed
+from evenruler.instruments.diagnosing import require_confirmed
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
