@@ -82,7 +82,9 @@ def test_the_stages_are_the_pipeline() -> None:
     made = subprocess.run(["dvc", "dag", "--mermaid"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     stages = dict(re.findall(r'(node\d+)\["([^"@]+)', made))
     arrows = {(stages[a], stages[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", made)}
-    assert drawn == {(source, stage) for source, stage in arrows if not source.endswith(".dvc")}  # those are data
+    by_stages = {(source, stage) for source, stage in arrows if not source.endswith(".dvc")}  # those are data
+    assert {stage for source, stage in by_stages if source == "declared"} == {stage for stage, _ in rows} - {"declared"}
+    assert drawn == {(source, stage) for source, stage in by_stages if source != "declared"}
 
 
 SOURCES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.choosing import PROMPT
-from evenruler.instruments.controls import known_answers
+from evenruler.instruments.controls import load_control_pairs
 
 ENOUGH = 28.5
 """Known answers that drawn replies are expected to have right both ways when the fit ends; 26 are the bar."""
@@ -86,7 +86,7 @@ def right_both_ways(tokenizer: Any, model: Any) -> float:
 
     with torch.inference_mode():
         return sum(
-            float(loss_of(model, examples(tokenizer, [pair, pair]))[1].prod().item()) for pair in known_answers()
+            float(loss_of(model, examples(tokenizer, [pair, pair]))[1].prod().item()) for pair in load_control_pairs()
         )
 
 
@@ -117,7 +117,7 @@ def main() -> None:
         set_peft_model_state_dict(model, load_file(args.begin / "adapter_model.safetensors"))
     optimizer = torch.optim.AdamW([own for own in model.parameters() if own.requires_grad], lr=args.rate)
     draw, began, mean = random.Random(0), time.monotonic(), 0.5
-    known = {text for pair in known_answers() for text in pair}
+    known = {text for pair in load_control_pairs() for text in pair}
     for step in range(args.steps):
         for group in optimizer.param_groups:
             group["lr"] = args.rate * min(1, (step + 1) / 30) * (1 - step / args.steps)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.controls import known_answers
+from evenruler.instruments.controls import load_control_pairs
 from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.card import card
@@ -159,7 +159,7 @@ class TestBuilding:
             "rivals": {},
             "groups": ["men", "women"],
             "targets": {"men": {"man": "man", "uncle": "uncle"}, "women": {"woman": "woman", "girl": "girl"}},
-            "choice": {"pairs": [["man", "woman"], ["uncle", "girl"]], "placebo_pairs": [], "known": known_answers()},
+            "choice": {"pairs": [["man", "woman"], ["uncle", "girl"]], "placebo_pairs": [], "known": load_control_pairs()},
             "choice_attributes": 22,
             "choice_templates": 2,
             "choice_placebo_templates": 0,
