@@ -53,8 +53,8 @@ def test_check_says_what_it_did(repository, monkeypatch, capsys) -> None:
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, err) == (0, "")
     assert out.splitlines() == [
-        "params.yaml: active is now quick: tiny, shared, writer",
-        "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found",
+        "active.yaml: now quick: tiny, shared, writer",
+        "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found, pairs-later",
         "benchmarks/.gitignore: benchmarks with third-party text, kept out of git: none",
         "removed data/built/pairs/old",
         CHECKED.replace("doctors, nurses", "doctors"),
@@ -63,12 +63,9 @@ def test_check_says_what_it_did(repository, monkeypatch, capsys) -> None:
 
 
 def test_the_scale_is_set_and_set_back(repository, monkeypatch, capsys) -> None:
-    before = (repository / "params.yaml").read_text()
-    assert run(monkeypatch, capsys, "scale", "paper") == (
-        0,
-        "params.yaml: active is now paper: big, shared, writer\n",
-        "",
-    )
+    files = [repository / "params.yaml", repository / "active.yaml"]
+    before = [path.read_text() for path in files]
+    assert run(monkeypatch, capsys, "scale", "paper") == (0, "active.yaml: now paper: big, shared, writer\n", "")
     assert Declared().scale == "paper"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert (status, out.splitlines()[-1]) == (
@@ -76,20 +73,20 @@ def test_the_scale_is_set_and_set_back(repository, monkeypatch, capsys) -> None:
         "checked: scale paper; models big, shared, writer; framing hair; pairs doctors, nurses, found, bred, later",
     )
     assert run(monkeypatch, capsys, "scale", "quick")[0] == 0
-    assert (repository / "params.yaml").read_text() == before
-    assert run(monkeypatch, capsys, "scale", "quick")[1] == "params.yaml already has the scale quick\n"
+    assert [path.read_text() for path in files] == before
+    assert run(monkeypatch, capsys, "scale", "quick")[1] == "active.yaml already has the scale quick\n"
 
 
 def test_a_scale_without_a_model_is_refused_and_nothing_written(repository, monkeypatch, capsys) -> None:
-    """Written, it could not be taken back: params.yaml would not be read any more."""
+    """Written, it could not be taken back: no stage would run any more."""
     path = repository / "params.yaml"
     edit(
         path, ("    kind: causal # at every scale\n", "    kind: nli\n"), ("  big: {kind: causal", "  big: {kind: nli")
     )
     checking.check(repository)
-    before = path.read_text()
+    before = files_of(repository)
     status, out, err = run(monkeypatch, capsys, "scale", "paper")
-    assert (status, out, path.read_text()) == (2, "", before)
+    assert (status, out, files_of(repository)) == (2, "", before)
     assert err == (
         "error: params.yaml: models: no model of the scale 'paper' supports the questions of the family pairs; "
         "add one that does, with this scale or without `scale`\n"
@@ -151,7 +148,7 @@ def test_a_word_that_lacks_is_status_two(repository, monkeypatch, capsys, words)
 
 @pytest.mark.parametrize("family", ["framing", "pairs"])
 def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, family) -> None:
-    before = (repository / "params.yaml").read_text()
+    before = (repository / "active.yaml").read_text()
     status, out, err = run(monkeypatch, capsys, "new", family, "age-kindness")
     assert (status, err) == (0, "")
     assert out.splitlines() == [
@@ -166,7 +163,7 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
     assert status == 0
     listed = {"framing": "framing hair, age-kindness;", "pairs": "pairs doctors, nurses, found, bred, age-kindness\n"}
     assert listed[family] in out
-    changed = set(before.splitlines()) - set((repository / "params.yaml").read_text().splitlines())
+    changed = set(before.splitlines()) - set((repository / "active.yaml").read_text().splitlines())
     names = {line.strip().split(":")[0] for line in changed}
     assert family in names
     assert {name.split("-")[0] for name in names} == {family}, "those that list its instruments"
@@ -341,7 +338,7 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     old.parent.mkdir(parents=True)
     old.touch()
     edit(
-        repository / "params.yaml",
+        repository / "active.yaml",
         ("    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, found, bred]}\n", ""),
     )
     (repository / file).parent.mkdir(parents=True, exist_ok=True)

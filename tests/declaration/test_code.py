@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import grimp
 import pytest
-from ruamel.yaml import YAML
 
-from evenruler.declaration.code import DIGESTS, HARMLESS, KEPT, OF_ONE_FAMILY, ROOMS, Code, digests, write_digests
+from evenruler.declaration.code import HARMLESS, KEPT, OF_ALL, OF_ONE_FAMILY, ROOMS, Code, code_digests
 from evenruler.instruments.registry import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -19,17 +18,15 @@ def graph() -> grimp.ImportGraph:
     return grimp.build_graph("evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True)
 
 
-def test_the_file_is_in_step_with_the_code() -> None:
-    assert YAML(typ="safe").load(ROOT / DIGESTS) == digests(ROOT), "run `evenruler check`"
-
-
-@pytest.mark.parametrize("digest", ["5835160767160134", "58351607671601e4", "58351607671601a4"])
-def test_a_digest_of_digits_stays_a_text(digest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"ask": {"probes": digest}, "agree": digest}
-    monkeypatch.setattr("evenruler.declaration.code.digests", lambda root: said)
-    (tmp_path / "stages").mkdir()
-    assert write_digests(tmp_path)
-    assert YAML(typ="safe").load(tmp_path / DIGESTS) == said
+def test_every_stage_has_a_digest_for_each_family_that_it_is_run_for() -> None:
+    found = code_digests(ROOT)
+    assert list(found) == list(ROOMS)
+    for stage, own in found.items():
+        if stage in OF_ALL:
+            assert isinstance(own, str)
+        else:
+            assert isinstance(own, dict)
+            assert list(own) == ([OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else list(FAMILIES))
 
 
 @pytest.mark.parametrize("stage", ROOMS)
@@ -48,7 +45,7 @@ def test_a_stage_depends_on_what_it_imports(graph: grimp.ImportGraph, stage: str
         assert not ROOMS[stage] or f"{FAMILIES[family]}.{ROOMS[stage][-1]}" in found
 
 
-def test_no_stage_depends_on_what_writes_params_and_none_imports_a_stage() -> None:
+def test_no_stage_depends_on_what_writes_active_and_none_imports_a_stage() -> None:
     code = Code(ROOT)
     for stage in ROOMS:
         found = code.closure(stage, FAMILIES)
@@ -87,11 +84,11 @@ class TestSmall:
         ],
     )
     def test_comments_change_nothing(self, root: Path, old: str, new: str, changes: bool) -> None:
-        before = digests(root)["ask"]
+        before = code_digests(root)["ask"]
         path = root / "evenruler/shared.py"
         assert path.read_text().count(old) == 1
         path.write_text(path.read_text().replace(old, new))
-        assert (digests(root)["ask"] != before) is changes
+        assert (code_digests(root)["ask"] != before) is changes
 
     def test_what_type_checkers_read_is_no_import(self, root: Path) -> None:
         (root / "stages/ask.py").write_text(
@@ -107,16 +104,16 @@ class TestSmall:
     def test_templates_and_copied_modules_beside(self, root: Path, name: str) -> None:
         (root / "evenruler" / name).write_text("a")
         (root / "evenruler/shared.py").write_text(f'number = "{name}"\n')
-        before = digests(root)["ask"]
+        before = code_digests(root)["ask"]
         (root / "evenruler" / name).write_text("b")
-        assert digests(root)["ask"] != before
+        assert code_digests(root)["ask"] != before
 
     def test_columns_beside_count_and_their_comments_do_not(self, root: Path) -> None:
         (root / "evenruler/shared.py").write_text('number = "schemas.toml"\n')
         found = []
         for text in ('A = ["id: str"]\n', '# One row an item.\nA = ["id: str"]\n', 'A = ["id: int"]\n'):
             (root / "evenruler/schemas.toml").write_text(text)
-            found.append(digests(root)["ask"])
+            found.append(code_digests(root)["ask"])
         assert found[0] == found[1] != found[2]
 
     def test_every_file_of_words_is_named_by_a_module_beside_it(self) -> None:
@@ -130,14 +127,9 @@ class TestSmall:
         ]
         assert unnamed == []
 
-    def test_is_written_once_and_kept(self, root: Path) -> None:
-        assert write_digests(root) == [f"{DIGESTS}: updated"]
-        assert write_digests(root) == []
-        first = digests(root)
+    def test_parsed_modules_are_kept(self, root: Path) -> None:
+        first = code_digests(root)
         assert (root / KEPT).exists()
+        assert code_digests(root) == first
         shutil.rmtree(root / ".cache")
-        assert digests(root) == first
-
-    def test_a_repository_without_stages_has_none(self, tmp_path: Path) -> None:
-        assert write_digests(tmp_path) == []
-        assert not (tmp_path / DIGESTS).exists()
+        assert code_digests(root) == first

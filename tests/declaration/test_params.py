@@ -6,8 +6,6 @@ from evenruler.errors import UserError
 REVISION, SHA256 = "0123456789abcdef" * 2 + "deadbeef", "0a" * 32
 
 PARAMS = f"""\
-active:
-  scale: quick
 models:
   tiny:
     kind: causal
@@ -60,7 +58,6 @@ versions: {{framing-jobs: 1.2.3}}
 class TestWhatIsRead:
     def test_values(self, file_with):
         params = load_params(file_with("params.yaml", PARAMS))
-        assert params.active.scale == "quick"
         assert list(params.models) == ["tiny", "minilm", "big", "shared", "parked"]
         assert params.models["big"].revision == REVISION
         assert params.models["tiny"].sha256 == SHA256
@@ -87,11 +84,6 @@ class TestWhatIsRead:
             "framing-jobs": "1.2.3",
             "saged-later": FIRST_VERSION,
         }
-
-    @pytest.mark.parametrize("written", ["  models: [gone, 1.5]\n", "  uses: {card-probes: 12ab}\n  evolved: []\n"])
-    def test_what_an_older_version_wrote_under_active_is_no_mistake(self, file_with, written):
-        path = file_with("params.yaml", PARAMS, ("  scale: quick\nmodels", f"  scale: quick\n{written}models"))
-        assert load_params(path).active.scale == "quick"
 
     def test_lineage_is_the_name_unless_it_is_given(self, file_with):
         params = load_params(file_with("params.yaml", PARAMS))
@@ -132,7 +124,7 @@ REFUSED = [
         "instruments:",
         "1: a\ninstruments:",
         "1",
-        ["unknown key '1'", "known: active, diagnosis, families, instruments, left_out, models, training, versions"],
+        ["unknown key '1'", "known: diagnosis, families, instruments, left_out, models, training, versions"],
         id="unknown-key-that-is-near-none",
     ),
     pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),
@@ -233,10 +225,10 @@ REFUSED = [
         id="version-a-number",
     ),
     pytest.param(
-        "  seed: 7", "  seed: 7\n  seed: 8", "line 48", ['found duplicate key "seed"; keep one'], id="key-twice"
+        "  seed: 7", "  seed: 7\n  seed: 8", "line 46", ['found duplicate key "seed"; keep one'], id="key-twice"
     ),
-    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 46", ["'\\t'", "fix the YAML"], id="yaml-tab"),
-    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 47", ["os.system"], id="yaml-tag"),
+    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 44", ["'\\t'", "fix the YAML"], id="yaml-tab"),
+    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 45", ["os.system"], id="yaml-tag"),
 ]
 
 
@@ -278,18 +270,17 @@ REFUSED_IN_WORDS = [
 
 
 class TestWhatIsRefused:
-    @pytest.mark.parametrize("without", ["", "active:\n"])
-    def test_a_file_that_names_no_scale_is_told_how(self, file_with, error_of, without):
-        path = file_with("params.yaml", PARAMS, ("active:\n  scale: quick\n", without))
-        said = "missing; add `active: {scale: quick}`; `evenruler check` writes the rest"
-        assert error_of(load_params, path) == f"{path}: active: {said}"
+    def test_active_of_an_older_version_is_an_unknown_key(self, file_with, error_of):
+        """It is in a file of its own, `active.yaml`."""
+        path = file_with("params.yaml", PARAMS, ("models:\n  tiny", "active:\n  scale: quick\nmodels:\n  tiny"))
+        assert error_of(load_params, path).startswith(f"{path}: active: unknown key 'active'; ")
 
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
             ("  later: {family: saged, scale: paper}\n", "  later:\n", "instruments.later: found nothing"),
             ("  later: {family: saged, scale: paper}\n", "  later: [saged]\n", "instruments.later: found ['saged']"),
-            ("active:\n  scale: quick\n", "active: quick\n", "active: found 'quick'"),
+            ("  framing: {seed: 2}\n  saged:\n", "  [framing]\n", "families: found ['framing']"),
         ],
     )
     def test_what_is_no_mapping_is_told_in_words_of_ours(self, file_with, error_of, old, new, said):
@@ -324,8 +315,8 @@ class TestWhatIsRefused:
             (b"", ["params.yaml: empty, expected keys; write `key: value`"]),
             (b"- a\n- b\n", ["found list", "expected keys"]),
             (b"just words\n", ["found str", "expected keys"]),
-            (b"active: {}\n# caf\xe9\n", ["not UTF-8 (line 2)", "save it as UTF-8"]),
-            (b"active: \x07\n", ["not YAML", "x0007", "fix the YAML"]),
+            (b"models: {}\n# caf\xe9\n", ["not UTF-8 (line 2)", "save it as UTF-8"]),
+            (b"models: \x07\n", ["not YAML", "x0007", "fix the YAML"]),
         ],
     )
     def test_a_file_that_is_no_mapping_in_yaml(self, tmp_path, error_of, content, held):

@@ -4,16 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.params_file import Active, Carded, Declared, DiagnosisSettings, InUse
+from evenruler.declaration.params_file import FIRST_VERSION, Active, Declared, DiagnosisSettings, InstrumentEntry
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
 from evenruler.models.declared import TrainingData
 
-PARAMS = """\
+ACTIVE = """\
 active:
-  scale: quick
-  card: {ours: {family: framing, source: a.yaml, settings: "0", version: 1.2.0}}
-  card_of_others: {theirs: {family: framing, source: b.yaml, settings: "0", version: 0.3.0}}
+  profile: quick
+  card: {ours: {family: framing, source: a.yaml}}
+  card_of_others: {theirs: {family: framing, source: b.yaml}}
+"""
+
+PARAMS = """\
 models:
   tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: o}
 training:
@@ -28,16 +31,19 @@ families:
   framing: {mass: first_token, seed: 3, stimuli: 7, generations: {trial: 0, standard: 1, paper: 4}}
   pairs:
 diagnosis: {level: 0.9, seed: 5}
+versions: {framing-ours: 1.2.0}
 """
 
 
 @pytest.fixture
 def declared(file_with, monkeypatch):
-    """Reads the declaration, each (old, new) replaced once in it."""
+    """Reads the declaration, each (old, new) replaced once in it; `active` is beside it."""
     monkeypatch.setitem(FAMILIES, "pairs", "tests.instruments.fifth.pairs")
 
-    def read(*changes: tuple[str, str], scale=None) -> Declared:
-        return Declared(file_with("params.yaml", PARAMS, *changes), scale)
+    def read(*changes: tuple[str, str], scale=None, active=ACTIVE) -> Declared:
+        path = file_with("params.yaml", PARAMS, *changes)
+        path.with_name("active.yaml").write_text(active)
+        return Declared(path, scale)
 
     return read
 
@@ -168,21 +174,43 @@ class TestInstruments:
 class TestOtherParts:
     def test_the_scale_is_that_in_use_unless_another_is_asked_for(self, declared) -> None:
         assert (declared().scale, declared(scale="paper").scale) == ("quick", "paper")
-        assert declared(("active:\n  scale: quick", "active:\n  scale: paper")).scale == "paper"
+        assert declared(active="active: {profile: paper}\n").scale == "paper"
 
-    def test_versions_are_those_of_active(self, declared) -> None:
+    def test_without_the_file_the_scale_is_the_first_and_nothing_is_in_use(self, declared, error_of) -> None:
         found = declared()
-        assert (found.version("ours"), found.version("theirs")) == ("1.2.0", "0.3.0")
-        assert found.active == Active(
-            scale="quick",
-            card={"ours": Carded(family="framing", source="a.yaml", settings="0", version="1.2.0")},
-            card_of_others={"theirs": Carded(family="framing", source="b.yaml", settings="0", version="0.3.0")},
+        path = found.path.with_name("active.yaml")
+        path.unlink()
+        assert found.scale == "quick"
+        assert error_of(lambda: found.active) == f"{path}: no such file; run `evenruler check`, which writes it"
+
+    def test_versions_are_those_of_benchmarks(self, declared) -> None:
+        found = declared()
+        assert (found.version("ours"), found.version("theirs")) == ("1.2.0", FIRST_VERSION)
+
+    def test_what_is_in_use(self, declared) -> None:
+        assert declared().active == Active(
+            profile="quick",
+            card={"ours": InstrumentEntry(family="framing", source="a.yaml")},
+            card_of_others={"theirs": InstrumentEntry(family="framing", source="b.yaml")},
         )
 
-    def test_active_of_an_older_version_is_refused(self, declared, error_of) -> None:
-        """By a stage; `evenruler check` writes it anew."""
-        found = declared(("  scale: quick\n  card:", "  scale: quick\n  models: [tiny]\n  card:"))
-        assert error_of(lambda: found.active).startswith(f"{found.path}: active.models: unknown key 'models'")
+    @pytest.mark.parametrize(
+        ("old", "new", "said"),
+        [
+            ("profile: quick", "profile: quick\n  models: [tiny]", "active.models: unknown key 'models'"),
+            ("profile: quick", "profile: qick", "active.profile: found 'qick'"),
+            ("  profile: quick\n", "", "active.profile: missing"),
+            ("active:", "actve:", "active.profile: missing"),
+            ("source: a.yaml", "source: a.yaml, version: 1.2.0", "active.card.ours.version: unknown key 'version'"),
+            ("{family: framing, source: a.yaml}", "{family: framing}", "active.card.ours.source: missing"),
+        ],
+        ids=["models", "profile", "no-profile", "no-section", "version", "source"],
+    )
+    def test_a_mistake_in_what_is_in_use(self, declared, error_of, old, new, said) -> None:
+        """Read by a stage; `evenruler check` writes the file anew."""
+        assert ACTIVE.count(old) == 1
+        found = declared(active=ACTIVE.replace(old, new))
+        assert error_of(lambda: found.active).startswith(f"{found.path.with_name('active.yaml')}: {said}")
 
     def test_the_catalogue(self, declared) -> None:
         found = declared().catalogue
@@ -226,17 +254,12 @@ class TestOtherParts:
         path = tmp_path / "params.yaml"
         assert error_of(Declared, path) == f"{path}: no such file; create it or check the name"
 
-    def test_an_entry_of_active_has_all_keys(self, declared, error_of) -> None:
-        found = declared(("  card: {", "  instruments: {ours: {family: framing, source: a.yaml}}\n  card: {"))
-        assert error_of(lambda: found.active).startswith(f"{found.path}: active.instruments.ours.settings: missing")
-        assert set(InUse.model_fields) == {"family", "source", "settings", "models"}
-
 
 def test_what_is_not_in_use_is_named(error_of) -> None:
-    active = Active.model_validate({"scale": "quick", "families": {"probes": {"instruments": ["jobs"], "models": []}}})
+    active = Active.model_validate({"profile": "quick", "families": {"probes": {"instruments": ["jobs"], "models": []}}})
     assert active.entry("families", "probes").instruments == ["jobs"]
     assert error_of(active.entry, "families", "probe") == (
-        "params.yaml: active.families: 'probe' is not in use; check the name (did you mean 'probes'?), "
+        "active.yaml: active.families: 'probe' is not in use; check the name (did you mean 'probes'?), "
         "or run `evenruler check`"
     )
 

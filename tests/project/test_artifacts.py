@@ -1,7 +1,7 @@
 import pytest
 
-from evenruler.declaration.params_file import Active, InUse
-from evenruler.project.check import artifacts_of, write_artifacts
+from evenruler.declaration.generated import artifacts_of
+from evenruler.project.check import write_artifacts
 
 REST = """\
 # A file that people edit.
@@ -39,17 +39,6 @@ JOBS = AGE.replace("probes-age", "probes-jobs")
 BLOCK = HEAD + AGE
 
 
-def active_of(*domains: str, **others: str) -> Active:
-    """Probes of these names in use, and others by name, with their family."""
-    families = dict.fromkeys(domains, "probes") | others
-    return Active(
-        scale="quick",
-        instruments={
-            name: InUse(family=family, source="a.yaml", settings="0", models="0") for name, family in families.items()
-        },
-    )
-
-
 @pytest.fixture
 def stepped(tmp_path):
     """dvc.yaml once it was brought in step with domains, and what was said."""
@@ -57,7 +46,7 @@ def stepped(tmp_path):
     def make(text: str, *domains: str) -> tuple[str, list[str]]:
         path = tmp_path / "dvc.yaml"
         path.write_text(text, encoding="utf-8")
-        lines = write_artifacts(tmp_path, active_of(*domains))
+        lines = write_artifacts(tmp_path, [f"probes-{name}" for name in domains])
         assert [found.name for found in tmp_path.iterdir()] == ["dvc.yaml"]
         return path.read_text(encoding="utf-8"), lines
 
@@ -65,7 +54,7 @@ def stepped(tmp_path):
 
 
 def test_every_benchmark_has_an_entry() -> None:
-    found = artifacts_of(active_of("jobs", "age"))
+    found = artifacts_of(["probes-jobs", "probes-age"])
 
     assert list(found) == ["probes-age", "probes-jobs"]
     assert found["probes-jobs"] == {
@@ -77,7 +66,7 @@ def test_every_benchmark_has_an_entry() -> None:
 
 
 def test_they_are_of_all_families_and_by_name() -> None:
-    found = artifacts_of(active_of("jobs", fruit="saged", age="framing"))
+    found = artifacts_of(["probes-jobs", "saged-fruit", "framing-age"])
 
     assert {name: entry["labels"][0] for name, entry in found.items()} == {
         "framing-age": "framing",

@@ -89,7 +89,7 @@ def test_amounts_in_words() -> None:
     assert [in_bytes(n) for n in (1_500_000, 99_999_999, 100_000_000)] == ["1.5 MB", "100.0 MB", "0.1 GB"]
 
 
-BEFORE = "# mine\nmodels: {a: 1} # here\n\nactive:\n  scale: quick\n"
+BEFORE = "# mine\nmodels: {a: 1} # here\n\ndiagnosis:\n  seed: 1\n"
 
 
 def test_the_rest_stays_byte_for_byte(tmp_path: Path) -> None:

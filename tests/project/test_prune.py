@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.params_file import Active, InFamily, InUse, Scraping
+from evenruler.declaration.params_file import Active, ActiveFamily, InstrumentEntry, ScrapeEntry
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import check, pipeline
@@ -20,9 +20,9 @@ BENCHMARKS = ["probes-jobs", "saged-later"]
 def active() -> Active:
     """An instrument of probes that evolves, and a model that is asked."""
     return Active(
-        scale="quick",
-        families={"probes": InFamily(instruments=["jobs"], models=["m"])},
-        evolve={"jobs": InUse(family="probes", source="a.yaml", settings="0", models="0")},
+        profile="quick",
+        families={"probes": ActiveFamily(instruments=["jobs"], models=["m"])},
+        evolve={"jobs": InstrumentEntry(family="probes", source="a.yaml")},
     )
 
 
@@ -77,7 +77,7 @@ def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, acti
 
 
 def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared(tmp_path: Path) -> None:
-    nobody = Active(scale="quick")
+    nobody = Active(profile="quick")
     put(
         tmp_path,
         *(f"data/diagnosis/{family}/{file}" for family in ("framing", "saged") for file in ("m.json", "t.csv")),
@@ -91,16 +91,12 @@ def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared
 
 def test_what_belongs_where() -> None:
     active = Active(
-        scale="paper",
+        profile="paper",
         families={
-            "framing": InFamily(instruments=["age", "hair"], models=["m"]),
-            "saged": InFamily(instruments=["fruit"], models=["m", "n"]),
+            "framing": ActiveFamily(instruments=["age", "hair"], models=["m"]),
+            "saged": ActiveFamily(instruments=["fruit"], models=["m", "n"]),
         },
-        scrape={
-            "fruit": Scraping(
-                family="saged", source="a.yaml", settings="0", models="0", material="a.md", found="a.yaml"
-            )
-        },
+        scrape={"fruit": ScrapeEntry(family="saged", source="a.yaml", material="a.md", found="a.yaml")},
     )
     families = {"framing", "saged"}
     assert check.made(active) == {

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from evenruler.declaration.active import Instrument, in_use, instruments_at
+from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import Declared
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project.check import artifacts_of
 from evenruler.strict import read_yaml
 from evenruler.versions import load_changelog, version_key
 
@@ -46,10 +46,10 @@ def params():
 
 
 @pytest.fixture(scope="module")
-def at_scale(params):
+def at_scale():
     """What is in use at each scale."""
     return {
-        scale: in_use(instruments_at(ROOT, ROOT / "params.yaml", scale), ROOT / "params.yaml", scale, params.version)
+        scale: in_use(instruments_at(ROOT, ROOT / "params.yaml", scale), ROOT / "params.yaml", scale)
         for scale in ("quick", "paper")
     }
 
@@ -144,11 +144,12 @@ class TestParams:
         published = [path.stem for path in (SOURCES / "fixed").glob("*.yaml")]
         assert set(at_scale["quick"].card_of_others) == {"ideologies", *published}
 
-    def test_the_repository_is_in_step(self, at_scale):
+    def test_the_repository_is_in_step(self, params, at_scale):
         """`evenruler check` has been run: what is in use, and what DVC knows as artifacts."""
         active = Declared(ROOT / "params.yaml").active
-        assert active == at_scale[active.scale]
-        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == artifacts_of(active)
+        assert active == at_scale[active.profile]
+        assert (ROOT / "active.yaml").read_text() == render_active(active)
+        assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == artifacts_of(params.benchmarks)
 
     def test_changelogs_are_of_benchmarks_and_go_no_further_than_their_versions(self, params):
         files = list((SOURCES / "changelogs").glob("*.yaml"))
