@@ -15,9 +15,6 @@ from evenruler.project import pipeline
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 
 PARAMS = """\
-active:
-  scale: quick
-
 models:
   tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: of our own}
 
@@ -29,6 +26,7 @@ families:
 """
 
 PIPELINE = """\
+vars: [active.yaml]
 stages:
   build:
     foreach: ${active.instruments}
@@ -44,7 +42,7 @@ SOURCE = "data/sources/framing/hair.yaml"
 
 
 def project(root: Path, params: str = PARAMS) -> None:
-    """A repository whose `active` is not written yet, and in which something is to be removed."""
+    """A repository whose `active.yaml` is not written yet, and in which something is to be removed."""
     (root / "params.yaml").write_text(params)
     (root / "dvc.yaml").write_text(PIPELINE)
     (root / "weights/tiny").mkdir(parents=True)

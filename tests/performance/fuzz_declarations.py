@@ -34,7 +34,17 @@ from evenruler.project import pipeline
 from evenruler.project.check import check
 
 ROOT = Path(__file__).parents[2]
-TAKEN = ("params.yaml", "dvc.yaml", "dvc.lock", ".gitignore", ".dvcignore", ".dvc/", "data/", "benchmarks/")
+TAKEN = (
+    "active.yaml",
+    "params.yaml",
+    "dvc.yaml",
+    "dvc.lock",
+    ".gitignore",
+    ".dvcignore",
+    ".dvc/",
+    "data/",
+    "benchmarks/",
+)
 LIMIT = 10.0
 """Seconds after which a case counts as hanging; the whole copy takes one."""
 

@@ -50,13 +50,13 @@ COMMAND = (sys.executable, "-c", "from evenruler.cli import main; main()")
 NAME, LAST, TAG, REPO = "framing-hair", "framing-hair@v0.1.0", "framing-hair@v0.1.1", "you/it"
 ENV = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "DVC_NO_ANALYTICS": "1"}
 
-PIPELINE = f"""stages:
+PIPELINE = f"""vars: [active.yaml]
+stages:
   card:
     foreach: ${{active.card}}
     do:
       cmd: {sys.executable} card.py
-      deps: [card.py, limit]
-      params: ["active.card.${{key}}"]
+      deps: [card.py, limit, params.yaml]
       outs:
         - benchmarks/${{item.family}}-${{key}}: {{cache: false, persist: true}}
 """
