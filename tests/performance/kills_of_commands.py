@@ -52,11 +52,17 @@ ENV = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "DV
 
 PIPELINE = f"""vars: [active.yaml]
 stages:
+  declared:
+    cmd: {sys.executable} -m stages.declared
+    deps: [active.yaml, data/sources, params.yaml]
+    outs: [data/declared.yaml]
   card:
     foreach: ${{active.card}}
     do:
       cmd: {sys.executable} card.py
-      deps: [card.py, limit, params.yaml]
+      deps: [card.py, limit]
+      params:
+        - data/declared.yaml: ["versions.${{key}}"]
       outs:
         - benchmarks/${{item.family}}-${{key}}: {{cache: false, persist: true}}
 """
