@@ -4,6 +4,8 @@ DVC cannot follow a name from one entry of `params.yaml` to another, nor does it
 the stage `declared` resolves them, and other stages depend on the digests.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,6 @@ from evenruler.declaration.code import code_digests
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
 from evenruler.models.declared import Catalogue
-from evenruler.tables.ids import content_sha256
 
 DIGITS = 12
 """Length of a digest."""
@@ -63,4 +64,5 @@ def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
 
 
 def _digest(*content: Any) -> str:
-    return content_sha256(*content)[:DIGITS]
+    """Of JSON content in the order in which it was written, which counts for some settings, such as roles."""
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:DIGITS]

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 
@@ -99,7 +99,16 @@ def load_active(path: Path) -> Active:
 
 def profile_in_use(path: Path) -> Scale:
     """The profile of `active.yaml`; the first one where `evenruler check` has not written that file yet."""
-    return load_active(path).profile if path.exists() else SCALES[0]
+    if not path.exists():
+        return SCALES[0]
+    try:
+        profile = read_yaml(path)["active"]["profile"]
+    except (UserError, KeyError, TypeError):
+        profile = None
+    if profile not in SCALES:
+        remedy = f"run `evenruler scale {SCALES[0]}`, which writes it anew, or name another profile"
+        raise UserError("it names no profile", where=str(path), remedy=remedy)
+    return cast(Scale, profile)
 
 
 Resamples = Annotated[int, Field(ge=100, le=100_000)]

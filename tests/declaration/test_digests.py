@@ -98,6 +98,16 @@ def other_values(annotation: Any, value: Any, models: list[str]) -> Iterator[Any
             yield from other_values(option, value, models)
 
 
+def test_another_order_is_another_setting(shipped: Shipped) -> None:
+    """The roles of `saged` are asked from the first on, so that their order says which are."""
+    before = shipped.settings(shipped.instruments(shipped.entries))
+    family = shipped.entries["families"]["saged"]
+    turned = {**family, "roles": dict(reversed(family["roles"].items()))}
+    families = {**shipped.entries["families"], "saged": turned}
+    after = shipped.settings(shipped.instruments({**shipped.entries, "families": families}))
+    assert {name for name in before if before[name] != after[name]} == {"countries", "fruit", "ideologies"}
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_each_key_of_an_instrument_changes_its_settings_and_no_others(shipped: Shipped, name: str) -> None:
     before = shipped.instruments(shipped.entries)
