@@ -256,7 +256,9 @@ class TestOtherParts:
 
 
 def test_what_is_not_in_use_is_named(error_of) -> None:
-    active = Active.model_validate({"profile": "quick", "families": {"probes": {"instruments": ["jobs"], "models": []}}})
+    active = Active.model_validate(
+        {"profile": "quick", "families": {"probes": {"instruments": ["jobs"], "models": []}}}
+    )
     assert active.entry("families", "probes").instruments == ["jobs"]
     assert error_of(active.entry, "families", "probe") == (
         "active.yaml: active.families: 'probe' is not in use; check the name (did you mean 'probes'?), "

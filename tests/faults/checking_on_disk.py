@@ -57,17 +57,17 @@ def _read_only(root: Path) -> Seen:
 
 
 def _full(root: Path) -> Seen:
-    """Where params.yaml is to be written anew; nothing has been removed then."""
+    """Where active.yaml is to be written; nothing has been removed then."""
     project(root)
     before = contents(root)
-    (root / "params.yaml.partial").symlink_to("/dev/full")
+    (root / "active.yaml.partial").symlink_to("/dev/full")
     seen = evenruler("check", folder=root)
     assert contents(root) == before
     return seen
 
 
 def _full_then_not(root: Path) -> Seen:
-    """Where dvc.yaml is to be written, after params.yaml."""
+    """Where dvc.yaml is to be written, after active.yaml."""
     project(root)
     (root / "dvc.yaml.partial").symlink_to("/dev/full")
     assert evenruler("check", folder=root).status == 2
@@ -80,6 +80,6 @@ def _full_then_not(root: Path) -> Seen:
 
 CASES = [
     Case("the folder can only be read", "check", Outcome.REFUSED, _read_only, ("no right to read or write it",)),
-    Case("the disk is full", "check", Outcome.REFUSED, _full, ("params.yaml", "no space left on the device")),
+    Case("the disk is full", "check", Outcome.REFUSED, _full, ("active.yaml", "no space left on the device")),
     Case("the disk was full half way", "check", Outcome.RESUMED, _full_then_not),
 ]

@@ -15,9 +15,6 @@ from evenruler.project import pipeline
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 
 PARAMS = """\
-active:
-  scale: quick
-
 models:
   tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: of our own}
 
@@ -29,6 +26,7 @@ families:
 """
 
 PIPELINE = """\
+vars: [active.yaml]
 stages:
   build:
     foreach: ${active.instruments}
@@ -44,7 +42,7 @@ SOURCE = "data/sources/framing/hair.yaml"
 
 
 def project(root: Path, params: str = PARAMS) -> None:
-    """A repository whose `active` is not written yet, and in which something is to be removed."""
+    """A repository whose `active.yaml` is not written yet, and in which something is to be removed."""
     (root / "params.yaml").write_text(params)
     (root / "dvc.yaml").write_text(PIPELINE)
     (root / "weights/tiny").mkdir(parents=True)
@@ -187,6 +185,12 @@ CASES = [
     ),
     Case("dvc.yaml, stages that are none", "check", Outcome.REFUSED,
          _refused("dvc.yaml", _text("stages: {a: 1}\n"), dvc=True), ("dvc.yaml: stages: not a mapping of stages",)),
+    Case("active.yaml, marks of a merge", "check", Outcome.REFUSED,
+         _refused("active.yaml", _text(MARKS)), ("active.yaml: line ",)),
+    Case("active.yaml, aliases that come to 9^12 values", "check", Outcome.REFUSED,
+         _refused("active.yaml", _text(LISTS)), ("active.yaml: its aliases",)),
+    Case("active.yaml, without a profile", "check", Outcome.REFUSED,
+         _refused("active.yaml", _text("active: {}\n")), ("active.yaml: active.profile: missing",)),
     Case("text of others is a download that nobody declared", "check", Outcome.REFUSED,
          _refused("benchmarks/saged-theirs/README.md", lambda path: (path.parent.mkdir(parents=True), path.touch())),
          ("benchmarks/saged-theirs: neither declared nor known",)),

@@ -74,7 +74,7 @@ def _checks(root: Path) -> Seen:
     assert not (root / UNDECLARED).exists()
     after = contents(root)
     assert not [name for name in after if name.endswith(".partial")]
-    assert "hair" in after["params.yaml"].decode().partition("active:")[2].partition("models:")[0]
+    assert "hair" in after["active.yaml"].decode()
     return _worst(seen)
 
 

@@ -5,7 +5,7 @@ repository in which `evenruler repro` built all from nothing. What is evolved th
 asked anew in the folder NEW with an empty store, by the stages `evolve` and `ask` in their order, on a cluster of nodes
 on this machine with one CPU each (`--nodes`). The order counts: a sentence that several calls ask is answered in the
 packs of the first. `--local THREADS` asks in one process instead, which says what differs without Ray; `--only ENTRY`
-takes one entry of `active.evolve` or `active.ask`. It prints two Markdown tables: entries, and columns that differ.
+takes one entry of `evolve` or `ask` in active.yaml. It prints two Markdown tables: entries, and columns that differ.
 """
 
 import argparse
@@ -21,14 +21,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import load_active
 from evenruler.models import engines
 from evenruler.models.store import RowStore
 from stages.evolve import EVOLVED
 from stages.files import ANSWERS
 from tests.performance.ray_engine import ENVIRONMENT
 
-COPIED = ("params.yaml", "data/adapters", "data/built", "data/scraped", "data/sources")
+COPIED = ("active.yaml", "params.yaml", "data/adapters", "data/built", "data/scraped", "data/sources")
 
 Stage = tuple[str, list[str], Path]
 """Name, words of its command, folder that it writes."""
@@ -64,11 +64,11 @@ def cluster(nodes: int) -> Iterator[str]:
 
 def stages(new: Path) -> Iterator[Stage]:
     """All that ask models, in the order of the pipeline."""
-    active = load_params(new / "params.yaml").active
+    active = load_active(new / "active.yaml")
     for name in active.evolve:
         yield f"evolve {name}", ["stages.evolve", name], EVOLVED / name
     for name, entry in active.ask.items():
-        yield name, ["stages.ask", entry["family"], entry["model"]], ANSWERS / entry["family"] / entry["model"]
+        yield name, ["stages.ask", entry.family, entry.model], ANSWERS / entry.family / entry.model
 
 
 def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[float, str]:

@@ -29,12 +29,21 @@ from ruamel.yaml import YAML
 
 from evenruler import strict
 from evenruler.errors import as_program
-from evenruler.project import check as checking
 from evenruler.project import pipeline
 from evenruler.project.check import check
 
 ROOT = Path(__file__).parents[2]
-TAKEN = ("params.yaml", "dvc.yaml", "dvc.lock", ".gitignore", ".dvcignore", ".dvc/", "data/", "benchmarks/")
+TAKEN = (
+    "active.yaml",
+    "params.yaml",
+    "dvc.yaml",
+    "dvc.lock",
+    ".gitignore",
+    ".dvcignore",
+    ".dvc/",
+    "data/",
+    "benchmarks/",
+)
 LIMIT = 10.0
 """Seconds after which a case counts as hanging; the whole copy takes one."""
 
@@ -283,7 +292,7 @@ def _otherwise(text: bytes, draws: random.Random) -> bytes:
 def remembering(copy: Copy) -> Iterator[None]:
     """What was read of files that are not edited, and what DVC said, from case to case."""
     known: dict[str, bytes] = {content.decode(errors="replace"): b"" for content in copy.whole.values()}
-    ask, load = checking.stage_names, strict.content_of
+    ask, load = pipeline.stage_names, strict.content_of
 
     def content(text: str, path: Path) -> Any:
         if text not in known:
@@ -292,19 +301,18 @@ def remembering(copy: Copy) -> Iterator[None]:
             known[text] = pickle.dumps(load(text, path))
         return pickle.loads(known[text])
 
-    said: dict[tuple[str | None, ...], list[str]] = {}
+    said: dict[tuple[str, str], list[str]] = {}
 
-    def names(pipeline: str, params: str, locked: str | None = None) -> list[str]:
-        key = (pipeline, params, locked)
-        if key not in said:
-            said[key] = ask(*key)  # type: ignore[arg-type]
-        return said[key]
+    def names(stages: str, active: str) -> list[str]:
+        if (stages, active) not in said:
+            said[stages, active] = ask(stages, active)
+        return said[stages, active]
 
-    checking.stage_names, strict.content_of = names, content
+    pipeline.stage_names, strict.content_of = names, content
     try:
         yield
     finally:
-        checking.stage_names, strict.content_of = ask, load
+        pipeline.stage_names, strict.content_of = ask, load
 
 
 def ended(root: Path) -> tuple[str, str]:

@@ -50,13 +50,19 @@ COMMAND = (sys.executable, "-c", "from evenruler.cli import main; main()")
 NAME, LAST, TAG, REPO = "framing-hair", "framing-hair@v0.1.0", "framing-hair@v0.1.1", "you/it"
 ENV = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "DVC_NO_ANALYTICS": "1"}
 
-PIPELINE = f"""stages:
+PIPELINE = f"""vars: [active.yaml]
+stages:
+  declared:
+    cmd: {sys.executable} -m stages.declared
+    deps: [active.yaml, data/sources, params.yaml]
+    outs: [data/declared.yaml]
   card:
     foreach: ${{active.card}}
     do:
       cmd: {sys.executable} card.py
       deps: [card.py, limit]
-      params: ["active.card.${{key}}"]
+      params:
+        - data/declared.yaml: ["versions.${{key}}"]
       outs:
         - benchmarks/${{item.family}}-${{key}}: {{cache: false, persist: true}}
 """

@@ -26,6 +26,7 @@ from typing import Any
 import pandas as pd
 from ruamel.yaml import YAML
 
+from evenruler.declaration.params_file import Active, load_active
 from evenruler.instruments.registry import FAMILIES
 from tests.tiny_t5 import save_tiny_t5
 from tests.warm import Warm
@@ -429,6 +430,9 @@ class Rehearsal:
     def params(self) -> Any:
         return YAML(typ="safe").load((self.folder / "params.yaml").read_text())
 
+    def active(self) -> Active:
+        return load_active(self.folder / "active.yaml")
+
     def answers(self) -> pd.DataFrame:
         """How many answers by family, model, table and form."""
         rows = []
@@ -468,7 +472,7 @@ class Rehearsal:
     def wrong(self) -> Iterator[str]:
         """What a rehearsal must not lose, and lost."""
         params = self.params()
-        families = params["active"]["families"]
+        families = self.active().families
         for family in FAMILIES:
             if family not in families:
                 yield f"{family} vanished"
@@ -476,13 +480,13 @@ class Rehearsal:
             metrics = self.folder / "data/diagnosis" / family / "metrics.json"
             if not metrics.exists() or not json.loads(metrics.read_text()):
                 yield f"{family} has no figures"
-            for name in families[family]["instruments"]:
+            for name in families[family].instruments:
                 if not (self.folder / f"benchmarks/{family}-{name}/evidence.json").exists():
                     yield f"benchmarks/{family}-{name} is not built"
         deleted = subprocess.run(["git", "ls-files", "-d"], cwd=self.folder, capture_output=True, text=True, check=True)
         yield from (f"deleted: {line}" for line in deleted.stdout.splitlines())
         yield from self._evolved(params)
-        yield from self._tables(params)
+        yield from self._tables()
         asked = set(self.answers()["model"])
         yield from (f"{name} was asked nothing" for name in SHAPES if name not in asked and name not in TOOLS)
         yield from (f"left out: {stage}: {why}" for stage, why in (params.get("left_out") or {}).items())
@@ -498,10 +502,10 @@ class Rehearsal:
             if not history["generation"].max() or set(tries["operator"]) != {"smollm3-3b"}:
                 yield f"{name}: {history['generation'].max()} generations, by {set(tries['operator'])}"
 
-    def _tables(self, params: Any) -> Iterator[str]:
+    def _tables(self) -> Iterator[str]:
         """Tables of papers: of every model that was asked, some row of each table where the model stands is filled."""
         cells = pd.read_csv(self.folder / BESIDE, dtype=str, keep_default_na=False)
-        asked = set(params["active"]["models"]) if "models" in params["active"] else set(self.answers()["model"])
+        asked = set(self.answers()["model"])
         for (paper, table), own in cells.groupby(["paper", "table"]):
             if own["figure"].str.fullmatch("|not run|none.*").all():
                 yield f"{paper}, {table}: no figure of ours"

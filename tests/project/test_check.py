@@ -104,11 +104,11 @@ class TestActive:
             ("models: [tiny, shared]}", "models: [shared, tiny]}"),
             ("pairs-shared: {family: pairs, model: shared,", "pairs-shared: {family: pairs, model: shard,"),
             ("  card_of_others:\n    nurses:", "  card_of_others:\n    nurse:"),
-            ("    found: {family: pairs, source: data/scraped/found}\n    bred: {family: pairs, source: data/evolved/bred}\n    hair: {family: framing, source: data/sources/framing/hair.yaml}\n  scrape:", "  scrape:"),
+            ("  evolve:\n    bred: {family: pairs, source: data/sources/pairs/doctors.yaml}\n", ""),
             ("Written by `evenruler check`, not by hand;", "My own words;"),
             ("  profile: quick\n", "  profile:    quick # as I like it\n"),
         ],
-        ids=["a-family", "order", "a-model", "a-name", "instruments", "comment", "layout"],
+        ids=["a-family", "order", "a-model", "a-name", "a-key", "comment", "layout"],
     )
     def test_is_brought_in_step_whatever_stood_there(self, tmp_path, old, new) -> None:
         told.put(tmp_path)
@@ -135,7 +135,9 @@ class TestActive:
 
     def test_what_nothing_is_of_is_written_too(self, tmp_path) -> None:
         """DVC wants every key that it goes through."""
-        told.put(tmp_path, (NOTHING_OF["nurses"], ""), ("found: {family: pairs, made: scrape}", "found: {family: pairs}"))
+        told.put(
+            tmp_path, (NOTHING_OF["nurses"], ""), ("found: {family: pairs, made: scrape}", "found: {family: pairs}")
+        )
         check(tmp_path)
         text = (tmp_path / "active.yaml").read_text()
         assert "\n  scrape: {}\n" in text
@@ -637,4 +639,4 @@ def test_ends_of_lines_as_on_windows_are_read_and_stay(tmp_path) -> None:
 
 def test_an_alias_that_holds_itself_is_one_line(tmp_path, error_of) -> None:
     told.put(tmp_path, ("  nurses: {family: pairs, others: true}", "  nurses: &n {family: pairs, others: *n}"))
-    assert "params.yaml: line 17: an alias that holds itself; write it out" in error_of(check, tmp_path)
+    assert "params.yaml: line 18: an alias that holds itself; write it out" in error_of(check, tmp_path)

@@ -87,24 +87,28 @@ def test_what_stages_depend_on_comes_back_when_it_is_deleted(clone: Clone) -> No
 
 
 def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
-    """On two branches; dvc.lock conflicts in the entry of `declared` alone, which the next build settles."""
-    clone.run("git", "checkout", "--quiet", "-b", "settings")
-    clone.edit("params.yaml", let_articles_agree)
-    clone.run("dvc", "repro", "--quiet", "rows")
-    rows = clone.contents("data/built/probes")
-    clone.commit("A setting of probes")
-    clone.run("git", "checkout", "--quiet", "-")
-    clone.run("dvc", "checkout", "--quiet", "--force")
-    clone.run("git", "checkout", "--quiet", "-b", "code")
+    """A setting on one branch, code on another: git keeps one dvc.lock whole, and the next build settles it."""
+    first = clone.run("git", "branch", "--show-current").strip()
+    author = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     try:
-        with changed(clone, "evenruler/instruments/framing/rows/__init__.py", "", "_ADDED = 1"):
-            clone.run("dvc", "repro", "--quiet", "rows")
-            clone.commit("Code of framing")
-            clone.run(
-                "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "merge", "-q", "-X", "ours", "settings"
-            )
-            assert ran(clone.run("dvc", "repro", "rows")) == ["declared"]
-            assert clone.contents("data/built/probes") == rows
-            clone.commit("Merged")
+        clone.run("git", "checkout", "--quiet", "-b", "settings")
+        clone.edit("params.yaml", let_articles_agree)
+        clone.run("dvc", "repro", "--quiet", "rows")
+        rows = clone.contents("data/built/probes")
+        clone.commit("A setting of probes")
+
+        clone.run("git", "checkout", "--quiet", first)
+        clone.run("dvc", "checkout", "--quiet", "--force")
+        assert clone.contents("data/built/probes") != rows
+        clone.run("git", "checkout", "--quiet", "-b", "code")
+        code = clone.folder / "evenruler/instruments/framing/rows/__init__.py"
+        code.write_text(f"{code.read_text()}_ADDED = 1\n")
+        clone.run("dvc", "repro", "--quiet", "rows")
+        clone.commit("Code of framing")
+
+        clone.run("git", *author, "merge", "--quiet", "--strategy-option", "ours", "settings")
+        assert ran(clone.run("dvc", "repro", "rows")) == ["declared"]
+        assert clone.contents("data/built/probes") == rows
+        assert UP_TO_DATE in clone.run("dvc", "status", "rows")
     finally:
-        clone.run("git", "checkout", "--quiet", "--force", "main")
+        clone.run("git", "checkout", "--quiet", "--force", first)

@@ -159,7 +159,11 @@ class TestBuilding:
             "rivals": {},
             "groups": ["men", "women"],
             "targets": {"men": {"man": "man", "uncle": "uncle"}, "women": {"woman": "woman", "girl": "girl"}},
-            "choice": {"pairs": [["man", "woman"], ["uncle", "girl"]], "placebo_pairs": [], "known": load_control_pairs()},
+            "choice": {
+                "pairs": [["man", "woman"], ["uncle", "girl"]],
+                "placebo_pairs": [],
+                "known": load_control_pairs(),
+            },
             "choice_attributes": 22,
             "choice_templates": 2,
             "choice_placebo_templates": 0,

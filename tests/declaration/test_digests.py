@@ -1,0 +1,318 @@
+"""Digests that stages depend on: what changes one, and what leaves it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from dvc.utils.serialize import load_yaml
+from ruamel.yaml import YAML
+
+from evenruler.declaration import digests, params_file
+from evenruler.declaration.active import Instrument, in_use, instruments_at
+from evenruler.declaration.digests import compute_digests
+from evenruler.declaration.params import load_params
+from evenruler.declaration.params_file import Declared
+from evenruler.errors import UserError
+from evenruler.instruments.registry import room
+from evenruler.project.check import check
+from evenruler.strict import read_yaml
+from stages import declared as stage
+from tests.project import told
+
+ROOT = Path(__file__).parents[2]
+QUICK = [
+    name
+    for name, entry in read_yaml(ROOT / "params.yaml")["instruments"].items()
+    if entry.get("scale", "quick") == "quick"
+]
+LEAST_COVERED = 0.6
+"""Part of the fields of a family's settings for which another value is found."""
+
+Entries = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _without_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Digests of code have tests of their own."""
+    monkeypatch.setattr(digests, "code_digests", lambda root: {})
+
+
+class Shipped:
+    """The repository's own declaration at the quick profile, and what it is after a change."""
+
+    def __init__(self) -> None:
+        self.params = load_params(ROOT / "params.yaml")
+        self.entries: Entries = read_yaml(ROOT / "params.yaml")
+        self.entries["models"]["other-embedder"] = self.entries["models"]["all-minilm-l6-v2"]
+        self.found = instruments_at(ROOT, ROOT / "params.yaml", "quick")
+        self.active = in_use(self.found, ROOT / "params.yaml", "quick")
+
+    def with_key(self, name: str, key: str, value: Any) -> Entries:
+        """The entries with another value of a key of an instrument."""
+        instruments = {**self.entries["instruments"]}
+        instruments[name] = {**instruments[name], key: value}
+        return {**self.entries, "instruments": instruments}
+
+    def instruments(self, entries: Entries) -> dict[str, Instrument]:
+        """By name, with the sources as they are; UserError if a setting is invalid."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(params_file, "read_yaml", lambda path: entries)
+            declared = Declared(ROOT / "params.yaml", "quick")
+        found = {}
+        for own in self.found:
+            settings = declared.settings(own.name)
+            settings.require_able(own.source, declared.catalogue, str)
+            found[own.name] = replace(own, settings=settings, sizes=declared.sizes(own.name))
+        return found
+
+    def settings(self, instruments: dict[str, Instrument]) -> dict[str, str]:
+        """The digests of settings."""
+        found: dict[str, str] = compute_digests(ROOT, self.params, self.active, list(instruments.values()))["settings"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Shipped:
+    return Shipped()
+
+
+def other_values(annotation: Any, value: Any, models: list[str]) -> Iterator[Any]:
+    """Values that a field of a type may have beside its own, some of them invalid; none for what nests models."""
+    options = get_args(annotation)
+    if get_origin(annotation) is Literal:
+        yield from (option for option in options if option != value)
+    elif annotation is bool:
+        yield not value
+    elif annotation is int:
+        yield from (value + 1, value + 2, value - 1, value - 2)
+    elif annotation is float:
+        yield from (value / 2, value * 2)
+    elif annotation is str:
+        yield from models
+    elif isinstance(value, dict) and len(value) > 1:
+        yield {key: value[key] for key in list(value)[1:]}
+    else:
+        for option in options:
+            yield from other_values(option, value, models)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_each_key_of_an_instrument_changes_its_settings_and_no_others(shipped: Shipped, name: str) -> None:
+    before = shipped.instruments(shipped.entries)
+    own, digest = before[name], shipped.settings(before)
+    models = list(shipped.entries["models"])
+    declared = shipped.entries["families"].get(own.family) or {}
+    declared = {**declared, **shipped.entries["instruments"][name]}
+    fields, covered = room(own.family, "declare").Settings.model_fields, set[str]()
+    for key, field in fields.items():
+        value = declared.get(key, getattr(own.settings, key))
+        if isinstance(value, dict) and not isinstance(getattr(own.settings, key), dict):  # by size or scale
+            value = getattr(own.settings, key)
+        for other in other_values(field.annotation, value, models):
+            try:
+                after = shipped.instruments(shipped.with_key(name, key, other))
+            except UserError:
+                continue
+            if (after[name].settings, after[name].sizes) == (own.settings, own.sizes):
+                continue
+            changed = shipped.settings(after)
+            assert [each for each in digest if changed[each] != digest[each]] == [name], (key, value, other)
+            covered.add(key)
+            break
+    assert len(covered) >= LEAST_COVERED * len(fields), sorted(fields.keys() - covered)
+
+
+@pytest.mark.parametrize(
+    ("family", "own"),
+    [
+        ("probes", {"reliability": 0.5}),
+        ("questionnaires", {"least": 7}),
+        ("framing", {"seed": 9}),
+        ("saged", {"seed": 9}),
+        ("fixed", {"smallest": 0.2}),
+    ],
+)
+def test_what_holds_for_a_family_changes_its_instruments_alone(shipped: Shipped, family: str, own: Entries) -> None:
+    before = shipped.settings(shipped.instruments(shipped.entries))
+    families = {**shipped.entries["families"], family: {**shipped.entries["families"][family], **own}}
+    after = shipped.settings(shipped.instruments({**shipped.entries, "families": families}))
+    assert [name for name in before if after[name] != before[name]] == shipped.active.families[family].instruments
+
+
+Change = tuple[str, str]
+JUDGED = "  bred: {family: pairs, made: evolve, of: doctors, judge: parked}"
+PARKED = '  parked: {kind: nli, source: "local:weights/parked", licence: mit, origin: of our own, scale: none}'
+UNTRAINED = ('source: "local:weights/tiny"', 'source: "untrained:big"')
+FITTED = (
+    ("  parked: {kind: nli,", "  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli},"),
+    ("diagnosis: {", 'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: pairs}\ndiagnosis: {'),
+)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    told.register(monkeypatch)
+    return tmp_path
+
+
+def digests_of(root: Path, *changes: Change) -> dict[str, Any]:
+    path = told.put(root, *changes)
+    instruments = instruments_at(root, path, "quick")
+    return compute_digests(root, load_params(path), in_use(instruments, path, "quick"), instruments)
+
+
+def changed_by(root: Path, *changes: Change, since: tuple[Change, ...] = ()) -> set[str]:
+    """The keys that differ, such as `tools.bred`."""
+    before, after = flat(digests_of(root, *since)), flat(digests_of(root, *since, *changes))
+    assert before.keys() == after.keys()
+    return {key for key in before if before[key] != after[key]}
+
+
+def flat(found: dict[str, Any]) -> dict[str, str]:
+    nested = {f"{kind}.{name}": own for kind, each in found.items() if kind != "declared" for name, own in each.items()}
+    return {**nested, "declared": found["declared"]}
+
+
+def test_what_there_is_a_digest_of(small: Path) -> None:
+    found = digests_of(small)
+    instruments = ["doctors", "nurses", "found", "bred", "hair"]
+    assert {kind: list(own) for kind, own in found.items() if kind not in ("code", "declared")} == {
+        "settings": instruments,
+        "tools": instruments,
+        "models": ["tiny", "shared", "writer"],
+        "versions": instruments,
+    }
+    assert found["versions"] == {**dict.fromkeys(instruments, "0.1.0"), "doctors": "1.2.0"}
+
+
+class TestSettings:
+    def test_of_an_instrument_and_of_its_family(self, small: Path) -> None:
+        pairs = {f"settings.{name}" for name in ("doctors", "nurses", "found", "bred")}
+        assert changed_by(small, ("{most: 3}", "{most: 4}")) == {*pairs, "declared"}
+        assert changed_by(small, ("{family: pairs} #", "{family: pairs, most: 4} #")) == {
+            "settings.doctors",
+            "declared",
+        }
+
+    def test_those_of_the_other_scale_do_not_count(self, small: Path) -> None:
+        assert changed_by(small, ("{most: 3}", "{most: {quick: 3, paper: 4}}")) == set()
+        assert changed_by(small, ("scale: paper}\n\nfamilies", "scale: paper, most: 9}\n\nfamilies")) == set()
+
+    def test_those_of_every_size_do(self, small: Path) -> None:
+        change = ("hair: {family: framing}", "hair: {family: framing, stimuli: {trial: 12, standard: 25, paper: 1000}}")
+        assert changed_by(small, change) == {"settings.hair", "declared"}
+
+    @pytest.mark.parametrize("said", ["seed: 0", "stimuli: {trial: 12, standard: 24, paper: 1000}"])
+    def test_what_holds_anyway_changes_none(self, small: Path, said: str) -> None:
+        assert changed_by(small, ("hair: {family: framing}", f"hair: {{family: framing, {said}}}")) == set()
+
+
+class TestModels:
+    @pytest.mark.parametrize(
+        "change",
+        [("local:weights/parked", "local:weights/other"), ("of our own, scale: none", "of others, scale: none")],
+    )
+    def test_the_entry_of_one_that_an_instrument_names_changes_its_tools(self, small: Path, change: Change) -> None:
+        assert changed_by(small, change) == {"tools.bred"}
+
+    @pytest.mark.parametrize(
+        ("change", "model"),
+        [
+            (("local:weights/tiny", "local:weights/other"), "tiny"),
+            (("    licence: mit\n", "    licence: other\n"), "shared"),
+            (("endpoint:writer", "endpoint:author"), "writer"),
+        ],
+    )
+    def test_the_entry_of_one_that_is_asked_changes_its_own(self, small: Path, change: Change, model: str) -> None:
+        assert changed_by(small, change) == {f"models.{model}"}
+
+    @pytest.mark.parametrize(
+        "change",
+        [("local:weights/head", "local:weights/other"), ("local:weights/big", "x"), ("  head: {", "  neck: {")],
+    )
+    def test_that_of_one_that_is_not_in_use_changes_nothing(self, small: Path, change: Change) -> None:
+        assert changed_by(small, (change[0], change[1].replace("x", "local:weights/other"))) == set()
+
+    def test_one_that_is_named_and_asked_changes_both(self, small: Path) -> None:
+        since = (
+            ("judge: parked", "judge: shared"),
+            ("    kind: causal # at every scale", "    kind: causal\n    entailment: true"),
+        )
+        assert changed_by(small, ("    licence: mit\n", "    licence: other\n"), since=since) == {
+            "tools.bred",
+            "models.shared",
+        }
+
+    def test_that_of_which_an_untrained_one_is_made_counts_for_it(self, small: Path) -> None:
+        assert changed_by(small, ("local:weights/big", "local:weights/other")) == set()
+        assert changed_by(small, ("local:weights/big", "local:weights/other"), since=(UNTRAINED,)) == {"models.tiny"}
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            ("local:nli.csv", "local:other.csv"),
+            ("origin: pairs", "origin: other pairs"),
+            ("validation: nli}", "validation: nli, seed: 5}"),
+        ],
+        ids=["source", "origin", "recipe"],
+    )
+    def test_training_data_and_recipe_of_a_fitted_head_count_for_it(self, small: Path, change: Change) -> None:
+        assert changed_by(small, change, since=FITTED) == {"tools.bred"}
+
+    def test_another_model_that_is_named_changes_tools(self, small: Path) -> None:
+        both = {"settings.bred", "tools.bred", "declared"}
+        assert changed_by(small, ("judge: parked", "judge: head")) == both
+        assert changed_by(small, ("judge: parked", "judge: parked, also: head")) == both
+
+    def test_a_name_is_part_of_it(self, small: Path) -> None:
+        same = (("local:weights/parked", "local:weights/head"), ("of our own, scale: none", "of our own"))
+        assert "tools.bred" in changed_by(small, ("judge: parked", "judge: head"), since=same)
+
+    def test_the_order_of_what_is_named_and_how_often_are_not(self, small: Path) -> None:
+        words = (
+            "judge: parked, also: head",
+            "judge: head, also: parked",
+            "judge: parked, also: parked",
+            "judge: parked",
+        )
+        both, turned, twice, once = (digests_of(small, ("judge: parked", own))["tools"]["bred"] for own in words)
+        assert (both, twice) == (turned, once)
+        assert both != once
+
+    def test_a_key_that_says_what_holds_anyway_changes_none(self, small: Path) -> None:
+        """So that a new key of entries makes nothing stale."""
+        said = "of our own, scale: none, dtype: float32"
+        assert changed_by(small, ("of our own, scale: none", said)) == set()
+        assert changed_by(small, ("of our own, scale: none", said.replace("float32", "bfloat16"))) == {"tools.bred"}
+
+
+class TestVersions:
+    def test_a_released_one_is_that_of_its_instrument(self, small: Path) -> None:
+        change = ("{pairs-doctors: 1.2.0}", "{pairs-doctors: 1.2.0, pairs-nurses: 3.0.1}")
+        assert digests_of(small, change)["versions"]["nurses"] == "3.0.1"
+        assert changed_by(small, change) == {"versions.nurses", "declared"}
+
+    def test_one_of_the_other_scale_changes_nothing(self, small: Path) -> None:
+        assert changed_by(small, ("{pairs-doctors: 1.2.0}", "{pairs-doctors: 1.2.0, pairs-later: 3.0.1}")) == set()
+
+
+def test_settings_of_intervals_are_no_part(small: Path) -> None:
+    """Stages name them in params.yaml themselves."""
+    assert changed_by(small, ("{resamples: 100}", "{resamples: 200, seed: 3}")) == set()
+
+
+@pytest.mark.parametrize(
+    "digest", ["5835160767160134", "58351607671601e4", "0000", "1_000", "0x12", "0o17", "1e5", "null"]
+)
+def test_a_digest_of_digits_stays_a_text(small: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> None:
+    """To our reader, and to that of DVC."""
+    told.put(small)
+    check(small)
+    monkeypatch.chdir(small)
+    found = {"settings": {"doctors": digest, digest: "a"}, "declared": digest}
+    monkeypatch.setattr(stage, "compute_digests", lambda *_: found)
+    stage.main()
+    assert YAML(typ="safe").load(small / stage.DECLARED) == found
+    assert load_yaml(str(small / stage.DECLARED)) == found
