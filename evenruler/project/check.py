@@ -25,7 +25,7 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
-from evenruler.project.dvc import LOCK, forget_stages, read_lock
+from evenruler.project.dvc import LOCK, forget_stages, read_lock, repair_running_list
 from evenruler.project.editing import edited
 from evenruler.repository import git
 from evenruler.strict import read_text, read_yaml
@@ -72,7 +72,7 @@ def check(root: Path) -> list[str]:
         remove(root, gone)
         lines += [f"removed {path}" for path in gone]
         lines += [f"removed {stage} from {LOCK}" for stage in forget_stages(root, active)]
-        lines += remove_damaged(root)
+        lines += repair_running_list(root) + remove_damaged(root)
         for family in active.families:
             # With a file, since DVC needs the folder and git does not keep empty ones.
             folder = root / SOURCES / family / "shared"

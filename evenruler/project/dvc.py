@@ -20,6 +20,9 @@ from evenruler.terminal import die_with_parent
 
 LOCK = "dvc.lock"
 
+RUNNING = Path(".dvc/tmp/rwlock")
+"""DVC's list of running stages, as JSON."""
+
 SECTION = re.compile(r"\$\{active\.(\w+)\}")
 """What `foreach` of a stage goes through in dvc.yaml."""
 
@@ -120,6 +123,19 @@ def read_lock(root: Path) -> dict[str, list[dict[str, str]]]:
     except (YAMLError, UnicodeDecodeError, TypeError, KeyError, AttributeError):
         raise UserError("DVC cannot read it", where=LOCK, remedy=f"`git checkout {LOCK}`") from None
     return {stage: [out for out in outs or [] if {"path", "md5"} <= out.keys()] for stage, outs in outputs.items()}
+
+
+def repair_running_list(root: Path) -> list[str]:
+    """Remove DVC's list of running stages where a kill left it cut, since DVC would refuse to run; returns messages."""
+    path = root / RUNNING
+    if not path.exists():
+        return []
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        path.unlink(missing_ok=True)
+        return [f"removed {RUNNING}, cut off when DVC was killed"]
+    return []
 
 
 def forget_stages(root: Path, active: Active) -> list[str]:
