@@ -10,7 +10,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro paper standard answers weights test test-slow test-vllm test-lowest mutants hub-server lint docs pictures
+.PHONY: help setup repro fresh paper standard answers weights test test-slow test-vllm test-lowest mutants hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -26,8 +26,22 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-peers.txt
 	@touch $(READY)
 
-repro: setup ## Check the declaration, then build whatever is out of date; FRESH=1 asks models everything anew
-	@evenruler repro $(if $(FRESH),--fresh)
+AT_ONCE ?= $(shell nproc)
+THREADS := $(shell expr $(shell nproc) / $(AT_ONCE))
+# Stages of some kinds that are out of date, several at once; the last line of `repro` tries those again that fail.
+together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' \
+	| OMP_NUM_THREADS=$(THREADS) xargs -r -n 1 -P $(AT_ONCE) dvc repro --quiet --single-item || true
+
+repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
+	@evenruler check
+	@dvc repro --quiet declared
+	@$(call together,scrape|evolve)
+	@$(call together,rows)
+	@$(call together,ask)
+	@dvc repro
+
+fresh: setup ## Build everything, asking models instead of replaying recorded answers, and compare
+	@EVENRULER_AGAIN=1 EVENRULER_CACHE=.cache/fresh dvc repro --force
 
 paper: setup ## Ask all models of the scale in use, build everything, write the papers' tables beside ours; goes on where it was
 	@evenruler ask --all || test $$? -eq 1
@@ -40,7 +54,8 @@ standard: setup ## Measure with one headline instrument of each family, so much 
 
 answers: setup ## Record what the embedded models answer, for a release: data/recorded (RELEASE=..., by default today)
 	@rm -rf .cache/journal .cache/evolve
-	@EVENRULER_JOURNAL=.cache/journal evenruler repro --force
+	@evenruler check
+	@EVENRULER_JOURNAL=.cache/journal dvc repro --force
 	@EVENRULER_JOURNAL=.cache/journal $(MAKE) standard
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 	@dvc commit -f data/recorded.dvc

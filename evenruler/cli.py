@@ -87,13 +87,10 @@ def repro(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[STAGE]...", help="Arguments of `dvc repro`: stages, --force ...")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask models again instead of replaying recorded answers, and compare.")
-    ] = False,
 ) -> None:
-    """Check, then build whatever is out of date with `dvc repro`; print a line per stage and where the report is.
+    """Check, then build what is out of date by `dvc repro`, rows and models several at once.
 
-    Answers that the repository holds (data/recorded) are replayed; a random hundredth of them is asked again.
+    Answers that the repository holds (data/recorded) are replayed; some of them are asked again and compared.
     """
     from evenruler.project.repro import repro as build
 
@@ -101,7 +98,7 @@ def repro(
     # An argument with a slash is a path; any other may be a stage.
     paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
     targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
-    raise typer.Exit(build(Path(), targets, fresh=fresh))
+    raise typer.Exit(build(Path(), targets))
 
 
 @app.command()

@@ -142,7 +142,7 @@ class Cache:
                 held = dict(now)
             elif compared.is_beyond:
                 what = f"{self.name} answers otherwise than the release holds ({compared.said})"
-                remedy = "look at what differs here; `make repro FRESH=1` replays nothing"
+                remedy = "look at what differs here; `make fresh` replays nothing"
                 raise UserError(what, where="data/recorded", remedy=remedy)
         if self.store.is_writable:
             self.store.put(held.items())

@@ -34,8 +34,8 @@ from evenruler.models.released import HALF, JOURNAL, RELEASE, Answered, file_of,
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.check import check
+from evenruler.project.dvc import outdated_stages, run_dvc
 from evenruler.project.editing import parted, write_as_it_was
-from evenruler.project.pipeline import Progress, build, outdated
 from evenruler.project.processes import LOGS, Job, Run, ask_all, in_time, side_by_side
 from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
@@ -173,9 +173,12 @@ def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
     asked = side_by_side(jobs, lambda job: ["evenruler", "evolve", job.model], cache_root() / LOGS, [], 1)
     failed = {run.job.model: run.reason for run in asked if run.status}
     words = [f"rows@{name}" for name in wanted if name not in failed]
-    if not (words and build(root, ["--keep-going", *words], Progress(root))) and not failed:
+    is_built = not words or run_dvc(root, "repro", "--keep-going", *words) == 0
+    if is_built and not failed:
         return True
-    lacking = [name for name in wanted if name in failed or outdated(root, [f"rows@{name}"], with_deps=True)]
+    # An instrument's rows, and what they are made of, are stages by its name.
+    unbuilt = {stage.partition("@")[2] for stage in outdated_stages(root, words, with_deps=True)} if words else set()
+    lacking = [name for name in wanted if name in failed or name in unbuilt]
     if len(lacking) == len(wanted):
         raise UserError("no instrument could be built", remedy="see the reasons above")
     _leave_out(root, {f"rows@{name}": failed.get(name, "it could not be built") for name in lacking})

@@ -25,13 +25,16 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
+from evenruler.project.dvc import LOCK, forget_stages, read_lock, repair_running_list
 from evenruler.project.editing import edited
-from evenruler.project.pipeline import KEPT, Lock, all_stages, examine_lock, keep_lock, known_outs, unblock, write_lock
 from evenruler.repository import git
 from evenruler.strict import read_text, read_yaml
 from evenruler.tables.ids import content_sha256
 
 BENCHMARKS, BY_FAMILY = "benchmarks", ("data/built", "data/answers", "data/diagnosis")
+
+LOCKED = Path(".cache/check.lock")
+"""Held while `check` runs."""
 
 WRITTEN = "# Written by `evenruler check`."
 TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
@@ -48,30 +51,28 @@ def check(root: Path) -> list[str]:
     and for instruments that use it as a tool. Returns messages; UserError at the first error, before anything is
     written or removed.
     """
-    (root / KEPT.parent).mkdir(exist_ok=True)
+    (root / LOCKED.parent).mkdir(exist_ok=True)
     path = root / "params.yaml"
     # One process at a time, since both would write and remove the same files.
-    with FileLock(root / KEPT.with_name("check.lock")):
+    with FileLock(root / LOCKED):
         params = load_params(path)
         active, instruments = validate_declaration(root, params, profile_in_use(root / ACTIVE))
-        read_yaml(root / "dvc.yaml")
         # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
         for name, entry in active.card_of_others.items():
             held = Path(BENCHMARKS) / f"{entry.family}-{name}"
             if tracked(root, [held]):
                 remedy = f"run `git rm -r --cached {held.as_posix()}`, or declare the text of {name!r} as ours"
                 raise UserError("git tracks it, but it holds third-party text", where=held.as_posix(), remedy=remedy)
-        locked, gone = examine_lock(root), stale(root, active, params.benchmarks)
-        stages = all_stages(root, render_active(active)) if (root / ".dvc").is_dir() else None
+        read_lock(root)  # refused before anything is written
+        gone = stale(root, active, params.benchmarks)
 
         lines = write_active(root, active)
         lines += write_artifacts(root, params.benchmarks)
         lines += _keep_out_of_git(root, active, instruments)
         remove(root, gone)
         lines += [f"removed {path}" for path in gone]
-        lines += _bring_lock_in_step(root, locked, stages)
-        lines += filter(None, [unblock(root)])
-        lines += remove_damaged(root) if stages is not None else []
+        lines += [f"removed {stage} from {LOCK}" for stage in forget_stages(root, active)]
+        lines += repair_running_list(root) + remove_damaged(root)
         for family in active.families:
             # With a file, since DVC needs the folder and git does not keep empty ones.
             folder = root / SOURCES / family / "shared"
@@ -168,17 +169,6 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
     return [f"benchmarks/.gitignore: benchmarks with third-party text, kept out of git: {', '.join(others) or 'none'}"]
 
 
-def _bring_lock_in_step(root: Path, locked: Lock | None, stages: list[str] | None) -> list[str]:
-    """Repair a truncated dvc.lock and remove stages that are gone; `stages`: None if DVC was never set up."""
-    if locked is None:
-        keep_lock(root)
-        return []
-    gone = [name for name in locked.stages if stages is not None and name not in stages]
-    write_lock(root, locked.without(gone) if gone else locked)
-    lines = [f"dvc.lock was {locked.wrong}"] if locked.wrong else []
-    return lines + [f"removed {name} from dvc.lock" for name in gone]
-
-
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
     """The tokenizer file of a model if available locally; nothing is downloaded or converted."""
     place, found = entry.locations[0][1], list[Path]()
@@ -236,7 +226,7 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
             inside = [one.relative_to(root) for one in (root / path).iterdir()]
             paths += sorted(one for one in inside if one.as_posix() not in held)
     if paths:
-        known = known_outs(root) | tracked(root, paths)
+        known = {output["path"] for outputs in read_lock(root).values() for output in outputs} | tracked(root, paths)
         if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known)]:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruamel.yaml import YAML
-
 from evenruler.errors import UserError
-from evenruler.project.pipeline import LOCK
+from evenruler.project.dvc import read_lock
 
 FOLDER = ".dir"
 """Ending of the MD5 of a folder, whose object is a JSON list of its files."""
@@ -61,12 +59,12 @@ def damaged_outputs(root: Path) -> list[LockedFile]:
 
 def locked_files(root: Path) -> Iterator[LockedFile]:
     """Every output in `dvc.lock`, and after a folder its files, if the list of them in DVC's cache is whole."""
-    if not (root / LOCK).is_file():
+    stages = read_lock(root)
+    if not stages:
         return
     objects = objects_folder(root)
-    stages = YAML(typ="safe").load((root / LOCK).read_text(encoding="utf-8"))["stages"] or {}
-    for stage, entry in stages.items():
-        for output in entry.get("outs", ()):
+    for stage, outputs in stages.items():
+        for output in outputs:
             path, md5 = root / output["path"], output["md5"]
             listed = objects / md5[:2] / md5[2:]
             yield LockedFile(stage, path, listed, md5)

@@ -14,9 +14,8 @@ from evenruler.declaration.params import load_params
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project.check import check
+from evenruler.project.dvc import LOCK, environment
 from evenruler.project.editing import edited, write_as_it_was
-from evenruler.project.pipeline import LOCK
-from evenruler.project.processes import environment
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened

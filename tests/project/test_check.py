@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evenruler.project.pipeline import stage_names
 
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import Active, load_active
 from evenruler.errors import UserError
 from evenruler.project.check import check, set_scale
-from evenruler.project.pipeline import stage_names
 from evenruler.strict import read_yaml
 from tests.project import told
 

@@ -83,8 +83,8 @@ class First:
 def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("DVC_STAGE", "score@tiny")
     monkeypatch.setattr(psutil.Process, "parents", lambda self: [First(name)])
-    with pytest.raises(UserError, match="score@tiny: the dvc that started it is gone; run `make repro` again"):
-        running.end_with_dvc()
+    with pytest.raises(UserError, match="score@tiny: the dvc that started it is gone; run `dvc repro` again"):
+        running.watch_dvc()
 
 
 @LINUX
