@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenruler.declaration.params_file import Declared
+from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import INSTRUMENT, State, formed
 from evenruler.instruments.registry import room
@@ -43,6 +44,20 @@ def main(family: str, name: str) -> None:
     if withheld := sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows):
         counted.append(f"{withheld:,} prompts without a reply")
     print(f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of models")
+    say_what_was_replayed()
+
+
+def say_what_was_replayed() -> None:
+    """Print what of the recorded answers was replayed; UserError if too much of what was asked again differs."""
+    from evenruler.models.released import FOLDER, released
+
+    compared = released().compared
+    if compared is None:
+        return
+    print(f"recorded: {compared.said}")
+    if compared.is_beyond:
+        what = f"the models here answer differently from those of release {compared.release}"
+        raise UserError(what, where=FOLDER.as_posix(), remedy="look at what differs here")
 
 
 def asked_of(params: Declared, family: str, model: str, *, built: bool = False) -> Asked:

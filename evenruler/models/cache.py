@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
 from evenruler.models.records import Amount, amount_of
-from evenruler.models.released import Compared, keep, note_down, released
+from evenruler.models.released import Compared, note_down, released
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import canonical
 from evenruler.terminal import note, progress
@@ -146,7 +146,7 @@ class Cache:
                 raise UserError(what, where="data/recorded", remedy=remedy)
         if self.store.is_writable:
             self.store.put(held.items())
-        keep(compared)
+        released().note(compared)
         return held
 
     def _asked(

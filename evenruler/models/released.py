@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,23 +24,26 @@ from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.models.records import Reply
-from evenruler.models.store import cache_root
 
 FOLDER: Final = Path("data/recorded")
 RELEASE: Final = "release.json"
 
 AGAIN: Final = "EVENRULER_AGAIN"
-"""Environment variable: share of released answers to ask again, from 0 to 1, by default `SHARE`. At 1 nothing is
-replayed: new answers are stored and compared with the release."""
+"""Environment variable: share of released answers to ask again, from 0 to 1, by default `SHARE`, at most `MOST_AGAIN`
+of an operation at once. At 1 nothing is replayed: new answers are stored and compared with the release."""
 
 SHARE: Final = 0.01
+MOST_AGAIN: Final = 64
+"""One answer in 20 that differs is missed by so many with a probability of .04."""
+
+BLOCK: Final = 16
+"""Neighbours that are asked again together: they begin alike, so that they cost a quarter of as many random ones."""
 
 JOURNAL: Final = "EVENRULER_JOURNAL"
 """Environment variable: a folder that records all answers, from which releases and exports are made."""
 
 TOLERANCE: Final = 0.01  # nats or logits; processors differ by some ten-thousandths
 HALF: Final = 16  # bytes of a key in a release
-REPLAYED: Final = "replayed.jsonl"  # in the cache: replayed answers, one line per call
 
 
 @dataclass
@@ -107,6 +110,8 @@ class Released:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._by_operation: dict[str, dict[bytes, bytes]] = {}
+        self.compared: Compared | None = None
+        """Everything that this process replayed and asked again; None if nothing."""
 
     @property
     def release(self) -> str:
@@ -133,8 +138,20 @@ class Released:
         return {key: held[key[:HALF]] for key in keys if key[:HALF] in held}
 
     def again(self, keys: Iterable[bytes]) -> list[bytes]:
-        """A random sample of keys to ask again."""
-        return [key for key in keys if random.random() < self.share]
+        """Keys to ask again: all, or blocks of neighbours that begin at random places."""
+        keys = list(keys)
+        if self.share == 1:
+            return keys
+        wanted = min(MOST_AGAIN, sum(random.random() < self.share for _ in keys))
+        drawn: set[int] = set()
+        while len(drawn) < wanted:
+            start = random.randrange(len(keys))
+            drawn |= set(range(start, min(start + BLOCK, start + wanted - len(drawn), len(keys))))
+        return [keys[place] for place in sorted(drawn)]
+
+    def note(self, compared: Compared) -> None:
+        """Add what a call replayed."""
+        self.compared = self.compared + compared if self.compared else compared
 
     @cached_property
     def _said(self) -> Mapping[str, Any]:
@@ -159,31 +176,19 @@ class Released:
         return dict(zip(table["key"].to_pylist(), table["answer"].to_pylist(), strict=True))
 
 
-@cache
 def released() -> Released:
-    """The release of the current repository."""
-    return Released((repository.root() or Path()) / FOLDER)
+    """The release of the repository that this process works in."""
+    return _released_in((repository.root() or Path()).absolute() / FOLDER)
+
+
+@cache
+def _released_in(folder: Path) -> Released:
+    return Released(folder)
 
 
 def file_of(operation: str) -> str:
     """File name for an operation with its version."""
     return f"{re.sub(r'[^a-z0-9]+', '-', operation.lower()).strip('-')}.parquet"
-
-
-def keep(compared: Compared) -> None:
-    """Record what a call replayed, for the summary."""
-    with (cache_root() / REPLAYED).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(vars(compared)) + "\n")
-
-
-def kept(root: Path) -> Compared | None:
-    """The recorded replays of a cache, summed and then deleted; None if there are none."""
-    path = root / REPLAYED
-    if not path.exists():
-        return None
-    noted = [Compared(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    path.unlink()
-    return reduce(Compared.__add__, noted) if noted else None
 
 
 @dataclass(frozen=True)

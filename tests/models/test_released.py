@@ -1,5 +1,6 @@
 """Answers of a release: replayed, asked again in part, compared, and refused where they are another model's."""
 
+import functools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from evenruler.models import cache, load, released
 from evenruler.models.cache import Cache
 from evenruler.models.model import LIKELIHOOD, REPLY, Model
 from evenruler.models.records import Reply, Sampling
-from evenruler.models.released import AGAIN, JOURNAL, Compared, Released, kept
+from evenruler.models.released import AGAIN, BLOCK, JOURNAL, MOST_AGAIN, Compared, Released
 from evenruler.models.store import RowStore, keys_of
 from evenruler.project import ask
 from tests.tiny import tiny_params
@@ -26,7 +27,7 @@ LIKELIHOODS = "likelihood-1.parquet"
 def release(tmp_path: Path, monkeypatch) -> Path:
     """Where the release of this test lies; stores are in the same folder."""
     folder = tmp_path / "recorded"
-    monkeypatch.setattr(cache, "released", lambda: Released(folder))
+    monkeypatch.setattr(cache, "released", functools.cache(lambda: Released(folder)))
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
     return folder
 
@@ -40,6 +41,7 @@ def recorded(release: Path, tmp_path: Path, monkeypatch) -> Callable[..., None]:
             patch.setenv(JOURNAL, str(tmp_path / "journal"))
             does()
         list(ask.write_release(tmp_path / "journal", release, "first", {"tiny": "mit"}))
+        cache.released.cache_clear()
 
     return made
 
@@ -95,10 +97,9 @@ class TestWithAModel:
         model.loglikelihood(TEXTS)
 
         assert model.asked == 3
-        said = kept(tmp_path)
+        said = cache.released().compared
         assert said == Compared("first", replayed=0, again=3, difference=said.difference)
         assert said.difference < 1e-4
-        assert kept(tmp_path) is None
 
     def test_a_release_says_who_answered_under_which_licence(self, opened, recorded, release) -> None:
         model = opened("first")
@@ -145,7 +146,7 @@ class TestCompared:
 
         assert model.say({"x": -3.0005, "y": -4.0005}) == [(-3.0, 2), (-4.0, 2)]
 
-        said = kept(tmp_path)
+        said = cache.released().compared
         assert (said.replayed, said.again, said.difference) == (1, 1, pytest.approx(0.0005))
         assert said.said == "1 answers replayed from release first, 1 asked again, largest difference 0.0005"
 
@@ -165,7 +166,7 @@ class TestCompared:
 
         assert Scripted(tmp_path / "b").say({"x": -3.0, "y": -4.0}) == [(-3.0, 2), (-4.0, 2)]
 
-        said = kept(tmp_path)
+        said = cache.released().compared
         assert said.is_beyond
         assert (said.replayed, said.again, said.difference) == (0, 2, pytest.approx(0.2))
 
@@ -177,7 +178,7 @@ class TestCompared:
         found = Scripted(tmp_path / "b").reply({**said, "c": "other"})
 
         assert [one.text for one in found] == ["1", "2", "3", "4"]
-        assert kept(tmp_path).said.endswith("3 asked again, 1 of 3 replies in other words")
+        assert cache.released().compared.said.endswith("3 asked again, 1 of 3 replies in other words")
         with pytest.raises(UserError, match="2 of 3 replies in other words"):
             Scripted(tmp_path / "c").reply({**said, "b": "other", "c": "other"})
 
@@ -194,9 +195,21 @@ class TestCompared:
     def test_half_of_the_replies_may_be_in_other_words(self, replies, otherwise, stops) -> None:
         assert Compared("r", again=replies, replies=replies, otherwise=otherwise).is_beyond is stops
 
-    def test_a_hundredth_is_asked_again(self, tmp_path) -> None:
-        keys = [bytes([one % 256, one // 256]) * 16 for one in range(20_000)]
-        assert 120 < len(Released(tmp_path).again(keys)) < 290  # 200, 6 standard deviations
+    def test_a_hundredth_is_asked_again_in_blocks_of_neighbours_and_64_at_most(self, tmp_path) -> None:
+        released, keys = Released(tmp_path), [place.to_bytes(32, "big") for place in range(100_000)]
+        drawn = [int.from_bytes(key, "big") for key in released.again(keys)]
+        assert len(drawn) == MOST_AGAIN == 64
+        starts = [place for place in drawn if place - 1 not in drawn]
+        assert len(starts) <= MOST_AGAIN // BLOCK + 1, "a block may be cut off by the end"
+        assert drawn == sorted(drawn)
+        few = [len(released.again(keys[:2000])) for _ in range(100)]
+        assert 1500 < sum(few) < 2500  # 20 each, 11 standard deviations
+
+    @pytest.mark.parametrize("n", [1, 5, 17])
+    def test_at_1_all_are_drawn_in_their_order(self, n, tmp_path, monkeypatch) -> None:
+        monkeypatch.setenv(AGAIN, "1")
+        keys = [bytes([place]) * 32 for place in range(n)]
+        assert Released(tmp_path).again(keys) == keys
 
     def test_infinite_and_absent_ones_are_alike(self) -> None:
         said = Compared("r")

@@ -169,8 +169,8 @@ class TestActive:
         edit(tmp_path / "active.yaml", (old, new))
         before = files_of(tmp_path)
         assert error_of(check, tmp_path) == (
-            f"{tmp_path / 'active.yaml'}: it names no profile; run `evenruler scale quick`, which writes it anew, or name "
-            "another profile"
+            f"{tmp_path / 'active.yaml'}: it names no profile; run `evenruler scale quick`, which writes it anew, or "
+            "name another profile"
         )
         assert files_of(tmp_path) == before
 
