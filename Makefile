@@ -28,16 +28,19 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 
 AT_ONCE ?= $(shell nproc)
 THREADS := $(shell expr $(shell nproc) / $(AT_ONCE))
-# Stages of some kinds that are out of date, several at once; the last line of `repro` tries those again that fail.
+# Stages of some kinds that are out of date, several at once, $(2) to a process of DVC; the last line of `repro` tries
+# those again that fail.
 together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' \
-	| OMP_NUM_THREADS=$(THREADS) xargs -r -n 1 -P $(AT_ONCE) dvc repro --quiet --single-item || true
+	| OMP_NUM_THREADS=$(THREADS) xargs -r -n $(2) -P $(AT_ONCE) dvc repro --quiet --single-item || true
 
 repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
 	@evenruler check
 	@dvc repro --quiet declared
-	@$(call together,scrape|evolve)
-	@$(call together,rows)
-	@$(call together,ask)
+	@$(call together,scrape|evolve,1)
+	@$(call together,rows,7)
+	@$(call together,ask,1)
+	@$(call together,diagnose,1)
+	@$(call together,card|card-of-others,7)
 	@dvc repro
 
 fresh: setup ## Build everything, asking models instead of replaying recorded answers, and compare

@@ -10,7 +10,7 @@ from evenruler.project.dvc import outdated_stages, run_dvc, run_stages
 from evenruler.project.processes import gpus_of
 from evenruler.terminal import say, say_each
 
-TOGETHER = (("scrape", "evolve"), ("rows",), ("ask",))
+TOGETHER = (("scrape", "evolve"), ("rows",), ("ask",), ("diagnose",), ("card", "card-of-others"))
 """Stages that are run several at once, group by group; each needs only groups before it."""
 
 
