@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from evenruler.declaration.params_file import Declared
-from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
+from evenruler.instruments.diagnosing import as_metrics, diagnose_family, headline_table, require_confirmed
 from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
@@ -32,12 +32,15 @@ def main(family: str) -> None:
     for name in params.active.entry("families", family).instruments:
         figures = evidence.get(name, {})  # empty where no model could be asked
         files.write_json({"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json")
-    files.write_json(evidence, folder / files.METRICS)
+    headlines = headline_table(evidence)
+    files.write_json(as_metrics(headlines), folder / files.METRICS)
     keep_held(folder / files.METRICS)
-    if hasattr(door, "plots"):
-        (folder / files.PLOTS).mkdir(parents=True, exist_ok=True)
-        for name, frame in door.plots(tables).items():  # `dvc plots` reads CSV, not Parquet
-            frame.to_csv(folder / files.PLOTS / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
+    plots = {"headlines": headlines, **(door.plots(tables) if hasattr(door, "plots") else {})}
+    (folder / files.PLOTS).mkdir(parents=True, exist_ok=True)
+    for name, frame in plots.items():  # `dvc plots` reads CSV, not Parquet
+        frame.to_csv(folder / files.PLOTS / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
+    for verdict, count in headlines["verdict"].value_counts(sort=False).items():
+        print(f"{count} headline{'s' if count > 1 else ''}: {verdict}")
 
 
 def _records(params: Declared, family: str) -> Iterator[Record]:

@@ -1,6 +1,6 @@
-"""Joins the diagnoses of a family's instruments, and checks that exactly the headlines have a verdict."""
+"""Joins the diagnoses of a family's instruments; headlines, which alone have a verdict, as a table and as metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -34,3 +34,33 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
         raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
     if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
         raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
+
+
+HEADLINES = ["benchmark", "part", "figure", "model", "value", "low", "high", "placebo", "smallest", "verdict"]
+
+Evidence = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]]
+"""By benchmark, part, model and figure: what is known of the figure."""
+
+
+def headline_table(evidence: Evidence) -> pd.DataFrame:
+    """The figures that have a verdict, a row each, with `HEADLINES`."""
+    return pd.DataFrame(list(_headlines(evidence)), columns=HEADLINES)
+
+
+def _headlines(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    for benchmark, parts in evidence.items():
+        for part, models in parts.items():
+            for model, figures in models.items():
+                for figure, known in figures.items():
+                    if "verdict" in known:
+                        yield {"benchmark": benchmark, "part": part, "figure": figure, "model": model, **known}
+
+
+def as_metrics(headlines: pd.DataFrame) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Values of headlines by benchmark, figure with part, and model, for `dvc metrics`; None if one has no value."""
+    metrics: dict[str, dict[str, dict[str, float | None]]] = {}
+    for row in headlines.to_dict("records"):
+        value = None if pd.isna(row["value"]) else float(row["value"])
+        of_benchmark = metrics.setdefault(row["benchmark"], {})
+        of_benchmark.setdefault(f"{row['figure']} ({row['part']})", {})[row["model"]] = value
+    return metrics

@@ -35,14 +35,22 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
 
 
 def test_figures_come_for_every_set_and_model(built: Clone) -> None:
-    metrics = json.loads((built.folder / "data/diagnosis/probes/metrics.json").read_text())["occupation-gender"]
-    assert {name: set(models) for name, models in metrics.items()} == {
+    evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
+    assert {name: set(models) for name, models in evidence.items()} == {
         name: {"tiny-a", "tiny-b", "any-model"} for name in ("validation", "seed")
     }
-    assert metrics == json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
+
+
+def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
+    evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
     shown = json.loads(built.run("dvc", "metrics", "show", "--json"))
-    shown = shown[""]["data"]["data/diagnosis/probes/metrics.json"]["data"]["occupation-gender"]
-    assert shown["validation"]["tiny-a"]["r"] == metrics["validation"]["tiny-a"]["r"]
+    metrics = shown[""]["data"]["data/diagnosis/probes/metrics.json"]["data"]["occupation-gender"]
+    assert metrics == {
+        f"gain ({part})": {model: evidence[part][model]["gain"]["value"] for model in ("tiny-a", "tiny-b")}
+        for part in ("validation", "seed")
+    }
+    table = pd.read_csv(built.folder / "data/diagnosis/probes/tables/plots/headlines.csv")
+    assert set(table["verdict"]) == {evidence[part][model]["gain"]["verdict"] for part in metrics_parts for model in models}
 
 
 def test_the_report_needs_no_network(built: Clone) -> None:
