@@ -183,7 +183,7 @@ def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch
 
 def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
     asked = []
-    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words, fresh: asked.extend(words) or 0)
+    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words: asked.extend(words) or 0)
     monkeypatch.chdir(repository / "data")
     assert run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0] == 0
     assert asked == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]

@@ -27,11 +27,9 @@ def entry(stage: str, *outs: str) -> str:
     )
 
 
-ROWS, CARD, REPORT = (
-    entry("rows@jobs", "data/rows"),
-    entry("card@jobs", "data/card", "data/plots"),
-    entry("report", "r"),
-)
+ROWS = entry("rows@jobs", "data/rows")
+CARD = entry("card@jobs", "data/card", "data/plots")
+REPORT = entry("report", "r")
 WHOLE = HEADER + ROWS + CARD + REPORT
 
 

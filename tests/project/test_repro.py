@@ -102,7 +102,6 @@ def test_all_is_built_rows_and_models_at_once_then_nothing_is_to_do(root: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[0] == "checked: all"
     assert (root / "report").read_text() == "x"
-    assert list(json.loads((root / "dvc.yaml").read_text())["stages"]) == ["declared", "rows", "ask", "report"]
     again = run(root)
     assert again.returncode == 0
     assert again.stdout.splitlines()[-1] == "Data and pipelines are up to date."
@@ -115,9 +114,8 @@ def test_only_what_is_out_of_date_is_built(root: Path) -> None:
     run(root)
     (root / "report.py").write_text(REPORT.replace("ask-x", "ask-y"))
     done = run(root)
-    assert [line for line in done.stdout.splitlines() if line.startswith("Running stage")] == [
-        "Running stage 'report':"
-    ]
+    began = [line for line in done.stdout.splitlines() if line.startswith("Running stage")]
+    assert began == ["Running stage 'report':"]
     assert (root / "report").read_text() == "y"
 
 
