@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from evenruler.declaration.params import load_params
-from evenruler.project import pipeline, release
+from evenruler.project import dvc, release
 from evenruler.project.check import check
 from evenruler.publish.manifest import Manifest, as_json
 from tests.faults.cases import Case, Outcome, Seen, doing
@@ -60,7 +60,7 @@ def _build(root: Path, *, half: bool = False) -> None:
     for old in (root / BENCHMARK).glob("*.txt"):
         if old.stem != version:
             old.unlink()
-    (root / pipeline.LOCK).write_text(locked(f"data/built/{version}-{limit['limit']}"))
+    (root / dvc.LOCK).write_text(locked(f"data/built/{version}-{limit['limit']}/hair"))
 
 
 def _dvc(root: Path, *words: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from evenruler.project import pipeline
+from evenruler.project.dvc import read_lock
 from tests.faults.cases import Case, Outcome, Seen, evenruler, program
 from tests.faults.declarations import UNDECLARED, contents, project
 from tests.faults.killed import CONFIG, DVC, ENV
@@ -104,7 +104,7 @@ def _builds(root: Path) -> Seen:
     assert "is busy" in other.errors
     again = program(*DVC, folder=root, env=ENV)
     assert {name: (root / name).read_text() for name in "abc"} == {"a": "a", "b": "b", "c": "c"}
-    assert pipeline.Lock((root / pipeline.LOCK).read_text()).stages == ["make@a", "make@b", "make@c"]
+    assert list(read_lock(root)) == ["make@a", "make@b", "make@c"]
     return again
 
 

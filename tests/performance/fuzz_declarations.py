@@ -3,9 +3,8 @@
 Run by hand: `python -m tests.performance.fuzz_declarations --cases N --first M`. Case n is drawn of the number n alone,
 so that each can be tried again. A case is one file of a copy of this repository, edited once to three times: as YAML (a
 value is taken out, replaced, renamed, wrapped or moved) or as bytes. `check` then runs in this process as the command
-does, on the whole copy; only the reading of files that were not edited, and what DVC says to a declaration that it has
-seen, are remembered from case to case. After a refusal every file must be as it was. Prints a Markdown table, and where
-each traceback came from.
+does, on the whole copy; only the reading of files that were not edited is remembered from case to case. After a refusal
+every file must be as it was. Prints a Markdown table, and where each traceback came from.
 """
 
 import argparse
@@ -29,7 +28,6 @@ from ruamel.yaml import YAML
 
 from evenruler import strict
 from evenruler.errors import as_program
-from evenruler.project import pipeline
 from evenruler.project.check import check
 
 ROOT = Path(__file__).parents[2]
@@ -290,9 +288,9 @@ def _otherwise(text: bytes, draws: random.Random) -> bytes:
 
 @contextmanager
 def remembering(copy: Copy) -> Iterator[None]:
-    """What was read of files that are not edited, and what DVC said, from case to case."""
+    """What was read of files that are not edited, from case to case."""
     known: dict[str, bytes] = {content.decode(errors="replace"): b"" for content in copy.whole.values()}
-    ask, load = pipeline.stage_names, strict.content_of
+    load = strict.content_of
 
     def content(text: str, path: Path) -> Any:
         if text not in known:
@@ -301,18 +299,11 @@ def remembering(copy: Copy) -> Iterator[None]:
             known[text] = pickle.dumps(load(text, path))
         return pickle.loads(known[text])
 
-    said: dict[tuple[str, str], list[str]] = {}
-
-    def names(stages: str, active: str) -> list[str]:
-        if (stages, active) not in said:
-            said[stages, active] = ask(stages, active)
-        return said[stages, active]
-
-    pipeline.stage_names, strict.content_of = names, content
+    strict.content_of = content
     try:
         yield
     finally:
-        pipeline.stage_names, strict.content_of = ask, load
+        strict.content_of = load
 
 
 def ended(root: Path) -> tuple[str, str]:
@@ -362,7 +353,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, chdir(name):
         copy = Copy(Path(name))
         with remembering(copy):
-            pipeline.keep_lock(copy.folder, sure=True)
             for number in range(given.first, given.first + given.cases):
                 tried(copy, number, counted, causes)
     print(f"| file and edit | cases | {' | '.join(ENDS)} | changed after a refusal |\n{'| --- ' * 7}|")

@@ -3,11 +3,11 @@
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evenruler.project.pipeline import stage_names
 
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import Active, load_active
@@ -190,8 +190,17 @@ class TestActive:
         """The families that stand in it are found by their names, the fifth as well."""
         told.put(tmp_path)
         check(tmp_path)
-        pipeline, active = (ROOT / "dvc.yaml").read_text(), (tmp_path / "active.yaml").read_text()
-        assert set(stage_names(pipeline, active)) == {
+        shutil.copy(ROOT / "dvc.yaml", tmp_path)
+        (tmp_path / ".dvc").mkdir()
+        (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+        listed = subprocess.run(
+            [sys.executable, "-m", "dvc", "stage", "list", "--name-only"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert set(listed.stdout.split()) == {
             "declared",
             *(f"rows@{name}" for name in ("doctors", "nurses", "found", "bred", "hair")),
             "scrape@found",

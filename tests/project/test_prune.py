@@ -8,7 +8,7 @@ import pytest
 from evenruler.declaration.params_file import Active, ActiveFamily, InstrumentEntry, ScrapeEntry
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project import check, pipeline
+from evenruler.project import check, dvc
 
 GONE = ["benchmarks/probes-old", "data/answers/probes/old"]
 
@@ -40,7 +40,7 @@ def put(root: Path, *names: str) -> None:
 def locked(root: Path, *outs: str) -> None:
     """A dvc.lock that knows some outs."""
     made = "".join(f"    - path: {out}\n      hash: md5\n      md5: '0'\n      size: 1\n" for out in outs)
-    (root / pipeline.LOCK).write_text(f"{pipeline.HEADER}  old:\n    cmd: x\n    outs:\n{made}")
+    (root / dvc.LOCK).write_text(f"schema: '2.0'\nstages:\n  old:\n    cmd: x\n    outs:\n{made}")
 
 
 KEPT = [

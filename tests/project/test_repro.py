@@ -1,23 +1,15 @@
 """`evenruler repro` with the real DVC and a pipeline of a few lines."""
 
-import fcntl
 import json
 import os
-import pty
-import re
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
-from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
-
-from evenruler.project import pipeline
-from evenruler.project.repro import first_result
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,190 +21,168 @@ repro.check = lambda root: ["checked: all"]
 sys.exit(repro.repro(Path(), sys.argv[1:]))
 """
 
-FIRST = "print('12 answers asked')\nopen('a', 'w').write('1')\n"
-SECOND = "import shutil\nshutil.copy('a', 'b')\n"
-BARS = "import sys\nfrom tqdm import tqdm\nlist(tqdm(range(3), desc='bar', mininterval=0))\n"
+DECLARED = "import shutil\nshutil.copy('params.yaml', 'declared')\n"
+TOGETHER = """\
+import sys, time
+from pathlib import Path
+
+group, name = sys.argv[1:]
+Path(f"begun-{group}-{name}").touch()
+deadline = time.monotonic() + 60
+while len(list(Path().glob(f"begun-{group}-*"))) < 2:
+    assert time.monotonic() < deadline, "it runs alone"
+    time.sleep(0.02)
+Path(f"{group}-{name}").write_text(name)
+"""
+"""Waits until the other one of its group has begun, too."""
+REPORT = "import shutil\nprint('reported')\nshutil.copy('ask-x', 'report')\n"
 FAILS = "import sys\nprint('error: params.yaml: models: no such; fix it', file=sys.stderr)\nsys.exit(2)\n"
-WAITS = """import time
+WAITS = """\
+import time
+from pathlib import Path
 from evenruler.errors import as_program
 
 def wait():
-    open("started", "w").close()
+    Path("started").touch()
     time.sleep(600)
 
 as_program(wait)
 """
 
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Two stages, one after the other."""
-    (tmp_path / ".dvc").mkdir()
-    (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    stages = {
-        "first": {"cmd": "python first.py", "deps": ["first.py"], "outs": ["a"]},
-        "second": {"cmd": "python second.py", "deps": ["a", "second.py"], "outs": ["b"]},
-    }
-    (tmp_path / "dvc.yaml").write_text(json.dumps({"stages": stages}))
-    (tmp_path / "params.yaml").write_text("{}\n")
-    (tmp_path / "first.py").write_text(FIRST)
-    (tmp_path / "second.py").write_text(SECOND)
-    return tmp_path
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-c", PROGRAM, *words]
-
-
+TWO_CORES = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="on one core stages run one after the other")
 ENV = {key: value for key, value in os.environ.items() if key != "DVC_STAGE"} | {"PYTHONPATH": str(ROOT)}
 
 
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A declaration, two stages that make rows, two that ask, and a report."""
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
+    ask = {
+        "cmd": "python together.py ask ${item}",
+        "deps": ["rows-a", "rows-b", "together.py"],
+        "outs": ["ask-${item}"],
+    }
+    rows = {"cmd": "python together.py rows ${item}", "deps": ["declared", "together.py"], "outs": ["rows-${item}"]}
+    stages = {
+        "declared": {"cmd": "python declared.py", "deps": ["params.yaml", "declared.py"], "outs": ["declared"]},
+        "rows": {"foreach": ["a", "b"], "do": rows},
+        "ask": {"foreach": ["x", "y"], "do": ask},
+        "report": {"cmd": "python report.py", "deps": ["ask-x", "ask-y", "report.py"], "outs": ["report"]},
+    }
+    (tmp_path / "dvc.yaml").write_text(json.dumps({"stages": stages}))
+    (tmp_path / "params.yaml").write_text("{}\n")
+    for name, code in (("declared", DECLARED), ("together", TOGETHER), ("report", REPORT)):
+        (tmp_path / f"{name}.py").write_text(code)
+    return tmp_path
+
+
+def start(root: Path, *words: str) -> "subprocess.Popen[str]":
+    """The command, left running in a session of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *words],
+        cwd=root,
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
 def run(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command(*words), cwd=root, env=ENV, capture_output=True, text=True, check=False)
+    process = start(root, *words)
+    out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
-def timeless(text: str) -> list[str]:
-    return re.sub(r"\d+\.\d s", "T s", text).splitlines()
-
-
-def test_a_line_for_every_stage_and_a_summary_then_nothing_to_do(root: Path) -> None:
-    (root / "data/report").mkdir(parents=True)
-    (root / "data/report/index.html").touch()
+@TWO_CORES
+def test_all_is_built_rows_and_models_at_once_then_nothing_is_to_do(root: Path) -> None:
     done = run(root)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = timeless(done.stdout)
-    assert lines[:6] == [
-        "checked: all",
-        "[1/2] first ...",
-        "12 answers asked",
-        "[1/2] first T s",
-        "[2/2] second ...",
-        "[2/2] second T s",
-    ]
-    assert lines[6] == "built 2 stages in T s"
-    assert lines[7] in ("longest: first T s, second T s", "longest: second T s, first T s")
-    assert lines[8:] == ["report: data/report/index.html"]
-    kept = json.loads((root / ".cache/repro.json").read_text())
-    assert list(kept["stages"]) == kept["run"]["built"] == ["first", "second"]
-    assert (root / pipeline.KEPT).read_text() == (root / "dvc.lock").read_text()
-
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0] == "checked: all"
+    assert (root / "report").read_text() == "x"
     again = run(root)
-    assert timeless(again.stdout) == [
-        "checked: all",
-        "built nothing in T s, 2 unchanged",
-        "report: data/report/index.html",
-    ]
-    kept_again = json.loads((root / ".cache/repro.json").read_text())
-    assert kept_again["stages"] == kept["stages"]
-    assert (kept_again["run"]["built"], kept_again["run"]["unchanged"]) == ([], 2)
+    assert again.returncode == 0
+    assert again.stdout.splitlines()[-1] == "Data and pipelines are up to date."
+    assert "Running stage" not in again.stdout
 
 
 @pytest.mark.slow
-def test_further_words_are_dvc_s(root: Path) -> None:
-    done = run(root, "--force", "first")
-    assert [line for line in timeless(done.stdout) if line.startswith("[")] == [
-        "[1] first ...",
-        "12 answers asked",
-        "[1] first T s",
-    ][::2]
-    assert not (root / "b").exists()
+@TWO_CORES
+def test_only_what_is_out_of_date_is_built(root: Path) -> None:
+    run(root)
+    (root / "report.py").write_text(REPORT.replace("ask-x", "ask-y"))
+    done = run(root)
+    began = [line for line in done.stdout.splitlines() if line.startswith("Running stage")]
+    assert began == ["Running stage 'report':"]
+    assert (root / "report").read_text() == "y"
 
 
-def test_a_mistake_is_the_last_line_and_the_status_is_dvc_s(root: Path) -> None:
-    (root / "second.py").write_text(FAILS)
+def test_the_status_is_dvc_s_and_the_error_of_a_stage_is_shown(root: Path) -> None:
+    (root / "declared.py").write_text(FAILS)
     done = run(root)
     assert done.returncode == 255
-    assert done.stderr == "error: params.yaml: models: no such; fix it\n"
-    assert timeless(done.stdout)[-1] == "[2/2] second failed after T s"
-    assert "first" in (root / pipeline.KEPT).read_text(), "what is done is kept"
+    assert "error: params.yaml: models: no such; fix it\n" in done.stderr
+    assert "ERROR: failed to reproduce 'declared'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow
-def test_a_traceback_stays_and_is_pointed_at(root: Path) -> None:
-    (root / "second.py").write_text("1 / 0\n")
+@TWO_CORES
+def test_where_one_of_several_fails_the_others_are_kept(root: Path) -> None:
+    (root / "together.py").write_text(f"{TOGETHER}sys.exit(name == 'y')\n")
     done = run(root)
-    assert "ZeroDivisionError" in done.stderr
-    assert done.stderr.splitlines()[-1] == "error: second failed; see its output above"
+    assert done.returncode == 255
+    locked = (root / "dvc.lock").read_text()
+    assert "  ask@x:\n" in locked
+    assert "  ask@y:\n" not in locked
 
 
-def test_what_dvc_refuses_is_one_line(root: Path) -> None:
+def test_further_words_are_all_that_dvc_is_told(root: Path) -> None:
+    done = run(root, "--force", "declared")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:2] == ["checked: all", "Running stage 'declared':"]
+    assert sorted(path.name for path in root.glob("rows-*")) == []
+
+
+def test_what_dvc_refuses_is_its_status(root: Path) -> None:
     done = run(root, "third")
-    assert (done.returncode, done.stderr.count("\n")) == (255, 1)
-    assert done.stderr.startswith("error: dvc: ")
+    assert done.returncode == 255
     assert "third" in done.stderr
 
 
 @pytest.mark.slow
-def test_no_bars_in_a_log(root: Path) -> None:
-    (root / "second.py").write_text(BARS + SECOND)
-    assert run(root).stderr == ""
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("words", [(), ("report",)], ids=["all", "one stage"])
+def test_a_signal_ends_dvc_and_its_stage(root: Path, sent: signal.Signals, words: tuple[str, ...]) -> None:
+    """Sent to the command alone, as `kill` does."""
+    (root / "declared.py").write_text(WAITS)
+    check_interrupt(root, sent, words, "declared.py")
 
 
 @pytest.mark.slow
-def test_bars_on_a_terminal(root: Path) -> None:
-    (root / "second.py").write_text(BARS + SECOND)
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    drawn: list[bytes] = []
-    process = subprocess.Popen(command(), cwd=root, env=ENV, stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    with suppress(OSError):  # Linux says so where the other side is closed
-        while chunk := os.read(ours, 65536):
-            drawn.append(chunk)
-    os.close(ours)
-    assert process.wait() == 0
-    assert b"bar: 100%" in b"".join(drawn), drawn
+@TWO_CORES
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_stages_that_run_at_once(root: Path, sent: signal.Signals) -> None:
+    (root / "together.py").write_text(TOGETHER + WAITS)
+    check_interrupt(root, sent, (), "together.py")
 
 
-@pytest.mark.slow
-def test_ctrl_c_is_130_without_a_traceback(root: Path) -> None:
-    (root / "second.py").write_text(WAITS + SECOND)
-    process = subprocess.Popen(
-        command(), cwd=root, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+def check_interrupt(root: Path, sent: signal.Signals, words: tuple[str, ...], script: str) -> None:
+    """Send a signal once a stage runs: the status is 130, and no process is left."""
+    process = start(root, *words)
     deadline = time.monotonic() + 120
     while not (root / "started").exists():
+        assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    below = psutil.Process(process.pid).children(recursive=True)
+    assert any(script in one.cmdline() for one in below)
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert err == "interrupted; answers are kept: `make repro` resumes there\n"
-    assert timeless(out)[-1] == "[2/2] second interrupted after T s"
-
-
-def test_what_came_from_dvc_s_cache_of_runs_is_a_stage_too(root: Path) -> None:
-    run(root)
-    (root / "first.py").write_text(FIRST.replace("'1'", "'2'"))
-    run(root)
-    (root / "first.py").write_text(FIRST)
-    assert timeless(run(root).stdout)[1:-1] == [
-        "[1/2] first ...",
-        "[1/2] first T s",
-        "[2/2] second ...",
-        "[2/2] second T s",
-        "built 2 stages in T s",
-    ]
-
-
-def test_the_first_result(tmp_path: Path) -> None:
-    assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) is None
-    path = tmp_path / "benchmarks/probes-jobs/evidence.json"
-    path.parent.mkdir(parents=True)
-    figure = {"value": 0.8, "low": 0.7, "high": 0.9, "n": 43, "unit": "attributes"}
-    figure |= {"placebo": 0.4, "levels": "43 attributes"}
-    judged = figure | {"verdict": "effect"}
-    nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant", "verdict": "inconclusive"}
-    path.write_text(json.dumps({"seed": {"b": {"r": judged}}, "validation": {"a": {"r": nothing}}}))
-    assert (first_result(tmp_path.glob("benchmarks/*/evidence.json")) or "").startswith(
-        "probes-jobs (seed), b: effect, r 0.80 [0.70, 0.90], placebo 0.40."
-    )
-    of_seed = {"b": {"r": judged | {"value": 0.1}}}
-    path.write_text(json.dumps({"seed": of_seed, "validation": {"a": {"r": judged, "spread": figure}}}))
-    assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) == (
-        "probes-jobs (validation), a: effect, r 0.80 [0.70, 0.90], placebo 0.40."
-    )
-    # What nothing may be said of is no result, nor is what stands beside others.
-    compared = {"compared": {"seed": {"r": judged}}}
-    path.write_text(json.dumps({"validation": {"a": {"r": figure, "alpha": {"value": 0.9}, **compared}}}))
-    assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) is None
+    assert err.splitlines()[-1] == "interrupted; answers are kept: `make repro` resumes there"
+    assert "Traceback" not in err, err
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert not alive

@@ -135,8 +135,8 @@ def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) ->
         said = clone.run("evenruler", "repro", "--force")
         assert "answers replayed from release first," in said
         assert clone.run("git", "status", "--short") == ""
-        clone.env |= {"EVENRULER_CACHE": f"{tmp_path}/b"}
-        said = clone.run("evenruler", "repro", "--fresh")
+        clone.env |= {"EVENRULER_CACHE": f"{tmp_path}/b", "EVENRULER_AGAIN": "1"}
+        said = clone.run("evenruler", "repro", "--force")
         assert "recorded: 0 answers replayed from release first, 216 asked again, largest difference 0" in said
     finally:
         clone.env["EVENRULER_CACHE"] = before
