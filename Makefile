@@ -26,7 +26,8 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-peers.txt
 	@touch $(READY)
 
-AT_ONCE ?= $(shell nproc)
+# With more, DVC would wait for its own lock.
+AT_ONCE ?= 2
 THREADS := $(shell expr $(shell nproc) / $(AT_ONCE))
 # Stages of some kinds that are out of date, several at once, $(2) to a process of DVC; the last line of `repro` tries
 # those again that fail.

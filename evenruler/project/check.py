@@ -25,7 +25,7 @@ from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
-from evenruler.project.dvc import LOCK, forget_stages, read_lock, repair_running_list
+from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list
 from evenruler.project.editing import edited
 from evenruler.repository import git
 from evenruler.strict import read_text, read_yaml
@@ -63,7 +63,7 @@ def check(root: Path) -> list[str]:
             if tracked(root, [held]):
                 remedy = f"run `git rm -r --cached {held.as_posix()}`, or declare the text of {name!r} as ours"
                 raise UserError("git tracks it, but it holds third-party text", where=held.as_posix(), remedy=remedy)
-        read_lock(root)  # refused before anything is written
+        read_lock(root), read_pipeline(root)  # refused before anything is written
         gone = stale(root, active, params.benchmarks)
 
         lines = write_active(root, active)

@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from evenruler.declaration.params_file import Active
 from evenruler.errors import UserError
-from evenruler.strict import read_yaml
+from evenruler.strict import read_text, read_yaml
 from evenruler.terminal import die_with_parent
 
 LOCK = "dvc.lock"
@@ -25,6 +26,11 @@ RUNNING = Path(".dvc/tmp/rwlock")
 
 SECTION = re.compile(r"\$\{active\.(\w+)\}")
 """What `foreach` of a stage goes through in dvc.yaml."""
+
+HASH = re.compile(r"[0-9a-f]{32}(\.dir)?")
+
+STAGGER = 2.0
+"""Seconds between starts: DVC holds its lock while it begins, and another one gives up after three seconds."""
 
 POLL = 0.05
 """Seconds between looks at running stages."""
@@ -58,24 +64,29 @@ def run_dvc(root: Path, *words: str) -> int:
         raise
 
 
-def run_stages(root: Path, stages: Iterable[str], slots: Sequence[Mapping[str, str]]) -> set[str]:
-    """Run stages whose dependencies are built, one a slot at once; returns those that failed.
+def run_stages(root: Path, batches: Iterable[Sequence[str]], slots: Sequence[Mapping[str, str]]) -> set[str]:
+    """Run stages whose dependencies are built, a batch a slot at once; returns those of batches that failed.
 
-    A slot is an environment, such as the one GPU that a stage is to see.
+    A slot is an environment, such as the one GPU that a batch is to see. DVC runs the stages of a batch one after the
+    other, up to the first that fails.
     """
-    waiting, free, failed = list(stages), list(slots), set[str]()
-    running: list[tuple[str, Mapping[str, str], subprocess.Popen[bytes]]] = []
+    waiting, free, failed = list(batches), list(slots), set[str]()
+    running: list[tuple[Sequence[str], Mapping[str, str], subprocess.Popen[bytes]]] = []
+    last_start = -STAGGER
     try:
         while waiting or running:
-            while waiting and free:
-                stage, slot = waiting.pop(0), free.pop(0)
-                process = start_dvc(root, "repro", "--quiet", "--single-item", stage, slot=slot)
-                running.append((stage, slot, process))
+            if waiting and free and time.monotonic() - last_start >= STAGGER:
+                batch, slot = waiting.pop(0), free.pop(0)
+                process = start_dvc(root, "repro", "--quiet", "--single-item", *batch, slot=slot)
+                running.append((batch, slot, process))
+                last_start = time.monotonic()
             time.sleep(POLL)
             ended = [entry for entry in running if entry[2].poll() is not None]
             running = [entry for entry in running if entry not in ended]
             free += [slot for _, slot, _ in ended]
-            failed |= {stage for stage, _, process in ended if process.returncode}
+            for batch, _, process in ended:
+                if process.returncode:
+                    failed |= set(batch)
     except KeyboardInterrupt:
         _interrupt(process for _, _, process in running)
         raise
@@ -109,20 +120,39 @@ def outdated_stages(root: Path, stages: Iterable[str] = (), *, with_deps: bool =
     return set(json.loads(status.stdout))
 
 
-def read_lock(root: Path) -> dict[str, list[dict[str, str]]]:
-    """The outputs of each stage in `dvc.lock`, none where there is no file; UserError if DVC could not read it.
+def read_pipeline(root: Path) -> dict[str, dict[str, Any]]:
+    """The stages of `dvc.yaml`; UserError if it is no mapping of stages."""
+    content = read_yaml(root / "dvc.yaml")
+    stages = content.get("stages") if isinstance(content, dict) else None
+    if not isinstance(stages, dict) or not all(isinstance(stage, dict) for stage in stages.values()):
+        remedy = "fix it, or `git checkout dvc.yaml`"
+        raise UserError("not a mapping of stages", where="dvc.yaml: stages", remedy=remedy)
+    return stages
 
-    A file that was cut off when DVC was killed may still be read; outputs without a path or hash are left out.
+
+def read_lock(root: Path) -> dict[str, list[dict[str, str]]]:
+    """The outputs of each stage in `dvc.lock`, none where there is no file; UserError if it is not YAML of stages.
+
+    DVC goes on with a file that was cut off when it was killed, as far as it can be read. Outputs that are not whole
+    are left out here.
     """
     path = root / LOCK
-    if not path.is_file():
+    if not path.exists():
         return {}
     try:
-        stages = YAML(typ="safe").load(path.read_text(encoding="utf-8"))["stages"] or {}
-        outputs = {stage: entry.get("outs", []) if entry else [] for stage, entry in stages.items()}
-    except (YAMLError, UnicodeDecodeError, TypeError, KeyError, AttributeError):
+        stages = YAML(typ="safe").load(read_text(path))["stages"]
+        return {str(stage): _whole_outputs(entry) for stage, entry in stages.items()}
+    except (YAMLError, TypeError, KeyError, AttributeError):
         raise UserError("DVC cannot read it", where=LOCK, remedy=f"`git checkout {LOCK}`") from None
-    return {stage: [out for out in outs or [] if {"path", "md5"} <= out.keys()] for stage, outs in outputs.items()}
+
+
+def _whole_outputs(entry: Any) -> list[dict[str, str]]:
+    """The outputs of an entry of `dvc.lock` that have a path and a whole hash."""
+    outputs = entry.get("outs") if isinstance(entry, dict) else None
+    if not isinstance(outputs, list):
+        return []
+    whole = [output for output in outputs if isinstance(output, dict) and {"path", "md5", "size"} <= output.keys()]
+    return [output for output in whole if HASH.fullmatch(str(output["md5"]))]
 
 
 def repair_running_list(root: Path) -> list[str]:
@@ -140,7 +170,7 @@ def repair_running_list(root: Path) -> list[str]:
 
 def forget_stages(root: Path, active: Active) -> list[str]:
     """Remove entries from `dvc.lock` whose instrument or model is no longer in use; returns their names."""
-    pipeline, in_use = read_yaml(root / "dvc.yaml")["stages"], active.model_dump()
+    pipeline, in_use = read_pipeline(root), active.model_dump()
     gone = []
     for stage in read_lock(root):
         group, _, key = stage.partition("@")

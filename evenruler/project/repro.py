@@ -10,8 +10,14 @@ from evenruler.project.dvc import outdated_stages, run_dvc, run_stages
 from evenruler.project.processes import gpus_of
 from evenruler.terminal import say, say_each
 
-TOGETHER = (("scrape", "evolve"), ("rows",), ("ask",), ("diagnose",), ("card", "card-of-others"))
-"""Stages that are run several at once, group by group; each needs only groups before it."""
+TOGETHER = (
+    (("scrape", "evolve"), 1),
+    (("rows",), 7),
+    (("ask",), 1),
+    (("diagnose",), 1),
+    (("card", "card-of-others"), 7),
+)
+"""Kinds of stages that run at once, each needing only kinds before it, and how many one process of DVC runs."""
 
 
 def repro(root: Path, words: Sequence[str]) -> int:
@@ -35,14 +41,15 @@ def _build_together(root: Path) -> None:
     """Run stages of `TOGETHER` that are out of date; `dvc repro` tries those again that fail, and says why."""
     if run_dvc(root, "repro", "--quiet", "declared"):
         return
-    for groups in TOGETHER:
-        stages = sorted(stage for stage in outdated_stages(root) if stage.partition("@")[0] in groups)
-        if len(stages) > 1:
-            run_stages(root, stages, _slots(len(stages), asking=groups == ("ask",)))
+    for kinds, size in TOGETHER:
+        stages = sorted(stage for stage in outdated_stages(root) if stage.partition("@")[0] in kinds)
+        batches = [stages[start : start + size] for start in range(0, len(stages), size)]
+        if len(batches) > 1:
+            run_stages(root, batches, _slots(len(batches), asking="ask" in kinds))
 
 
-def _slots(n_stages: int, *, asking: bool) -> list[dict[str, str]]:
-    """Environments of stages that run at once: a GPU each where there are some, else a share of the processor."""
+def _slots(n_batches: int, *, asking: bool) -> list[dict[str, str]]:
+    """Environments of batches that run at once: a GPU each where there are some, else a share of the processor."""
     cores = os.cpu_count() or 1
     if asking:
         from evenruler.models.engines import RAY, chosen, machine  # slow import
@@ -51,5 +58,5 @@ def _slots(n_stages: int, *, asking: bool) -> list[dict[str, str]]:
             return [{}]
         if gpus := gpus_of(machine()):
             return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus]
-    at_once = min(cores, n_stages)
+    at_once = min(cores, n_batches)
     return [{"OMP_NUM_THREADS": str(cores // at_once)} for _ in range(at_once)]

@@ -85,7 +85,7 @@ class TestReadLock:
 
     def test_bytes_that_are_no_text_are_refused(self, tmp_path: Path) -> None:
         (tmp_path / dvc.LOCK).write_bytes(WHOLE.encode() + b"\xff\n")
-        with pytest.raises(UserError, match=r"dvc\.lock: DVC cannot read it"):
+        with pytest.raises(UserError, match=r"dvc\.lock: not UTF-8"):
             dvc.read_lock(tmp_path)
 
     def test_cut_at_an_entry_it_has_the_stages_before(self, tmp_path: Path) -> None:
@@ -110,7 +110,6 @@ class TestReadLock:
         write(tmp_path / dvc.LOCK, WHOLE[: end - 2])
         assert dvc.read_lock(tmp_path) == {"rows@jobs": ALL["rows@jobs"], "card@jobs": outs}
 
-    @pytest.mark.xfail(strict=True, reason="AttributeError where cut within `- path`; half an MD5 counts as one")
     def test_cut_anywhere_it_is_refused_or_has_whole_outputs(self, tmp_path: Path) -> None:
         wrong = []
         for length in range(len(WHOLE)):
@@ -240,9 +239,12 @@ def test_a_command_of_dvc_runs_and_has_its_status(root: Path) -> None:
     assert dvc.run_dvc(root, "repro", "--quiet", "second") == 255
 
 
-def test_stages_run_one_a_slot_at_once_and_those_that_fail_are_returned(root: Path) -> None:
+def test_stages_run_one_a_slot_at_once_and_those_that_fail_are_returned(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dvc, "STAGGER", 0.2)
     stages, slots = ["rows@a", "rows@b", "rows@c"], [{"SLOT": "left"}, {"SLOT": "right"}]
-    assert dvc.run_stages(root, stages, slots) == {"rows@c"}
+    assert dvc.run_stages(root, [[stage] for stage in stages], slots) == {"rows@c"}
     seen = {name: (root / f"seen-{name}").read_text().split() for name in "abc"}
     assert {seen["a"][0], seen["b"][0]} == {"left", "right"}
     assert seen["c"][0] in ("left", "right")

@@ -39,7 +39,7 @@ def put(root: Path, *names: str) -> None:
 
 def locked(root: Path, *outs: str) -> None:
     """A dvc.lock that knows some outs."""
-    made = "".join(f"    - path: {out}\n      hash: md5\n      md5: '0'\n      size: 1\n" for out in outs)
+    made = "".join(f"    - path: {out}\n      hash: md5\n      md5: {'a' * 32}\n      size: 1\n" for out in outs)
     (root / dvc.LOCK).write_text(f"schema: '2.0'\nstages:\n  old:\n    cmd: x\n    outs:\n{made}")
 
 

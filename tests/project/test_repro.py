@@ -16,8 +16,10 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import sys
 from pathlib import Path
-from evenruler.project import repro
+from evenruler.project import dvc, repro
 repro.check = lambda root: ["checked: all"]
+repro.TOGETHER = [(kinds, 1) for kinds, _ in repro.TOGETHER]
+dvc.STAGGER = 0.2
 sys.exit(repro.repro(Path(), sys.argv[1:]))
 """
 
