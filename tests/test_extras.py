@@ -24,7 +24,7 @@ LIGHT = [
 
 MEASURING = [
     *(f"{package}.{room}" for package in FAMILIES.values() for room in ("declare", "schemas", "ask", "diagnose")),
-    *(f"evenruler.{room}" for room in ("declared", "measurement", "models")),
+    *(f"evenruler.{room}" for room in ("declaration.params_file", "measurement", "models")),
 ]
 """What asking a model and computing its figures goes into."""
 

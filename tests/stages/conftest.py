@@ -1,5 +1,6 @@
 """A clone of this repository in a temporary folder, with tiny random models, driven by the real DVC."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -154,6 +155,13 @@ def short_pairs(folder: Path) -> None:
 def shorten_corpus(source: dict) -> None:
     """An edit of a corpus that keeps its first ten sentences."""
     del source["sentences"][10:]
+
+
+def evidence_in(folder: Path, family: str) -> dict[str, Any]:
+    """By instrument of a family, the figures that its card shows; none for an instrument without figures."""
+    paths = sorted((folder / f"data/diagnosis/{family}/evidence").glob("*.json"))
+    figures = {path.stem: json.loads(path.read_text())["figures"] for path in paths}
+    return {name: of_instrument for name, of_instrument in figures.items() if of_instrument}
 
 
 TWO_SETS = {"article": {"validation": "literal"}}

@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import io
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
+from tests.stages.conftest import evidence_in
 from tests.tiny import tiny_declaration
 
 ROOT = Path(__file__).parents[2]
@@ -140,7 +140,7 @@ class Workplace:
         return read_frame(self.folder / f"data/diagnosis/saged/tables/{table}.parquet")
 
     def metrics(self) -> dict[str, Any]:
-        return dict(json.loads((self.folder / "data/diagnosis/saged/metrics.json").read_text()))
+        return evidence_in(self.folder, "saged")
 
     @contextlib.contextmanager
     def _inside(self) -> Any:

@@ -11,11 +11,11 @@ from ruamel.yaml import YAML
 from evenruler import cli
 from evenruler.publish.manifest import problems
 from tests.loopback_openai import running
+from tests.stages.conftest import evidence_in
 from tests.stages.evolving import (
     ATTRIBUTES,
     BENCHMARK,
     BUILT,
-    DIAGNOSIS,
     DOMAIN,
     ELITES,
     EVOLUTION,
@@ -123,9 +123,9 @@ class TestBenchmark:
         assert {name: set(models) for name, models in evidence.items()} == {
             name: {"tiny-a", "tiny-b", "any-model"} for name in ("evolved", "elites", "population")
         }
-        metrics = json.loads((evolving.clone.folder / DIAGNOSIS / "metrics.json").read_text())
-        assert evidence == metrics[EVOLVED]
-        assert set(metrics) == {DOMAIN, EVOLVED}
+        figures = evidence_in(evolving.clone.folder, "probes")
+        assert evidence == figures[EVOLVED]
+        assert set(figures) == {DOMAIN, EVOLVED}
         best = evolving.published("templates").query("set == 'evolved'")
         assert set(evidence["evolved"]["tiny-b"]["items"]) == set(best["template"])
 

@@ -25,6 +25,7 @@ from tests.stages.conftest import (
     Clone,
     clone_into,
     entry,
+    evidence_in,
     short_pairs,
     shorten,
     shorten_items,
@@ -66,7 +67,7 @@ class Hosted:
         return read_frame(self.clone.folder / f"data/{path}.parquet")
 
     def metrics(self, family: str) -> dict[str, Any]:
-        return dict(json.loads((self.clone.folder / f"data/diagnosis/{family}/metrics.json").read_text()))
+        return evidence_in(self.clone.folder, family)
 
     def stage(self, name: str, status: int = 0) -> str:
         """What one stage prints, whether anything changed or not."""
