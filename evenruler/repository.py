@@ -14,6 +14,9 @@ from evenruler.errors import UserError
 
 DECLARATION = "params.yaml"
 
+EXPERIMENTS = Path(".dvc/tmp/exps")
+"""Where DVC runs queued and temporary experiments, each in a copy of the repository."""
+
 _PACKED = Path(__file__).parent / "shipped"  # where a wheel has copies (hatch_build.py)
 _CLONE = Path(__file__).parents[1]
 
@@ -22,6 +25,14 @@ def root() -> Path | None:
     """The nearest folder with params.yaml, here or above; None if there is none."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / DECLARATION).is_file()), None)
+
+
+def outside_experiments(folder: Path) -> Path | None:
+    """The repository whose queued or temporary experiment of DVC runs in a folder; None where none does."""
+    for parent in folder.parents:
+        if parent.parts[-3:] == EXPERIMENTS.parts:
+            return parent.parents[2]
+    return None
 
 
 def enter() -> Path:

@@ -5,6 +5,7 @@ is not a real change: after a rebuild, `git status` shows only real ones.
 """
 
 import io
+import os
 import re
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from evenruler.files import replace, swapped
 from evenruler.repository import git
 from evenruler.tables.frames import TOLERANCE, differs
 
+EXPERIMENT = "DVC_EXP_NAME"
+"""Environment variable that DVC sets while an experiment runs."""
+
 STEPS = 1.5
 """Tolerance for numbers in text, which keep trailing zeros, in steps of the last digit: 0.48 and 0.49, not 0.50."""
 
@@ -24,7 +28,12 @@ _SUM = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 def keep_held(path: Path) -> bool:
-    """Restore a path from git's HEAD where it differs only in last digits; returns whether it was restored."""
+    """Restore a path from git's HEAD where it differs only in last digits; returns whether it was restored.
+
+    Not in an experiment of DVC, which is to show every difference.
+    """
+    if EXPERIMENT in os.environ:
+        return False
     listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]
     made = sorted(file.as_posix() for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path.as_posix()]

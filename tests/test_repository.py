@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from evenruler import repository
+from evenruler.models.store import cache_root
 
 
 @pytest.fixture
@@ -36,3 +37,19 @@ def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:
     with pytest.raises(repository.UserError) as caught:
         repository.enter()
     assert str(caught.value) == ("no params.yaml here or above; run this in a clone of the repository of Even Ruler")
+
+
+def test_an_experiment_of_dvc_belongs_to_the_repository_around_it(tmp_path: Path) -> None:
+    assert repository.outside_experiments(tmp_path / ".dvc/tmp/exps/tmp1a2b") == tmp_path
+    assert repository.outside_experiments(tmp_path / ".dvc/tmp/exps/tmp1a2b/data/built") == tmp_path
+    assert repository.outside_experiments(tmp_path / ".dvc/tmp") is None
+    assert repository.outside_experiments(tmp_path / "exps/tmp1a2b") is None
+
+
+def test_an_experiment_finds_the_answers_that_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = tmp_path / ".dvc/tmp/exps/tmp1a2b"
+    workspace.mkdir(parents=True)
+    (workspace / "params.yaml").touch()
+    monkeypatch.chdir(workspace)
+    monkeypatch.delenv("EVENRULER_CACHE", raising=False)
+    assert cache_root() == tmp_path / ".cache"

@@ -41,6 +41,8 @@ def cache_root() -> Path:
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
     if found := repository.root():
+        if outer := repository.outside_experiments(found):  # so that an experiment asks for nothing that is known
+            return outer / ".cache"
         return Path(".cache") if found == Path.cwd() else found / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"
 

@@ -11,16 +11,12 @@ from ruamel.yaml.error import YAMLError
 
 from evenruler.files import replace
 
-WIDTH = 120
-"""Width of lines that users write."""
 
-
-def params_yaml(width: int = WIDTH) -> YAML:
-    """A YAML reader and writer for params.yaml and dvc.yaml that keeps comments, order and layout."""
+def params_yaml() -> YAML:
+    """A YAML reader and writer that keeps comments and order, and writes as DVC does in `dvc exp run --set-param`."""
     yaml = YAML()
+    yaml.default_flow_style = False
     yaml.preserve_quotes = True
-    yaml.width = width
-    yaml.indent(mapping=2, sequence=4, offset=2)
     return yaml
 
 
@@ -41,19 +37,19 @@ def write_as_it_was(path: Path, text: str) -> None:
     replace(path, text.replace("\n", "\r\n") if windows else text)
 
 
-def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
+def edited(text: str, key: str, change: Callable[[CommentedMap], None]) -> str:
     """Change a key's section, the rest stays as it is; `change` gets the parsed section, which may lack the key."""
     above, section, below = parted(text, key)
     try:
-        found = f"{above}{_changed(section, change, width)}{below}"
+        found = f"{above}{_changed(section, change)}{below}"
         params_yaml().load(found)
     except (YAMLError, KeyError):  # an anchor used by another section; keys not at the beginning of a line
-        found = _changed(f"{above}{section}{below}", change, WIDTH)
+        found = _changed(f"{above}{section}{below}", change)
     return found
 
 
-def _changed(text: str, change: Callable[[CommentedMap], None], width: int) -> str:
-    yaml, made = params_yaml(width), StringIO()
+def _changed(text: str, change: Callable[[CommentedMap], None]) -> str:
+    yaml, made = params_yaml(), StringIO()
     document = yaml.load(text)
     document = CommentedMap() if document is None else document
     change(document)

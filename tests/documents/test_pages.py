@@ -28,6 +28,10 @@ NOT_RUN = {
         ".ci/run makes a fresh clone and runs `make repro` in it",
         ".ci/run does, as the first thing in a fresh clone; minutes",
     ],
+    "docs/experiments.md": [
+        "tests/stages/test_plain_dvc.py follows it in a small clone",
+        "as above, and minutes",
+    ],
     "docs/measure.md": ["asks a hosted model; tests/evaluate/test_command.py asks a scripted one"],
     "docs/results.md": ["it ends with a status; tests/results/test_gate.py holds which"],
     "docs/weights.md": ["a part of the file", "makes ten models, an hour on two cores"],

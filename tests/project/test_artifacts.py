@@ -29,9 +29,9 @@ AGE = """\
     type: dataset
     desc: Rows, card, manifest and evidence of probes-age
     labels:
-      - probes
-      - bias
-      - language-models
+    - probes
+    - bias
+    - language-models
 """
 
 JOBS = AGE.replace("probes-age", "probes-jobs")
@@ -82,7 +82,7 @@ def test_a_block_is_added_and_the_rest_stays_byte_for_byte(stepped) -> None:
 
 
 def test_what_is_in_step_stays_as_it_is(stepped) -> None:
-    by_hand = REST + BLOCK.replace("      - probes\n      - bias\n      - language-models\n", "").replace(
+    by_hand = REST + BLOCK.replace("    - probes\n    - bias\n    - language-models\n", "").replace(
         "    labels:\n", '    labels: [probes,   bias, "language-models"] # in one line\n'
     )
     assert by_hand.count("in one line") == 1
@@ -107,7 +107,7 @@ def test_a_domain_that_is_gone_goes(stepped, kept, entry) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("benchmarks/probes-age", "benchmarks/age"), ("    type: dataset\n", ""), ("      - bias\n", "")],
+    [("benchmarks/probes-age", "benchmarks/age"), ("    type: dataset\n", ""), ("    - bias\n", "")],
     ids=["path", "type", "label"],
 )
 def test_an_entry_that_was_altered_is_mended(stepped, old, new) -> None:
@@ -136,4 +136,4 @@ def test_a_key_without_entries_gets_them(stepped) -> None:
 
 def test_what_stands_behind_the_block_stays(stepped) -> None:
     behind = "\n# Metrics, by hand.\nmetrics:\n  - metrics.json\n"
-    assert stepped(REST + HEAD + AGE.replace("      - bias\n", "") + behind, "age")[0] == REST + BLOCK + behind
+    assert stepped(REST + HEAD + AGE.replace("    - bias\n", "") + behind, "age")[0] == REST + BLOCK + behind

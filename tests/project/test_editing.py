@@ -1,10 +1,15 @@
 """Editing one section of a file that people also edit."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
+from dvc.utils.serialize import modify_yaml
 
 from evenruler.project.editing import edited, params_yaml
+
+ROOT = Path(__file__).parents[2]
 
 TEXT = """\
 # Above.
@@ -48,6 +53,15 @@ def test_an_anchor_of_another_section_is_kept() -> None:
 def test_an_anchor_that_another_section_names_is_kept() -> None:
     text = "two:\n  x: &anchored {b: 1}\nthree: *anchored\n"
     assert edited(text, "two", add) == "two:\n  x: &anchored {b: 1}\n  c: 3\nthree: *anchored\n"
+
+
+def test_params_yaml_is_in_the_style_that_dvc_writes(tmp_path: Path) -> None:
+    """So that the first `dvc exp run --set-param` changes one line."""
+    path = Path(shutil.copy(ROOT / "params.yaml", tmp_path / "params.yaml"))
+    before = path.read_bytes()
+    with modify_yaml(str(path)) as params:
+        params["diagnosis"]["seed"] += 1
+    assert path.read_bytes() == before.replace(b"\n  seed: 20\n", b"\n  seed: 21\n")
 
 
 @pytest.mark.parametrize("indent", [None, 2])

@@ -59,6 +59,13 @@ def test_last_digits_are_put_back(changes: dict[str, tuple[str, str]]) -> None:
     assert (keep_held(FOLDER), git("status", "--porcelain")) == (True, "")
 
 
+def test_an_experiment_of_dvc_shows_every_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DVC_EXP_NAME", "sonic-rill")
+    write({name: text.replace("0.89", "0.891") for name, text in FILES.items()})
+    assert not keep_held(FOLDER)
+    assert git("status", "--porcelain") != ""
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
