@@ -32,7 +32,9 @@ THREADS := $(shell expr $(shell nproc) / $(AT_ONCE))
 # Stages of some kinds that are out of date, several at once, $(2) to a process of DVC; the last line of `repro` tries
 # those again that fail.
 together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' \
-	| OMP_NUM_THREADS=$(THREADS) xargs -r -n $(2) -P $(AT_ONCE) dvc repro --quiet --single-item || true
+	| OMP_NUM_THREADS=$(THREADS) xargs -r -n $(2) -P $(AT_ONCE) --process-slot-var=SLOT sh -c $(one_batch) sh || true
+# DVC holds its lock while it begins; and xargs stops at once, and leaves what runs alone, where a command ends with 255.
+one_batch = 'sleep $$((2 * SLOT)); dvc repro --quiet --single-item "$$@" || exit 1'
 
 repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
 	@evenruler check
