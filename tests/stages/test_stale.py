@@ -94,7 +94,7 @@ def test_a_new_model_runs_its_own_stages_and_those_that_show_it(built: Clone, tm
 
 
 def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
-    with changed(built, "params.yaml", "origin: sentence-transformers/all-MiniLM-L6-v2,", "origin: MiniLM,"):
+    with changed(built, "params.yaml", "sentence-transformers/all-MiniLM-L6-v2, PyPI", "MiniLM, PyPI"):
         found = stale(built)
     assert found == {"rows@occupation-gender", "rows@gad-7", "scrape@fruit", "rows@fruit"}
 
