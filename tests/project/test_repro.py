@@ -167,7 +167,11 @@ def test_a_signal_ends_dvc_and_its_stage(root: Path, sent: signal.Signals, words
 @TWO_CORES
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_stages_that_run_at_once(root: Path, sent: signal.Signals) -> None:
-    (root / "together.py").write_text(TOGETHER + WAITS)
+    both = """Path(f"ready-{name}").touch()
+    while len(list(Path().glob("ready-*"))) < 2:
+        time.sleep(0.02)
+    Path("started").touch()"""
+    (root / "together.py").write_text(TOGETHER + WAITS.replace('Path("started").touch()', both))
     check_interrupt(root, sent, (), "together.py")
 
 
