@@ -28,7 +28,7 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 
 # With more, DVC would wait for its own lock.
 AT_ONCE ?= 2
-THREADS := $(shell expr $(shell nproc) / $(AT_ONCE))
+THREADS := $(shell expr \( $(shell nproc) + $(AT_ONCE) - 1 \) / $(AT_ONCE))
 # Stages of some kinds that are out of date, several at once, $(2) to a process of DVC; the last line of `repro` tries
 # those again that fail.
 together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' \

@@ -40,7 +40,7 @@ def artifacts_of(benchmarks: Iterable[str]) -> dict[str, dict[str, Any]]:
         name: {
             "path": f"benchmarks/{name}",
             "type": "dataset",
-            "desc": f"Rows, card, manifest and evidence of {name}",
+            "desc": f"Rows and card of {name}",
             "labels": [name.partition("-")[0], "bias", "language-models"],
         }
         for name in sorted(benchmarks)

@@ -63,7 +63,9 @@ def check(root: Path) -> list[str]:
             if tracked(root, [held]):
                 remedy = f"run `git rm -r --cached {held.as_posix()}`, or declare the text of {name!r} as ours"
                 raise UserError("git tracks it, but it holds third-party text", where=held.as_posix(), remedy=remedy)
-        read_lock(root), read_pipeline(root)  # refused before anything is written
+        # Both are refused before anything is written.
+        read_lock(root)
+        read_pipeline(root)
         gone = stale(root, active, params.benchmarks)
 
         lines = write_active(root, active)

@@ -27,7 +27,7 @@ AGE = """\
   probes-age:
     path: benchmarks/probes-age
     type: dataset
-    desc: Rows, card, manifest and evidence of probes-age
+    desc: Rows and card of probes-age
     labels:
     - probes
     - bias
@@ -60,7 +60,7 @@ def test_every_benchmark_has_an_entry() -> None:
     assert found["probes-jobs"] == {
         "path": "benchmarks/probes-jobs",
         "type": "dataset",
-        "desc": "Rows, card, manifest and evidence of probes-jobs",
+        "desc": "Rows and card of probes-jobs",
         "labels": ["probes", "bias", "language-models"],
     }
 
