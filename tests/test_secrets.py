@@ -29,7 +29,9 @@ SECRETS = re.compile(
 )
 """Tokens of services by how they begin, private keys, and addresses with a password."""
 
-PRIVATE = re.compile(r"(?<![\w.-])/(?:home|Users)/[a-z][\w.-]+/|(?<![\w.])/root/|[A-Z]:\\\\?Users\\|/tmp/[a-z]\w*/")
+PRIVATE = re.compile(
+    r"(?<![\w.-])/(?:home|Users)/[a-z][\w.-]+/|(?<![\w.])/root/|[A-Z]:\\\\?Users\\|(?<![\w.-])/tmp/[a-z]\w*/"
+)
 """Paths of somebody's own computer."""
 
 TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD = WRITE_TOKEN, "key-of-the-server-7f3a", "word-in-the-address-91c2"
