@@ -49,10 +49,10 @@ repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
 fresh: setup ## Build everything, asking models instead of replaying recorded answers, and compare
 	@EVENRULER_AGAIN=1 EVENRULER_CACHE=.cache/fresh dvc repro --force
 
-paper: setup ## Ask all models of the scale in use, build everything, write the papers' tables beside ours; goes on where it was
-	@evenruler ask --all || test $$? -eq 1
-	@evenruler repro
-	@python docs/papers.py
+paper: setup ## Build the profile of the papers in profiles/paper, write the papers' tables beside ours; goes on where it was
+	@evenruler profile paper
+	@evenruler repro --profile paper
+	@python docs/papers.py profiles/paper
 
 standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
 	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with fixed-crows-pairs --with fixed-winogender

@@ -1,4 +1,4 @@
-"""Write the papers' cells beside ours, from `papers.csv` and what is built: `python docs/papers.py`.
+"""Write the papers' cells beside ours, from `papers.csv` and what is built: `python docs/papers.py [profiles/paper]`.
 
 All of them go to `papers-ours.csv`, the headline ones to the tables of `paper-scale.md`.
 """
@@ -6,6 +6,7 @@ All of them go to `papers-ours.csv`, the headline ones to the tables of `paper-s
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -53,7 +54,7 @@ def figures(root: Path) -> Figures:
     """All figures of the benchmarks, and the disparities of domains as the paper computes them.
 
     Args:
-        root: Of the repository.
+        root: The folder of a pipeline.
     """
     found: Figures = {}
     for path in sorted(root.glob("benchmarks/*/evidence.json")):
@@ -151,11 +152,11 @@ def page(text: str, shown: Mapping[str, Sequence[str]]) -> str:
     return text
 
 
-def written() -> dict[Path, str]:
-    """Both files as they have to be."""
+def written(folder: Path = ROOT) -> dict[Path, str]:
+    """Both files as they have to be, by what is built in the folder of a pipeline."""
     with CELLS.open(encoding="utf-8", newline="") as opened:
         cells = list(csv.DictReader(opened))
-    found = figures(ROOT)
+    found = figures(folder)
     shown: dict[str, list[str]] = {}
     table = io.StringIO()
     out = csv.writer(table, lineterminator="\n")
@@ -170,5 +171,5 @@ def written() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    for path, text in written().items():
+    for path, text in written(ROOT / "".join(sys.argv[1:])).items():
         path.write_text(text, encoding="utf-8")

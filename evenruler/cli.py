@@ -18,6 +18,8 @@ from evenruler.evaluate.command import measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, room
 from evenruler.terminal import say, say_each
 
+Profile = Literal["quick", "paper"]
+
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
 
 
@@ -87,6 +89,7 @@ def repro(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[STAGE]...", help="Arguments of `dvc repro`: stages, --force ...")
     ] = None,
+    profile: Annotated[Profile, typer.Option(help="Build the pipeline of this profile.")] = "quick",
 ) -> None:
     """Check, then build what is out of date by `dvc repro`, rows and models several at once.
 
@@ -98,43 +101,20 @@ def repro(
     # An argument with a slash is a path; any other may be a stage.
     paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
     targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
-    raise typer.Exit(build(Path(), targets))
-
-
-@app.command()
-def ask(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[FAMILY-MODEL]...", help="Family and model, e.g. probes-smollm3-3b.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every family and model in use.")] = False,
-    at_once: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; default: one per GPU, or one.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build the rows and show the plan only.")] = False,
-    engine: Annotated[
-        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE.")
-    ] = None,
-) -> None:
-    """Ask models all questions of the instruments in use; `repro` finds the answers in the store.
-
-    An unavailable model is left out, with the reason under `left_out` in params.yaml. Status 1 if any was.
-    """
-    from evenruler.models.engines import choose
-    from evenruler.project.ask import ask as fill
-
-    choose(engine)
-    repository.enter()
-    raise typer.Exit(fill(Path(), names or [], everything=everything, at_once=at_once, dry_run=dry_run))
+    raise typer.Exit(build(Path(), targets, profile))
 
 
 @answers.command("export")
 def export_answers(
     model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
     out: Annotated[Path | None, typer.Option(help="Output folder; default: results/answers/MODEL.")] = None,
+    profile: Annotated[Profile, typer.Option(help="The profile at which the model is asked.")] = "quick",
 ) -> None:
     """Write the pipeline's questions to a model and its answers as a data set that `recorded:FOLDER` reads."""
-    from evenruler.project.ask import write_export
+    from evenruler.declaration.profiles import choose_profile
+    from evenruler.project.answers import write_export
 
+    choose_profile(profile)
     here = repository.enter()
     say_each(write_export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model))
 
@@ -145,7 +125,7 @@ def record_answers(release: Annotated[str, typer.Argument(help="Name of the rele
     from evenruler.declaration.params import load_params
     from evenruler.models.released import FOLDER
     from evenruler.models.store import cache_root
-    from evenruler.project.ask import write_release
+    from evenruler.project.answers import write_release
 
     repository.enter()
     licences = {name: entry.licence for name, entry in load_params().models.items()}
@@ -153,12 +133,12 @@ def record_answers(release: Annotated[str, typer.Argument(help="Name of the rele
 
 
 @app.command()
-def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
-    """Set the scale: write into params.yaml which models are in use."""
-    from evenruler.project.check import set_scale
+def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
+    """Make a pipeline for another profile, in profiles/NAME: other models, as many items as the papers."""
+    from evenruler.project.check import make_profile
 
     repository.enter()
-    say_each(set_scale(Path(), name))
+    say_each(make_profile(Path(), name))
 
 
 @app.command()

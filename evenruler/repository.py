@@ -14,6 +14,9 @@ from evenruler.errors import UserError
 
 DECLARATION = "params.yaml"
 
+PROFILE = "EVENRULER_PROFILE"
+"""Environment variable with the profile whose stage runs; none for the pipeline at the top."""
+
 EXPERIMENTS = Path(".dvc/tmp/exps")
 """Where DVC runs queued and temporary experiments, each in a copy of the repository."""
 
@@ -33,6 +36,12 @@ def outside_experiments(folder: Path) -> Path | None:
         if parent.parts[-3:] == EXPERIMENTS.parts:
             return parent.parents[2]
     return None
+
+
+def profile_option() -> str:
+    """What a command that a message names needs to work on the profile in use."""
+    profile = os.environ.get(PROFILE)
+    return f" --profile {profile}" if profile else ""
 
 
 def enter() -> Path:

@@ -16,7 +16,6 @@ from stages import files
 from stages.running import run
 
 if TYPE_CHECKING:
-    from evenruler.models.model import Model
     from evenruler.training.adaptation import Adapted
 
 
@@ -60,23 +59,22 @@ def say_what_was_replayed() -> None:
         raise UserError(what, where=FOLDER.as_posix(), remedy="look at what differs here")
 
 
-def asked_of(params: Declared, family: str, model: str, *, built: bool = False) -> Asked:
-    """What the instruments of a family ask a model; `built`: only instruments whose rows exist."""
+def asked_of(params: Declared, family: str, model: str) -> Asked:
+    """What the instruments of a family ask a model."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
-    folder = files.BUILT / family
-    return files.asked(family, [own for own in asking if not built or (folder / own / files.PLAN).exists()])
+    return files.asked(family, asking)
 
 
-def adapted(catalogue: Catalogue, name: str, untouched: "Model | None" = None) -> Callable[[State], "Adapted"]:
-    """From a state to the model adapted to corpora; `untouched`: as it was before, by default of the catalogue."""
+def adapted(catalogue: Catalogue, name: str) -> Callable[[State], "Adapted"]:
+    """From a state to the model adapted to corpora."""
 
     @cache
     def way(adaptation: Any) -> "Adapted":
         from evenruler.training.adaptation import Adapted, Recipe
 
         recipes = {corpus: Recipe(*recipe) for corpus, *recipe in adaptation.recipes}
-        return Adapted(name, catalogue, dict(adaptation.corpora), recipes, untouched)
+        return Adapted(name, catalogue, dict(adaptation.corpora), recipes)
 
     return lambda state: way(state.adaptation)
 

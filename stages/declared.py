@@ -10,26 +10,32 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
+from evenruler.declaration.active import in_use
 from evenruler.declaration.digests import compute_digests
 from evenruler.declaration.generated import render_active
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ACTIVE, load_active
-from evenruler.declaration.validation import validate_declaration
+from evenruler.declaration.validation import validate_declaration, validate_models
 from evenruler.errors import UserError
 from evenruler.files import replace
+from evenruler.repository import DECLARATION
 from evenruler.strict import read_text
+from stages.files import PIPELINE
 from stages.running import run
 
-DECLARED = Path("data/declared.yaml")
+DECLARED = PIPELINE / "data/declared.yaml"
 HEAD = "# Written by the stage `declared`: digests of what other stages depend on; comments do not count.\n"
 
 
 def main() -> None:
     """Validate and write."""
-    root, params = Path(), load_params()
-    active, instruments = validate_declaration(root, params, load_active(root / ACTIVE).profile)
-    if read_text(root / ACTIVE) != render_active(active):
-        raise UserError("it does not fit params.yaml", where=ACTIVE, remedy="run `evenruler check`")
+    root, params, path = Path(), load_params(), PIPELINE / ACTIVE
+    profile = load_active(path).profile
+    instruments = validate_declaration(root, params)[profile]
+    active = in_use(instruments, root / DECLARATION, profile, params.left_out, PIPELINE)
+    validate_models(root, params, active, instruments)
+    if read_text(path) != render_active(active, PIPELINE):
+        raise UserError("it does not fit params.yaml", where=str(path), remedy="run `evenruler check`")
     yaml, text = YAML(), StringIO()
     yaml.dump(compute_digests(root, params, active, instruments), text)
     replace(DECLARED, HEAD + text.getvalue())

@@ -9,10 +9,10 @@ from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.registry import room
 from evenruler.tables import write_whole
-from stages.files import SOURCE, SOURCES
+from stages.files import PIPELINE, SOURCE, SOURCES, path_from_top
 from stages.running import run
 
-EVOLVED = Path("data/evolved")
+EVOLVED = PIPELINE / "data/evolved"
 
 
 def main(name: str) -> None:
@@ -27,7 +27,8 @@ def main(name: str) -> None:
         where = f"{ACTIVE}: active.evolve.{name}.source"
         what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"
         raise UserError(what, where=where, remedy="run `evenruler check`")
-    source = room(entry.family, "declare").load(Path(entry.source), settings, SOURCES / entry.family / "shared")
+    path = path_from_top(entry.source)
+    source = room(entry.family, "declare").load(path, settings, SOURCES / entry.family / "shared")
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
     from evenruler.models.catalogue import load  # slow import: after checks of what users write

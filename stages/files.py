@@ -1,6 +1,7 @@
 """Paths of the pipeline's files, and functions that read and write them."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -9,15 +10,19 @@ from typing import Any
 import pandas as pd
 
 from evenruler.declaration.params_file import Declared
+from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, at_size
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, read_table
 
-BUILT, ANSWERS, DIAGNOSIS = Path("data/built"), Path("data/answers"), Path("data/diagnosis")
-AGREED = Path("data/agreement/agreement.parquet")
-SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
+PIPELINE = folder_in_use()
+"""The folder of the pipeline whose stage runs, seen from the top: outputs lie in it, sources at the top."""
+
+BUILT, ANSWERS, DIAGNOSIS = PIPELINE / "data/built", PIPELINE / "data/answers", PIPELINE / "data/diagnosis"
+AGREED = PIPELINE / "data/agreement/agreement.parquet"
+SOURCES, REPORT, BENCHMARKS = Path("data/sources"), PIPELINE / "data/report", PIPELINE / "benchmarks"
 
 RECORDED = Path("data/recorded/release.json")
 """Described in `evenruler.models.released`."""
@@ -29,10 +34,15 @@ TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables
 """Names in the folder of a family's diagnosis."""
 
 
+def path_from_top(path: str) -> Path:
+    """A path of `active.yaml`, which starts from the folder of its pipeline, seen from the top."""
+    return Path(os.path.normpath(PIPELINE / path))
+
+
 def declaration(params: Declared, name: str) -> Declaration:
     """An instrument in use: settings, source, and the tables next to a generated source; UserError if missing."""
     entry = params.active.entry("instruments", name)
-    path, settings = Path(entry.source), params.settings(name)
+    path, settings = path_from_top(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
     written = path / SOURCE if settings.made_by else path
     if settings.made_by:

@@ -1,21 +1,19 @@
 """Find the sentences of one domain: `data/sources/saged/{d}.yaml` and its pages -> `data/scraped/{d}/`."""
 
-from pathlib import Path
-
 from evenruler.declaration.params_file import Declared
 from evenruler.instruments.saged.declare import load
 from evenruler.instruments.saged.scrape.scraping import make
-from stages.files import SOURCES
+from stages.files import PIPELINE, SOURCES, path_from_top
 from stages.running import run
 
-SCRAPED = Path("data/scraped")
+SCRAPED = PIPELINE / "data/scraped"
 
 
 def main(domain: str) -> None:
     """Write every sentence that holds a keyword, every page, and the source; say which concepts have none."""
     params = Declared()
     entry = params.active.entry("scrape", domain)
-    path = Path(entry.source)
+    path = path_from_top(entry.source)
     source = load(path, params.settings(domain), SOURCES / entry.family / "shared")
     for line in make(domain, source, path, SCRAPED / domain):
         print(line)

@@ -62,34 +62,25 @@ def test_check_says_what_it_did(repository, monkeypatch, capsys) -> None:
     assert not old.parent.exists()
 
 
-def test_the_scale_is_set_and_set_back(repository, monkeypatch, capsys) -> None:
+def test_a_profile_is_made_beside_the_pipeline(repository, monkeypatch, capsys) -> None:
     files = [repository / "params.yaml", repository / "active.yaml"]
     before = [path.read_text() for path in files]
-    assert run(monkeypatch, capsys, "scale", "paper") == (0, "active.yaml: now paper: big, shared, writer\n", "")
-    assert Declared().scale == "paper"
+    status, out, err = run(monkeypatch, capsys, "profile", "paper")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == "profiles/paper/active.yaml: now paper: big, shared, writer"
+    assert [path.read_text() for path in files] == before
     status, out, _ = run(monkeypatch, capsys, "check")
     assert (status, out.splitlines()[-1]) == (
         0,
-        "checked: scale paper; models big, shared, writer; framing hair; pairs doctors, nurses, found, bred, later",
+        "checked: profile paper; models big, shared, writer; framing hair; pairs doctors, nurses, found, bred, later",
     )
-    assert run(monkeypatch, capsys, "scale", "quick")[0] == 0
-    assert [path.read_text() for path in files] == before
-    assert run(monkeypatch, capsys, "scale", "quick")[1] == "active.yaml already has the scale quick\n"
 
 
-def test_a_scale_without_a_model_is_refused_and_nothing_written(repository, monkeypatch, capsys) -> None:
-    """Written, it could not be taken back: no stage would run any more."""
-    path = repository / "params.yaml"
-    edit(
-        path, ("    kind: causal # at every scale\n", "    kind: nli\n"), ("  big: {kind: causal", "  big: {kind: nli")
-    )
-    checking.check(repository)
-    before = files_of(repository)
-    status, out, err = run(monkeypatch, capsys, "scale", "paper")
-    assert (status, out, files_of(repository)) == (2, "", before)
-    assert err == (
-        "error: params.yaml: models: no model of the scale 'paper' supports the questions of the family pairs; "
-        "add one that does, with this scale or without `scale`\n"
+def test_a_profile_that_was_not_made_is_one_line(repository, monkeypatch, capsys) -> None:
+    assert run(monkeypatch, capsys, "repro", "--profile", "paper") == (
+        2,
+        "",
+        "error: profiles/paper has no pipeline; run `evenruler profile paper`\n",
     )
 
 
@@ -106,7 +97,7 @@ def test_a_mistake_is_one_line_and_removes_nothing(repository, monkeypatch, caps
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("scale", "qick"), "error: no scale 'qick'; did you mean 'quick'?\n"),
+        (("profile", "qick"), "error: no profile 'qick'; did you mean 'quick'?\n"),
         (("new", "framings", "age"), "error: no family 'framings'; did you mean 'framing'?\n"),
         (("new", "pairs", "Age 2"), "error: 'Age 2' is not a valid name; use lower-case letters"),
         (("new", "framing", "doctors"), "the instrument 'doctors' exists already; take another name\n"),
@@ -140,7 +131,7 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
     assert known == ANY | {f"{name} {option}" for name, (_, _, wrong) in WRONG.items() for option in wrong}
 
 
-@pytest.mark.parametrize("words", [("new",), ("new", "framing"), ("scale",)])
+@pytest.mark.parametrize("words", [("new",), ("new", "framing"), ("profile",)])
 def test_a_word_that_lacks_is_status_two(repository, monkeypatch, capsys, words) -> None:
     status, _, err = run(monkeypatch, capsys, *words)
     assert (status, "Missing argument" in err) == (2, True)
@@ -183,7 +174,7 @@ def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch
 
 def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
     asked = []
-    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words: asked.extend(words) or 0)
+    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words, profile: asked.extend(words) or 0)
     monkeypatch.chdir(repository / "data")
     assert run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0] == 0
     assert asked == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
@@ -194,7 +185,7 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
     [
         ("check",),
         ("repro",),
-        ("scale", "quick"),
+        ("profile", "paper"),
         ("new", "pairs", "ages"),
         ("translate", "scale.csv"),
         ("finetune", "tiny"),

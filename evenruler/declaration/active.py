@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.declaration.params_file import (
+    PRIVATE,
     Active,
     ActiveFamily,
     AskEntry,
@@ -14,6 +15,7 @@ from evenruler.declaration.params_file import (
     InstrumentEntry,
     ScrapeEntry,
 )
+from evenruler.declaration.profiles import TOP, path_to_top
 from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Size, Use
 from evenruler.instruments.registry import FAMILIES, room
@@ -101,10 +103,11 @@ def in_use(
     params: Path,
     scale: Scale,
     left_out: Container[str] = (),
+    folder: Path = TOP,
 ) -> Active:
     """Compute `active` at a profile, without unfinished instruments and models whose commit is missing.
 
-    `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`.
+    `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`; `folder`: of the pipeline, which paths start from.
     UserError if a declaration is invalid, no instrument is finished, or a family has no model to ask.
     """
     unfinished = [own.unfinished for own in instruments if own.unfinished]
@@ -131,13 +134,15 @@ def in_use(
             asking = [name for name in named if name in wanted]
             active.ask[f"{family}-{model}"] = AskEntry(family=family, model=model, instruments=asking)
     for own in instruments:
-        made_by, written = own.settings.made_by, own.written.as_posix()
+        made_by, written = own.settings.made_by, path_to_top(folder) + own.written.as_posix()
         source = f"{MADE[made_by]}/{own.name}" if made_by else written
-        entry = InstrumentEntry(family=own.family, source=source)
+        remote = PRIVATE if own.settings.is_private else ""
+        entry = InstrumentEntry(family=own.family, source=source, remote=remote)
         active.instruments[own.name] = entry
         if made_by == "scrape":
-            extra = {key: own.beside.get(key, own.written).as_posix() for key in ("material", "found")}
-            active.scrape[own.name] = ScrapeEntry(family=own.family, source=written, **extra)
+            beside = {key: own.beside.get(key, own.written) for key in ("material", "found")}
+            paths = {key: path_to_top(folder) + path.as_posix() for key, path in beside.items()}
+            active.scrape[own.name] = ScrapeEntry(family=own.family, source=written, remote=remote, **paths)
         elif made_by == "evolve":
             active.evolve[own.name] = InstrumentEntry(family=own.family, source=written)
         cards = active.card_of_others if own.settings.of_others else active.card

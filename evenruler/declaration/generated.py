@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from evenruler.declaration.params_file import Active
+from evenruler.declaration.profiles import TOP, command_prefix, path_to_top
 
 ACTIVE_HEAD = """\
 # What is in use: names and routes, which `foreach` in dvc.yaml goes through. Written by `evenruler check`, not by hand;
@@ -15,13 +17,14 @@ ACTIVE_HEAD = """\
 """
 
 
-def render_active(active: Active) -> str:
-    """The text of `active.yaml`: an entry a line, for readable differences."""
+def render_active(active: Active, folder: Path = TOP) -> str:
+    """The text of `active.yaml` in a folder of a pipeline: an entry a line, for readable differences."""
     yaml, text = YAML(), StringIO()
     yaml.width = 10_000
     yaml.indent(mapping=2, sequence=4, offset=2)
     sections = {key: _with_entry_a_line(value) for key, value in active.model_dump(mode="json").items()}
-    yaml.dump(CommentedMap(active=CommentedMap(sections)), text)
+    content = {"active": CommentedMap(sections), "root": path_to_top(folder), "enter_root": command_prefix(folder)}
+    yaml.dump(CommentedMap(content), text)
     return ACTIVE_HEAD + text.getvalue()
 
 

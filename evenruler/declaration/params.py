@@ -26,7 +26,7 @@ class Params(Catalogue):
     """By benchmark; written by `evenruler release`. A benchmark without entry is at `FIRST_VERSION`."""
 
     left_out: dict[str, Text] = Field(default_factory=dict)
-    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it could not be run. Written by `evenruler ask`."""
+    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it cannot be run. The rest is built without it."""
 
     @property
     def benchmarks(self) -> dict[str, str]:

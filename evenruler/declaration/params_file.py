@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 
+from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Scale, Size
 from evenruler.instruments.registry import FAMILIES, room
@@ -15,6 +16,9 @@ from evenruler.strict import Seed, Slug, Strict, read_yaml, validate
 
 ACTIVE = "active.yaml"
 """Beside `params.yaml`: what is in use, written by `evenruler check`."""
+
+PRIVATE = "private"
+"""The remote of DVC, a folder on this machine, for text that may not be passed on."""
 
 FIRST_VERSION = "0.1.0"
 """The version of an unreleased benchmark."""
@@ -31,6 +35,8 @@ class InstrumentEntry(Strict):
     family: Slug
     source: str
     """Its source: the file that users write, or the folder that a stage makes from it."""
+    remote: str = ""
+    """The remote of DVC that may hold its rows, `PRIVATE`; empty for the default one."""
 
 
 class ScrapeEntry(InstrumentEntry):
@@ -106,7 +112,7 @@ def profile_in_use(path: Path) -> Scale:
     except (UserError, KeyError, TypeError):
         profile = None
     if profile not in SCALES:
-        remedy = f"run `evenruler scale {SCALES[0]}`, which writes it anew, or name another profile"
+        remedy = "delete it and run `evenruler check`, which writes it anew, or name a profile"
         raise UserError("it names no profile", where=str(path), remedy=remedy)
     return cast(Scale, profile)
 
@@ -133,8 +139,9 @@ class Declared:
     """One `params.yaml`, whose parts are validated on access."""
 
     def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
-        """Read the file for `scale`, by default the one in use; UserError if it is missing or not YAML."""
+        """Read the file for `scale`, by default the profile in use; UserError if it is missing or not YAML."""
         self.path = path
+        self._active = path.parent / folder_in_use() / ACTIVE
         self._data: dict[str, Any] = read_yaml(path)
         self._scale = scale
 
@@ -145,12 +152,12 @@ class Declared:
     @cached_property
     def active(self) -> Active:
         """What is in use; UserError if the file is missing or invalid."""
-        return load_active(self.path.with_name(ACTIVE))
+        return load_active(self._active)
 
     @property
     def scale(self) -> Scale:
         """The profile: how much is built and asked."""
-        return self._scale or profile_in_use(self.path.with_name(ACTIVE))
+        return self._scale or profile_in_use(self._active)
 
     @cached_property
     def catalogue(self) -> Catalogue:

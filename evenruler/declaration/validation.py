@@ -1,52 +1,60 @@
 """Validates the whole declaration: `params.yaml`, sources, adapters, changelogs."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from evenruler.declaration.active import Instrument, in_use, instruments_at, without
+from evenruler.declaration.active import Instrument, instruments_at, without
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SCALES, Scale
 from evenruler.instruments.registry import room
 from evenruler.models.loading import ADAPTERS, read_adapter
+from evenruler.repository import DECLARATION
 from evenruler.versions import load_changelog
 
 
-def validate_declaration(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
-    """What is in use at a profile, and its instruments; UserError at the first mistake, in any profile."""
-    path = root / "params.yaml"
-    found = {each: finished_instruments(root, params, each) for each in SCALES}[scale]
-    named = {use.model for own in found for use in own.uses}
+def validate_declaration(root: Path, params: Params) -> dict[Scale, list[Instrument]]:
+    """The instruments of each profile; UserError at the first mistake of the declaration, in any profile."""
+    instruments = {profile: finished_instruments(root, params, profile) for profile in SCALES}
+    validate_families(params, root / DECLARATION)
+    for name in params.benchmarks:
+        load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
+    return instruments
+
+
+def validate_families(params: Params, path: Path) -> None:
+    """UserError if a family's shared settings have an unknown key, also where it has no instrument."""
     for family, shared in params.families.items():
-        # Validate a family's settings even if it has no instrument.
         known = room(family, "declare").Settings.model_fields
         for key in shared or {}:
             if key not in known:
                 where = f"{path}: families.{family}.{key}"
                 what = f"unknown key {key!r}; {nearest(key, known)}"
                 raise UserError(what, where=where, remedy="rename or remove it")
-    active = in_use(found, path, scale, params.left_out)
-    used = list(dict.fromkeys([*active.models, *sorted(named)]))
-    for name in used:  # check that local files exist, also of models made from local ones
+
+
+def validate_models(root: Path, params: Params, active: Active, instruments: Iterable[Instrument]) -> None:
+    """UserError if a local file of a model in use is missing, or the head of one was fitted with another recipe."""
+    tools = {use.model for instrument in instruments for use in instrument.uses}
+    names = list(dict.fromkeys([*active.models, *sorted(tools)]))
+    for name in names:
         entry = params.models[name]
-        if entry.scheme == "untrained":
+        if entry.scheme == "untrained":  # made from another one
             name = entry.locations[0][1]
             entry = params.models[name]
         for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
             if not file.exists():
-                where = f"{path}: models.{name}.source: {file}"
+                where = f"{root / DECLARATION}: models.{name}.source: {file}"
                 raise UserError("no such file or folder", where=where, remedy="save the model there, or fix `source`")
-    for encoder in used:  # check that its head was fitted, with the recipe in params.yaml
-        recipe = params.models[encoder].finetune
-        if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
-            what = f"{encoder} was fitted with another recipe than `finetune` states"
-            remedy = f"run `evenruler finetune {encoder}`, or restore the recipe"
-            raise UserError(what, where=str(root / ADAPTERS / encoder), remedy=remedy)
-    for name in params.benchmarks:
-        load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
-    return active, found
+    for name in names:
+        recipe = params.models[name].finetune
+        if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():
+            what = f"{name} was fitted with another recipe than `finetune` states"
+            remedy = f"run `evenruler finetune {name}`, or restore the recipe"
+            raise UserError(what, where=str(root / ADAPTERS / name), remedy=remedy)
 
 
 def finished_instruments(root: Path, params: Params, scale: Scale) -> list[Instrument]:
     """Instruments of a profile; those affected by `left_out` are marked unfinished."""
-    return without(instruments_at(root, root / "params.yaml", scale), params.left_out, params, scale)
+    return without(instruments_at(root, root / DECLARATION, scale), params.left_out, params, scale)

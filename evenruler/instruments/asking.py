@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
-from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical
@@ -130,11 +129,6 @@ class Answering:
         """Number of answers computed by models because the store lacked them."""
         return sum(model.asked for model in self._used.values())
 
-    @property
-    def spent(self) -> list[Spent]:
-        """What computing them cost, call by call."""
-        return [spent for model in self._used.values() for spent in model.spent]
-
     def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
         """The answer columns for a request with n rows of inputs."""
         if request.by != SUBJECT:
@@ -158,43 +152,22 @@ def ask(
     answering: Answering,
     *,
     of_model_alone: bool = False,
-    before_tools: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Ask what the instruments of a family request, until they request nothing more.
 
     Identical kinds of requests of several instruments are batched, except those in `APART`. `of_model_alone` skips
-    requests about the instrument itself; `before_tools` stops when only requests to tools are left. Returns, by answer
-    table, the request rows with their answers, preceded by a column `instrument`.
+    requests about the instrument itself. Returns, by answer table, the request rows with their answers, preceded by a
+    column `instrument`.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
-        now = [(name, request) for name, request in wanted if request.by == SUBJECT or not before_tools]
-        for alike in _alike(now):
-            _answer([now[place] for place in alike], answering, answers)
-        if len(now) < len(wanted):
-            break
+        for alike in _alike(wanted):
+            _answer([wanted[place] for place in alike], answering, answers)
     found: dict[str, list[pd.DataFrame]] = {}
     for name, tables in answers.items():
         for table, rows in tables.items():
             found.setdefault(table, []).append(rows.assign(**{INSTRUMENT: name})[[INSTRUMENT, *rows.columns]])
     return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
-
-
-def lacking(instruments: Asked, requests: Requests, subject: Subject, answering: Answering) -> list[LackingError]:
-    """What `ask` would have to compute now because the store lacks it; empty only if `ask` would compute nothing.
-
-    Requests that depend on missing answers, such as the sentiment of replies, are unknown and not included. `answering`
-    must answer from the store alone (`Model.stored`).
-    """
-    answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
-    found: list[LackingError] = []
-    while not found and (wanted := _wanted(instruments, requests, subject, answers)):
-        for alike in _alike(wanted):
-            try:
-                _answer([wanted[place] for place in alike], answering, answers)
-            except LackingError as error:
-                found.append(error)
-    return found
 
 
 def _wanted(

@@ -151,6 +151,11 @@ class BaseSettings(Strict):
         return False
 
     @property
+    def is_private(self) -> bool:
+        """Whether its text may not be passed on, also not by a remote of DVC."""
+        return False
+
+    @property
     def made_by(self) -> Literal["scrape", "evolve"] | None:
         """The stage that makes its source from what users wrote, if any."""
         return None

@@ -1,6 +1,5 @@
 """The cache in front of every backend: stored answers are read, missing ones are computed and, if finite, stored."""
 
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,16 +39,6 @@ class _How(NamedTuple):
     ask: Ask[Any, Any]
 
 
-@dataclass(frozen=True)
-class Spent:
-    """The cost of one call with computed answers."""
-
-    model: str
-    operation: str
-    amount: Amount
-    seconds: float  # including loading, if needed
-
-
 class LackingError(Exception):
     """The store lacks answers and the model must not be asked."""
 
@@ -65,7 +54,6 @@ class Cache:
         """`engine`: everything that answers depend on except the question; `asks`: whether to compute missing ones."""
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
         self.asked = 0  # number of questions that the model has answered itself
-        self.spent: list[Spent] = []  # the cost of that, call by call
 
     def answers(
         self,
@@ -154,7 +142,6 @@ class Cache:
     ) -> Mapping[bytes, bytes]:
         """Compute missing answers, storing each batch as it comes if `keeps`."""
         found: dict[bytes, bytes] = {}
-        began = time.monotonic()
         try:
             with progress(len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text") as bar:
                 for batch in how.ask(questions, missing):
@@ -169,9 +156,6 @@ class Cache:
                     bar.update(len(new))
         except FloatingPointError:  # from a backend that detects NaN itself
             raise not_a_number(self.name) from None
-        finally:
-            done = amount_of(questions[i] for i in missing if keys[i] in found)
-            self.spent.append(Spent(self.name, how.operation, done, time.monotonic() - began))
         return found
 
     @contextmanager

@@ -17,7 +17,7 @@ from scipy.special import expit, softmax
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models import records
-from evenruler.models.cache import Cache, Form, LackingError, Spent, not_a_number
+from evenruler.models.cache import Cache, Form, LackingError, not_a_number
 from evenruler.models.declared import HOSTED, OPERATIONS, Kind, ModelEntry, Operation, SamplingSettings, operations_of
 from evenruler.models.loading import loading, tokenizer_folder
 from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
@@ -176,11 +176,6 @@ class Model:
     def asked(self) -> int:
         """Number of questions that the model has answered itself."""
         return self._cache.asked
-
-    @property
-    def spent(self) -> list[Spent]:
-        """The cost of that, call by call."""
-        return self._cache.spent
 
     @property
     def backend(self) -> Any:

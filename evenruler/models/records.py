@@ -222,11 +222,6 @@ class Amount:
     read: int  # tokens of all questions, from their letters; shared prefixes count each time
     written: int  # tokens of all replies at maximum length
 
-    @property
-    def tokens(self) -> int:
-        """Tokens that determine the time: generated ones if there are replies, else those read."""
-        return self.written or self.read
-
 
 def amount_of(questions: Iterable[object]) -> Amount:
     """The estimated size of some questions."""

@@ -1,4 +1,4 @@
-"""`evenruler check` and `evenruler scale`: validate everything, update generated parts, remove stale files.
+"""`evenruler check` and `evenruler profile`: validate everything, update generated parts, remove stale files.
 
 Stale are outputs of models and sources that are no longer declared: DVC leaves them behind, and they would change their
 folder's hash. Only files known to git or dvc.lock are removed; other files with such names belong to the user and raise
@@ -7,9 +7,10 @@ an error.
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from filelock import FileLock
 
@@ -17,17 +18,18 @@ from evenruler.declaration.active import MADE, SOURCES, Instrument, asking_of, i
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import Params, load_params
 from evenruler.declaration.params_file import ACTIVE, Active, profile_in_use
-from evenruler.declaration.validation import finished_instruments, validate_declaration
+from evenruler.declaration.profiles import TOP, folder_of, link_pipeline, pipeline_folders
+from evenruler.declaration.validation import validate_declaration, validate_models
 from evenruler.errors import UserError, nearest
 from evenruler.files import json_in, replace
-from evenruler.instruments.instrument import SCALES, STANDARD
+from evenruler.instruments.instrument import STANDARD, Scale
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
 from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list
 from evenruler.project.editing import edited
-from evenruler.repository import git
+from evenruler.repository import DECLARATION, git
 from evenruler.strict import read_text, read_yaml
 from evenruler.tables.ids import content_sha256
 
@@ -44,47 +46,86 @@ IGNORED = "# Written by `evenruler check`: benchmarks that hold third-party text
 
 
 def check(root: Path) -> list[str]:
-    """Validate the declaration, update `active.yaml`, and remove what is no longer declared or damaged in DVC's cache.
+    """Validate the declaration, update `active.yaml` of every pipeline, and remove what is no longer declared.
 
-    An unfinished instrument, such as a domain whose pages were never fetched, is left out of `active.yaml` with a line
-    that says what to run; this is no error, since the others can be built. The same holds for a model without commit
-    and for instruments that use it as a tool. Returns messages; UserError at the first error, before anything is
-    written or removed.
+    Damaged objects in DVC's cache are removed, too. An unfinished instrument, such as a domain whose pages were never
+    fetched, is left out of `active.yaml` with a line that says what to run; this is no error, since the others can be
+    built. The same holds for a model without commit and for instruments that use it as a tool. Returns messages;
+    UserError at the first error, before anything is written or removed.
     """
     (root / LOCKED.parent).mkdir(exist_ok=True)
-    path = root / "params.yaml"
     # One process at a time, since both would write and remove the same files.
     with FileLock(root / LOCKED):
-        params = load_params(path)
-        active, instruments = validate_declaration(root, params, profile_in_use(root / ACTIVE))
-        # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
-        for name, entry in active.card_of_others.items():
-            held = Path(BENCHMARKS) / f"{entry.family}-{name}"
-            if tracked(root, [held]):
-                remedy = f"run `git rm -r --cached {held.as_posix()}`, or declare the text of {name!r} as ours"
-                raise UserError("git tracks it, but it holds third-party text", where=held.as_posix(), remedy=remedy)
-        # Both are refused before anything is written.
-        read_lock(root)
-        read_pipeline(root)
-        gone = stale(root, active, params.benchmarks)
+        params = load_params(root / DECLARATION)
+        instruments = validate_declaration(root, params)
+        folders = pipeline_folders(root)
+        in_folders = {folder: active_in(root, folder, params, instruments) for folder in folders}
+        for folder, active in in_folders.items():
+            validate_models(root, params, active, instruments[active.profile])
+            validate_outputs(root / folder, active)
+        gone = {folder: stale(root / folder, active, params.benchmarks) for folder, active in in_folders.items()}
 
-        lines = write_active(root, active)
+        lines = []
+        for folder, active in in_folders.items():
+            lines += write_active(root, folder, active)
         lines += write_artifacts(root, params.benchmarks)
-        lines += _keep_out_of_git(root, active, instruments)
-        remove(root, gone)
-        lines += [f"removed {path}" for path in gone]
-        lines += [f"removed {stage} from {LOCK}" for stage in forget_stages(root, active)]
+        for folder, active in in_folders.items():
+            lines += keep_out_of_git(root, folder, active, instruments[active.profile])
+            remove(root / folder, gone[folder])
+            lines += [f"removed {folder / path}" for path in gone[folder]]
+            lines += [f"removed {stage} from {folder / LOCK}" for stage in forget_stages(root / folder, active)]
+            make_shared_folders(root, active)
         lines += repair_running_list(root) + remove_damaged(root)
-        for family in active.families:
-            # With a file, since DVC needs the folder and git does not keep empty ones.
-            folder = root / SOURCES / family / "shared"
-            folder.mkdir(parents=True, exist_ok=True)
-            if not any(folder.iterdir()):
-                (folder / ".gitkeep").touch()
-        lines += _warnings(root, params, active, instruments)
-    counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
-    listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
-    return [*lines, f"checked: scale {active.profile}; {listed}"]
+        for active in in_folders.values():
+            found = _warnings(root, params, active, instruments[active.profile])
+            lines += [line for line in found if line not in lines]
+    return [*lines, *map(describe_active, in_folders.values())]
+
+
+def active_in(root: Path, folder: Path, params: Params, instruments: Mapping[Scale, Sequence[Instrument]]) -> Active:
+    """What is in use in the pipeline of a folder; `instruments`: by profile."""
+    profile = profile_in_use(root / folder / ACTIVE) if folder == TOP else cast(Scale, folder.name)
+    return in_use(instruments[profile], root / DECLARATION, profile, params.left_out, folder)
+
+
+def validate_outputs(folder: Path, active: Active) -> None:
+    """UserError if git tracks third-party text of a pipeline, or its `dvc.yaml` or `dvc.lock` cannot be read."""
+    # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
+    for name, entry in active.card_of_others.items():
+        benchmark = Path(BENCHMARKS) / f"{entry.family}-{name}"
+        if tracked(folder, [benchmark]):
+            remedy = f"run `git rm -r --cached {benchmark.as_posix()}`, or declare the text of {name!r} as ours"
+            raise UserError("git tracks it, but it holds third-party text", where=benchmark.as_posix(), remedy=remedy)
+    read_lock(folder)
+    read_pipeline(folder)
+
+
+def make_shared_folders(root: Path, active: Active) -> None:
+    """Make the folders of what a family's instruments share, with a file, since DVC needs them and git keeps none."""
+    for family in active.families:
+        folder = root / SOURCES / family / "shared"
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            (folder / ".gitkeep").touch()
+
+
+def describe_active(active: Active) -> str:
+    """What is in use at a profile, in a line."""
+    names = {"models": active.models, **{family: entry.instruments for family, entry in active.families.items()}}
+    listed = "; ".join(f"{what} {', '.join(listed)}" for what, listed in names.items())
+    return f"checked: profile {active.profile}; {listed}"
+
+
+def make_profile(root: Path, profile: str) -> list[str]:
+    """Make the folder of a profile, with its own pipeline; UserError if there is no such profile."""
+    folder = folder_of(profile)
+    if folder == TOP:
+        raise UserError(f"{profile!r} is the pipeline at the top", remedy="run `make repro`, or `dvc repro`")
+    # Before the link is there, which `check` would refuse from then on.
+    params = load_params(root / DECLARATION)
+    active_in(root, folder, params, validate_declaration(root, params))
+    link_pipeline(root, profile)
+    return [*check(root), f"{folder}: build it with `evenruler repro --profile {profile}`, or `dvc repro` in there"]
 
 
 def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
@@ -124,24 +165,13 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
     return found
 
 
-def set_scale(root: Path, name: str) -> list[str]:
-    """Rewrite `active.yaml` for a profile; UserError, before anything is written, if anything is invalid."""
-    chosen = next((scale for scale in SCALES if scale == name), None)
-    if chosen is None:
-        raise UserError(f"no scale {name!r}", remedy=nearest(name, SCALES))
-    path = root / "params.yaml"
-    params = load_params(path)
-    active = in_use(finished_instruments(root, params, chosen), path, chosen, params.left_out)
-    return write_active(root, active) or [f"{ACTIVE} already has the scale {chosen}"]
-
-
-def write_active(root: Path, active: Active) -> list[str]:
-    """Write `active.yaml`; returns a message if it changed."""
-    path, text = root / ACTIVE, render_active(active)
+def write_active(root: Path, folder: Path, active: Active) -> list[str]:
+    """Write `active.yaml` in the folder of a pipeline; returns a message if it changed."""
+    path, text = root / folder / ACTIVE, render_active(active, folder)
     if path.exists() and read_text(path) == text:
         return []
     replace(path, text)
-    return [f"{ACTIVE}: now {active.profile}: {', '.join(active.models)}"]
+    return [f"{folder / ACTIVE}: now {active.profile}: {', '.join(active.models)}"]
 
 
 def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
@@ -156,9 +186,10 @@ def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
 
 
-def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:
+def keep_out_of_git(root: Path, folder: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:
     """Make git ignore third-party text before it is built, also benchmarks of unfinished instruments."""
-    path = root / "benchmarks/.gitignore"
+    ignored = folder / "benchmarks/.gitignore"
+    path = root / ignored
     others = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
     others += [f"{own.family}-{own.name}" for own in instruments if own.unfinished and own.settings.of_others]
     text = "\n".join([IGNORED, *(f"/{name}" for name in others), ""]) if others else ""
@@ -168,7 +199,7 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
         replace(path, text)
     else:
         path.unlink()
-    return [f"benchmarks/.gitignore: benchmarks with third-party text, kept out of git: {', '.join(others) or 'none'}"]
+    return [f"{ignored}: benchmarks with third-party text, kept out of git: {', '.join(others) or 'none'}"]
 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:

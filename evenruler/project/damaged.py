@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenruler.declaration.profiles import pipeline_folders
 from evenruler.errors import UserError
 from evenruler.project.dvc import read_lock
 
@@ -58,21 +59,24 @@ def damaged_outputs(root: Path) -> list[LockedFile]:
 
 
 def locked_files(root: Path) -> Iterator[LockedFile]:
-    """Every output in `dvc.lock`, and after a folder its files, if the list of them in DVC's cache is whole."""
-    stages = read_lock(root)
-    if not stages:
+    """Every output of all pipelines, and after a folder its files, if the list of them in DVC's cache is whole."""
+    outputs = [
+        (stage, root / folder / output["path"], output["md5"])
+        for folder in pipeline_folders(root)
+        for stage, outputs in read_lock(root / folder).items()
+        for output in outputs
+    ]
+    if not outputs:
         return
     objects = objects_folder(root)
-    for stage, outputs in stages.items():
-        for output in outputs:
-            path, md5 = root / output["path"], output["md5"]
-            listed = objects / md5[:2] / md5[2:]
-            yield LockedFile(stage, path, listed, md5)
-            if not md5.endswith(FOLDER) or not listed.is_file() or is_damaged(listed, md5):
-                continue
-            for file in json.loads(listed.read_text(encoding="utf-8")):
-                of_file = objects / file["md5"][:2] / file["md5"][2:]
-                yield LockedFile(stage, path / file["relpath"], of_file, file["md5"])
+    for stage, path, md5 in outputs:
+        listed = objects / md5[:2] / md5[2:]
+        yield LockedFile(stage, path, listed, md5)
+        if not md5.endswith(FOLDER) or not listed.is_file() or is_damaged(listed, md5):
+            continue
+        for file in json.loads(listed.read_text(encoding="utf-8")):
+            of_file = objects / file["md5"][:2] / file["md5"][2:]
+            yield LockedFile(stage, path / file["relpath"], of_file, file["md5"])
 
 
 def objects_folder(root: Path) -> Path:

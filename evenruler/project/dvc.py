@@ -50,8 +50,14 @@ def start_dvc(root: Path, *words: str, slot: Mapping[str, str] | None = None) ->
         cwd=root,
         env={**environment(), **(slot or {})},
         start_new_session=True,
-        preexec_fn=die_with_parent,
+        preexec_fn=_prepare,
     )
+
+
+def _prepare() -> None:
+    """End with the parent, and take Ctrl-C from it also where that was started in the background, which ignores it."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_dvc(root: Path, *words: str) -> int:
@@ -102,11 +108,10 @@ def _interrupt(processes: Iterable["subprocess.Popen[bytes]"]) -> None:
         process.wait()
 
 
-def outdated_stages(root: Path, stages: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
-    """Stages that are out of date, by default of all; `with_deps`: also those that they depend on."""
-    words = [*(["--with-deps"] if with_deps else []), *stages]
+def outdated_stages(root: Path) -> set[str]:
+    """Stages of the pipeline in a folder that are out of date."""
     status = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json", *words],
+        [sys.executable, "-m", "dvc", "status", "--json", "dvc.yaml"],
         cwd=root,
         env=environment(),
         capture_output=True,

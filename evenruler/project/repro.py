@@ -1,13 +1,15 @@
-"""`evenruler repro`: what `make repro` does with DVC, for those without make; plain `dvc repro` builds the same."""
+"""`evenruler repro`: what `make repro` does with DVC, without make and on GPUs; plain `dvc repro` builds the same."""
 
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from evenruler.declaration.profiles import PIPELINE, folder_of
+from evenruler.errors import UserError
+from evenruler.instruments.instrument import SCALES
 from evenruler.project.check import check
 from evenruler.project.dvc import outdated_stages, run_dvc, run_stages
-from evenruler.project.processes import gpus_of
 from evenruler.terminal import say, say_each
 
 TOGETHER = (
@@ -20,43 +22,70 @@ TOGETHER = (
 """Kinds of stages that run at once, each needing only kinds before it, and how many one process of DVC runs."""
 
 
-def repro(root: Path, words: Sequence[str]) -> int:
-    """Check the declaration, then build what is out of date, several rows and models at once.
+def repro(root: Path, words: Sequence[str], profile: str = SCALES[0]) -> int:
+    """Check the declaration, then build what is out of date at a profile, several rows and models at once.
 
     `words`: arguments of `dvc repro`, which is then all that runs. Returns DVC's exit status, 130 after an interrupt.
-    UserError, before anything is built, if the declaration is invalid.
+    UserError, before anything is built, if the declaration is invalid or the profile has no folder.
     """
+    folder = root / folder_of(profile)
+    if not (folder / PIPELINE).exists():
+        raise UserError(f"{folder} has no pipeline", remedy=f"run `evenruler profile {profile}`")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         say_each(check(root))
-        if not words:
-            _build_together(root)
-        return run_dvc(root, "repro", *words)
+        failed = set() if words else _build_together(folder)
+        status = run_dvc(folder, "repro", *words)
     except KeyboardInterrupt:
         say("interrupted; answers are kept: `make repro` resumes there", err=True)
         return 128 + signal.SIGINT
+    if status:
+        say_each(describe_omission(stage) for stage in sorted(failed) if stage.startswith(OPTIONAL))
+    return status
 
 
-def _build_together(root: Path) -> None:
-    """Run stages of `TOGETHER` that are out of date; `dvc repro` tries those again that fail, and says why."""
+OPTIONAL = ("ask@", "rows@")
+"""Kinds of stages without which the rest can be built."""
+
+
+def describe_omission(stage: str) -> str:
+    """Say how everything else is built without a stage that fails."""
+    return f"to build without {stage}: write `left_out: {{{stage}: REASON}}` into params.yaml, then `make repro`"
+
+
+def _build_together(root: Path) -> set[str]:
+    """Run stages of `TOGETHER` that are out of date, and return those that failed; the others are built and locked.
+
+    `dvc repro` tries those again, and says why.
+    """
+    failed = set[str]()
     if run_dvc(root, "repro", "--quiet", "declared"):
-        return
+        return failed
     for kinds, size in TOGETHER:
         stages = sorted(stage for stage in outdated_stages(root) if stage.partition("@")[0] in kinds)
         batches = [stages[start : start + size] for start in range(0, len(stages), size)]
         if len(batches) > 1:
-            run_stages(root, batches, _slots(len(batches), asking="ask" in kinds))
+            failed |= run_stages(root, batches, _slots(len(batches), asking="ask" in kinds))
+    return failed
 
 
 def _slots(n_batches: int, *, asking: bool) -> list[dict[str, str]]:
     """Environments of batches that run at once: a GPU each where there are some, else a share of the processor."""
     cores = os.cpu_count() or 1
     if asking:
-        from evenruler.models.engines import RAY, chosen, machine  # slow import
+        from evenruler.models.engines import RAY, chosen  # slow imports
+        from evenruler.models.engines.described import gpus
 
         if chosen()[0] == RAY:  # a cluster spreads the questions of one stage
             return [{}]
-        if gpus := gpus_of(machine()):
-            return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus]
+        if n_gpus := gpus():
+            return [{"CUDA_VISIBLE_DEVICES": name} for name in name_gpus(n_gpus)]
     at_once = min(cores, n_batches)
     return [{"OMP_NUM_THREADS": str(cores // at_once)} for _ in range(at_once)]
+
+
+def name_gpus(n_gpus: int) -> list[str]:
+    """The GPUs that this process sees, as `CUDA_VISIBLE_DEVICES` takes them."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    named = [word.strip() for word in visible if word.strip()]
+    return (named or [str(number) for number in range(n_gpus)])[:n_gpus]

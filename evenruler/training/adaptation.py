@@ -180,7 +180,6 @@ class Adapted:
         params: Catalogue,
         corpora: Mapping[str, Sequence[str]],
         recipes: Mapping[str, Recipe],
-        untouched: Model | None = None,
     ) -> None:
         """Set the model, and corpora and recipes by corpus name; nothing is loaded yet.
 
@@ -189,7 +188,7 @@ class Adapted:
         self.name = name
         self._store = RowStore()
         # Local, since its weights are changed in this process.
-        self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
+        self._untouched = catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         # The words that an encoder's head chooses among, independent of the order of the corpora.
         self._all_texts = [sentence for _, sentences in sorted(corpora.items()) for sentence in sentences]

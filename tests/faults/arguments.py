@@ -86,8 +86,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--engine": ENGINE,
         },
     ),
-    "ask": ({}, "--dry-run", {"names": NAMES, "--at-once": COUNT, "--engine": ENGINE}),
-    "scale": ({"name": "quick"}, "", {"name": NAMES}),
+    "profile": ({"name": "paper"}, "", {"name": NAMES}),
     "new": ({"family": "probes", "name": "mine"}, "", {"family": NAMES, "name": NAMES[1:]}),
     "finetune": ({"name": "mpnet-nli"}, "", {"name": NAMES}),
     "plant": (
@@ -147,9 +146,14 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--relationship": WORD,
         },
     ),
-    "answers export": ({"model": "smollm2-135m-instruct"}, "", {"model": NAMES, "--out": ("", "file", "tiny")}),
+    "repro": ({}, "", {"--profile": WORD}),
+    "answers export": (
+        {"model": "smollm2-135m-instruct"},
+        "",
+        {"model": NAMES, "--out": ("", "file", "tiny"), "--profile": WORD},
+    ),
     "answers record": ({"release": "2026-11-26"}, "", {"release": NAMES}),
-    "evolve": ({"name": "age-competence"}, "", {"name": NAMES, "--engine": ENGINE}),
+    "evolve": ({"name": "age-competence"}, "", {"name": NAMES, "--engine": ENGINE, "--profile": WORD}),
     "ratings sheet": (
         {"domains": "age-competence"},
         "",

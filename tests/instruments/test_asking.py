@@ -4,18 +4,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
+from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
 from evenruler.instruments.instrument import Adaptation, Request, State, Subject
 from evenruler.models import LABELS, load
 from evenruler.models.declared import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
-from evenruler.models.records import Amount, LogLikelihoods, Placed, Reply, Sampling
+from evenruler.models.records import LogLikelihoods, Placed, Reply, Sampling
 from evenruler.models.store import RowStore
 from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
@@ -405,46 +405,6 @@ class Way:
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
         return len(corpus) + fit + epoch / 10
-
-
-class TestLacking:
-    """What the store lacks is counted, round by round, and nobody is asked."""
-
-    TWICE: ClassVar[Any] = {"one": ({}, {"texts": ["abcd", "ab"]}), "two": ({}, {"texts": ["abcd", "xyzw"]})}
-
-    def lacks(self, model: Model, tool: Any = no_tool, requests: Any = texts_of) -> list[tuple[Any, ...]]:
-        answering = Answering(model.stored(), lambda name: tool.stored())
-        found = lacking(self.TWICE, requests, SUBJECT, answering)
-        assert answering.asked == 0
-        return [(one.model, one.operation, one.amount) for one in found]
-
-    def test_what_instruments_share_counts_once(self, tmp_path) -> None:
-        model = opened(save_tiny(tmp_path / "model"), tmp_path)
-        assert self.lacks(model) == [("tiny", "likelihood/1", Amount(3, 3, 0))]
-        model.loglikelihood(["ab"])
-        assert self.lacks(model) == [("tiny", "likelihood/1", Amount(2, 2, 0))]
-        ask(self.TWICE, texts_of, SUBJECT, Answering(model, no_tool))
-        assert self.lacks(model) == []
-
-    def test_a_round_is_counted_once_that_before_it_is_answered(self, tmp_path, embedder) -> None:
-        model = opened(save_tiny(tmp_path / "model"), tmp_path)
-
-        def requests(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
-            if "replies" in answers:
-                texts = {"text": answers["replies"]["reply"].tolist()}
-                return [] if "vectors" in answers else [request("embed", texts, "vectors", by="minilm")]
-            return [request("generate", {"prompt": plan["texts"]}, "replies", settings={"new_tokens": 3})]
-
-        first = ("tiny", "generation/2", Amount(2, 2, 6))  # 6 letters; each instrument asks by itself
-        assert self.lacks(model, embedder, requests) == [first, ("tiny", "generation/2", Amount(2, 2, 6))]
-        answering = Answering(model, lambda name: embedder)
-        ask(self.TWICE, requests, SUBJECT, answering, before_tools=True)
-        assert {spent.model for spent in answering.spent} == {"tiny"}
-        assert [one[:2] for one in self.lacks(model, embedder, requests)] == [("minilm", "embedding/1")]
-        ask(self.TWICE, requests, SUBJECT, answering)
-        own = [one.amount.questions for one in answering.spent if one.model == "tiny"]
-        assert own == [2, 1]  # "abcd" was asked for the other
-        assert self.lacks(model, embedder, requests) == []
 
 
 class TestStates:

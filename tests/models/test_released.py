@@ -16,7 +16,7 @@ from evenruler.models.model import LIKELIHOOD, REPLY, Model
 from evenruler.models.records import Reply, Sampling
 from evenruler.models.released import AGAIN, BLOCK, JOURNAL, MOST_AGAIN, Compared, Released
 from evenruler.models.store import RowStore, keys_of
-from evenruler.project import ask
+from evenruler.project import answers
 from tests.tiny import tiny_params
 
 TEXTS = ["The man is here.", "The girl is here.", "No girl is at sea."]
@@ -40,7 +40,7 @@ def recorded(release: Path, tmp_path: Path, monkeypatch) -> Callable[..., None]:
         with monkeypatch.context() as patch:
             patch.setenv(JOURNAL, str(tmp_path / "journal"))
             does()
-        list(ask.write_release(tmp_path / "journal", release, "first", {"tiny": "mit"}))
+        list(answers.write_release(tmp_path / "journal", release, "first", {"tiny": "mit"}))
         cache.released.cache_clear()
 
     return made
@@ -249,19 +249,19 @@ class TestRefused:
     def test_a_release_that_is_too_large_leaves_the_last_one(self, recorded, release, tmp_path, monkeypatch) -> None:
         recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
         before = (release / "release.json").read_bytes()
-        monkeypatch.setattr(ask, "LARGEST", 10)
+        monkeypatch.setattr(answers, "LARGEST", 10)
 
         with pytest.raises(UserError, match="at most 0 are allowed"):
             recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0, "y": -4.0}))
         assert (release / "release.json").read_bytes() == before
 
     def test_no_journal(self, tmp_path, error_of) -> None:
-        made = ask.write_release(tmp_path / "none", tmp_path / "recorded", "first", {})
+        made = answers.write_release(tmp_path / "none", tmp_path / "recorded", "first", {})
         assert "no journal of answers" in error_of(list, made)
 
     def test_embeddings_are_left_out(self, tmp_path, monkeypatch, error_of) -> None:
         monkeypatch.setenv(JOURNAL, str(tmp_path / "journal"))
         released.note_down("mini", "{}", "embedding/1", [(bytes(32), b"[]", b"1234")])
         assert "no journal" in error_of(
-            list, ask.write_release(tmp_path / "journal", tmp_path / "recorded", "first", {})
+            list, answers.write_release(tmp_path / "journal", tmp_path / "recorded", "first", {})
         )

@@ -1,4 +1,4 @@
-"""Rehearse the scale `paper`: tiny random models of every architecture, one item in twenty, all that `make paper` does.
+"""Rehearse the profile `paper`: tiny random models of every architecture, one item in twenty, all of `make paper`.
 
 Run by hand: `python -m tests.performance.paper_rehearsal FOLDER`. FOLDER becomes a clone with answers of its own. In it
 every model of the scale is a tiny one: the class of its configuration, a small tokenizer, and a chat template of ours
@@ -33,12 +33,15 @@ from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    "evenruler scale paper",
-    "evenruler check",
-    "evenruler ask --all",
-    "evenruler repro",
-    "python docs/papers.py",
+    "evenruler profile paper",
+    *(
+        f"evenruler evolve {domain}-evolved --profile paper"
+        for domain in ("occupation-gender", "age-competence", "political-ideology-personality")
+    ),
+    "evenruler repro --profile paper",
+    "python docs/papers.py profiles/paper",
 )
+PIPELINE = "profiles/paper"
 MADE, BESIDE, EVOLVED = "rehearsal", "docs/papers-ours.csv", "-evolved"
 VOCABULARY = 1500
 yaml = YAML()
@@ -431,12 +434,12 @@ class Rehearsal:
         return YAML(typ="safe").load((self.folder / "params.yaml").read_text())
 
     def active(self) -> Active:
-        return load_active(self.folder / "active.yaml")
+        return load_active(self.folder / PIPELINE / "active.yaml")
 
     def answers(self) -> pd.DataFrame:
         """How many answers by family, model, table and form."""
         rows = []
-        for path in sorted((self.folder / "data/answers").glob("*/*/*.parquet")):
+        for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
             table = pd.read_parquet(path)
             own = {"family": path.parts[-3], "model": path.parts[-2], "table": path.stem}
             forms = table["configuration"].value_counts() if "configuration" in table else {"": len(table)}
@@ -477,11 +480,11 @@ class Rehearsal:
             if family not in families:
                 yield f"{family} vanished"
                 continue
-            metrics = self.folder / "data/diagnosis" / family / "metrics.json"
+            metrics = self.folder / PIPELINE / "data/diagnosis" / family / "metrics.json"
             if not metrics.exists() or not json.loads(metrics.read_text()):
                 yield f"{family} has no figures"
             for name in families[family].instruments:
-                if not (self.folder / f"benchmarks/{family}-{name}/evidence.json").exists():
+                if not (self.folder / PIPELINE / f"benchmarks/{family}-{name}/evidence.json").exists():
                     yield f"benchmarks/{family}-{name} is not built"
         deleted = subprocess.run(["git", "ls-files", "-d"], cwd=self.folder, capture_output=True, text=True, check=True)
         yield from (f"deleted: {line}" for line in deleted.stdout.splitlines())
@@ -494,7 +497,7 @@ class Rehearsal:
 
     def _evolved(self, params: Any) -> Iterator[str]:
         for name in (name for name in params["instruments"] if name.endswith(EVOLVED)):
-            folder = self.folder / "data/evolved" / name
+            folder = self.folder / PIPELINE / "data/evolved" / name
             if not (folder / "history.parquet").exists():
                 yield f"{name} did not evolve"
                 continue

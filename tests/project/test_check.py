@@ -1,4 +1,4 @@
-"""What `evenruler check` and `evenruler scale` write, and when they write nothing."""
+"""What `evenruler check` and `evenruler profile` write, and when they write nothing."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ import pytest
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import Active, load_active
 from evenruler.errors import UserError
-from evenruler.project.check import check, set_scale
+from evenruler.project.check import check, make_profile
 from evenruler.strict import read_yaml
 from tests.project import told
 
@@ -27,16 +27,16 @@ active:
     framing: {instruments: [hair], models: [tiny, shared, writer]}
     pairs: {instruments: [doctors, nurses, found, bred], models: [tiny, shared]}
   instruments:
-    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml}
-    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml}
-    found: {family: pairs, source: data/scraped/found}
-    bred: {family: pairs, source: data/evolved/bred}
-    hair: {family: framing, source: data/sources/framing/hair.yaml}
+    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, remote: ''}
+    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, remote: ''}
+    found: {family: pairs, source: data/scraped/found, remote: ''}
+    bred: {family: pairs, source: data/evolved/bred, remote: ''}
+    hair: {family: framing, source: data/sources/framing/hair.yaml, remote: ''}
   scrape:
-    found: {family: pairs, source: data/sources/pairs/found.yaml, material: data/sources/pairs/found.yaml, \
-found: data/sources/pairs/found.yaml}
+    found: {family: pairs, source: data/sources/pairs/found.yaml, remote: '', \
+material: data/sources/pairs/found.yaml, found: data/sources/pairs/found.yaml}
   evolve:
-    bred: {family: pairs, source: data/sources/pairs/doctors.yaml}
+    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, remote: ''}
   ask:
     framing-tiny: {family: framing, model: tiny, instruments: [hair]}
     framing-shared: {family: framing, model: shared, instruments: [hair]}
@@ -44,16 +44,18 @@ found: data/sources/pairs/found.yaml}
     pairs-tiny: {family: pairs, model: tiny, instruments: [doctors, nurses, found, bred]}
     pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, found, bred]}
   card:
-    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml}
-    found: {family: pairs, source: data/scraped/found}
-    bred: {family: pairs, source: data/evolved/bred}
-    hair: {family: framing, source: data/sources/framing/hair.yaml}
+    doctors: {family: pairs, source: data/sources/pairs/doctors.yaml, remote: ''}
+    found: {family: pairs, source: data/scraped/found, remote: ''}
+    bred: {family: pairs, source: data/evolved/bred, remote: ''}
+    hair: {family: framing, source: data/sources/framing/hair.yaml, remote: ''}
   card_of_others:
-    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml}
+    nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, remote: ''}
+root: ''
+enter_root: ''
 """
 
 WRITTEN = "active.yaml: now quick: tiny, shared, writer"
-CHECKED = "checked: scale quick; models tiny, shared, writer; framing hair; pairs doctors, nurses, found, bred"
+CHECKED = "checked: profile quick; models tiny, shared, writer; framing hair; pairs doctors, nurses, found, bred"
 NOTHING_OF = {"hair": "  hair: {family: framing}\n", "nurses": "  nurses: {family: pairs, others: true}\n"}
 
 
@@ -104,7 +106,7 @@ class TestActive:
             ("models: [tiny, shared]}", "models: [shared, tiny]}"),
             ("pairs-shared: {family: pairs, model: shared,", "pairs-shared: {family: pairs, model: shard,"),
             ("  card_of_others:\n    nurses:", "  card_of_others:\n    nurse:"),
-            ("  evolve:\n    bred: {family: pairs, source: data/sources/pairs/doctors.yaml}\n", ""),
+            ("  evolve:\n    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, remote: ''}\n", ""),
             ("Written by `evenruler check`, not by hand;", "My own words;"),
             ("  profile: quick\n", "  profile:    quick # as I like it\n"),
             ("  profile: quick\n", "  profile: quick\n  models: [of an older version]\n"),
@@ -142,7 +144,7 @@ class TestActive:
         check(tmp_path)
         text = (tmp_path / "active.yaml").read_text()
         assert "\n  scrape: {}\n" in text
-        assert text.endswith("\n  card_of_others: {}\n")
+        assert text.endswith("\n  card_of_others: {}\nroot: ''\nenter_root: ''\n")
 
     def test_a_declaration_in_json_is_read_and_stays(self, tmp_path) -> None:
         path = told.put(tmp_path)
@@ -169,8 +171,8 @@ class TestActive:
         edit(tmp_path / "active.yaml", (old, new))
         before = files_of(tmp_path)
         assert error_of(check, tmp_path) == (
-            f"{tmp_path / 'active.yaml'}: it names no profile; run `evenruler scale quick`, which writes it anew, or "
-            "name another profile"
+            f"{tmp_path / 'active.yaml'}: it names no profile; delete it and run `evenruler check`, which writes it "
+            "anew, or name a profile"
         )
         assert files_of(tmp_path) == before
 
@@ -215,47 +217,60 @@ class TestActive:
         }
 
 
-class TestScale:
-    def test_of_the_paper_and_back(self, tmp_path) -> None:
+class TestProfile:
+    def test_it_has_a_pipeline_of_its_own(self, tmp_path) -> None:
         path = told.put(tmp_path)
         check(tmp_path)
-        assert set_scale(tmp_path, "paper") == ["active.yaml: now paper: big, shared, writer"]
-        active = load_active(tmp_path / "active.yaml")
+        folder = tmp_path / "profiles/paper"
+        said = make_profile(tmp_path, "paper")
+        assert said[0] == "profiles/paper/active.yaml: now paper: big, shared, writer"
+        assert said[-1] == ("profiles/paper: build it with `evenruler repro --profile paper`, or `dvc repro` in there")
+        assert (folder / "dvc.yaml").resolve() == tmp_path / "dvc.yaml"
+        active = load_active(folder / "active.yaml")
         assert (active.profile, active.families["pairs"].models) == ("paper", ["big", "shared"])
         assert "later" in active.instruments
-        assert set_scale(tmp_path, "quick") == [WRITTEN]
+        content = read_yaml(folder / "active.yaml")
+        assert (content["root"], content["enter_root"]) == ("../../", "cd ../../ && EVENRULER_PROFILE=paper ")
+        assert active.instruments["doctors"].source == "../../data/sources/pairs/doctors.yaml"
+        assert active.instruments["found"].source == "data/scraped/found"
+        assert active.scrape["found"].source == "../../data/sources/pairs/found.yaml"
+        assert active.scrape["found"].material == "../../data/sources/pairs/found.yaml"
+
         assert (tmp_path / "active.yaml").read_text() == ACTIVE
         assert path.read_text() == told.PARAMS
 
-    def test_check_keeps_the_one_that_is_in_use(self, tmp_path) -> None:
+    def test_check_keeps_all_that_there_are(self, tmp_path) -> None:
         told.put(tmp_path)
-        set_scale(tmp_path, "paper")
-        assert check(tmp_path)[-1].startswith("checked: scale paper; models big, shared, writer; ")
-        assert load_active(tmp_path / "active.yaml").profile == "paper"
-
-    def test_one_that_is_in_use_changes_nothing(self, tmp_path) -> None:
-        told.put(tmp_path)
-        set_scale(tmp_path, "quick")
+        make_profile(tmp_path, "paper")
         before = files_of(tmp_path)
-        assert set_scale(tmp_path, "quick") == ["active.yaml already has the scale quick"]
+        checked = check(tmp_path)
+        assert [line.partition(";")[0] for line in checked] == ["checked: profile quick", "checked: profile paper"]
         assert files_of(tmp_path) == before
+        outdated = tmp_path / "profiles/paper/data/answers/pairs/tiny"
+        outdated.mkdir(parents=True)
+        assert "removed profiles/paper/data/answers/pairs/tiny" in check(tmp_path)
+        assert not outdated.exists()
+        shutil.rmtree(tmp_path / "profiles")
+        assert check(tmp_path) == [CHECKED]
 
     @pytest.mark.parametrize(
         ("name", "changes", "said"),
         [
-            ("qick", [], "no scale 'qick'; did you mean 'quick'?"),
+            ("qick", [], "no profile 'qick'; did you mean 'quick'?"),
+            ("quick", [], "'quick' is the pipeline at the top; run `make repro`, or `dvc repro`"),
             (
                 "paper",
                 [("  big: {kind: causal", "  big: {kind: nli"), ("    kind: causal # at every scale", "    kind: nli")],
                 "no model of the scale 'paper' supports the questions of the family pairs",
             ),
         ],
+        ids=["unknown", "the top", "without a model"],
     )
     def test_one_that_cannot_be_is_refused_and_nothing_written(self, tmp_path, name, changes, said) -> None:
         told.put(tmp_path, *changes)
         before = files_of(tmp_path)
         with pytest.raises(UserError) as caught:
-            set_scale(tmp_path, name)
+            make_profile(tmp_path, name)
         assert said in str(caught.value)
         assert files_of(tmp_path) == before
 
@@ -395,12 +410,11 @@ class TestArtifacts:
         assert (tmp_path / "dvc.yaml").read_text().startswith(told.PIPELINE)
         assert list(read_yaml(tmp_path / "dvc.yaml")["artifacts"]) == names
 
-    def test_the_scale_changes_none(self, tmp_path) -> None:
+    def test_a_profile_changes_none(self, tmp_path) -> None:
         told.put(tmp_path)
         check(tmp_path)
         before = (tmp_path / "dvc.yaml").read_bytes()
-        set_scale(tmp_path, "paper")
-        check(tmp_path)
+        make_profile(tmp_path, "paper")
         assert (tmp_path / "dvc.yaml").read_bytes() == before
 
 
@@ -617,7 +631,7 @@ class TestAdapters:
     )
     def test_what_is_not_in_use_need_not_be(self, tmp_path, change) -> None:
         shutil.rmtree(self.put(tmp_path, change))
-        assert check(tmp_path)[-1].startswith("checked: scale quick")
+        assert check(tmp_path)[-1].startswith("checked: profile quick")
 
     def test_a_model_that_is_asked_must_be(self, tmp_path, monkeypatch, error_of) -> None:
         """Named by no instrument, taken by the family."""
@@ -626,7 +640,7 @@ class TestAdapters:
         path = told.put(tmp_path, fitted, DATA)
         assert "fitted has no adapter yet" in error_of(check, tmp_path)
         edit(path, ("{kind: encoder, ", "{kind: encoder, scale: none, "))
-        assert check(tmp_path)[-1].startswith("checked: scale quick")
+        assert check(tmp_path)[-1].startswith("checked: profile quick")
 
 
 def test_settings_of_a_family_are_such_also_where_nobody_uses_them(tmp_path, error_of) -> None:

@@ -107,7 +107,7 @@ def test_the_first_of_all(tmp_path, text) -> None:
     path.write_text((before[:first] + text + before[last:]).replace("versions: {pairs-doctors: 1.2.0} # by hand\n", ""))
     start(tmp_path, "framing", "beards")
     assert Declared(path).instruments == {"beards": "framing"}
-    assert check(tmp_path)[-1] == "checked: scale quick; models tiny, shared, writer; framing beards"
+    assert check(tmp_path)[-1] == "checked: profile quick; models tiny, shared, writer; framing beards"
 
 
 def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:

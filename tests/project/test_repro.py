@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from evenruler.project.repro import name_gpus
+
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
@@ -139,6 +141,21 @@ def test_where_one_of_several_fails_the_others_are_kept(root: Path) -> None:
     locked = (root / "dvc.lock").read_text()
     assert "  ask@x:\n" in locked
     assert "  ask@y:\n" not in locked
+    hint = "to build without ask@y: write `left_out: {ask@y: REASON}` into params.yaml, then `make repro`"
+    assert done.stdout.splitlines()[-1] == hint
+
+
+@pytest.mark.parametrize(
+    ("count", "visible", "expected"),
+    [(2, None, ["0", "1"]), (2, "5, 3", ["5", "3"]), (1, "GPU-8f,GPU-9a", ["GPU-8f"]), (2, "", ["0", "1"])],
+)
+def test_gpus_have_the_names_by_which_this_process_sees_them(
+    count: int, visible: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert name_gpus(count) == expected
 
 
 def test_further_words_are_all_that_dvc_is_told(root: Path) -> None:

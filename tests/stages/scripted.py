@@ -16,11 +16,11 @@ import evenruler.models.catalogue
 from evenruler.errors import UserError
 from evenruler.instruments.saged.ask import ANSWERS, scores
 from evenruler.models import Reply, Sampling
-from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
+from tests.profiles import set_profile
 from tests.stages.conftest import evidence_in
 from tests.tiny import tiny_declaration
 
@@ -89,7 +89,7 @@ class Workplace:
     def declare(self) -> None:
         """Bring `active` in step, as `evenruler check` does."""
         with self._inside():
-            set_scale(Path(), self.scale)
+            set_profile(Path(), self.scale)
 
     def scrape(self) -> None:
         with self._inside():

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from evenruler.declaration.code import code_digests
-from evenruler.project.check import check, set_scale
+from evenruler.project.check import check
 from evenruler.strict import read_yaml
 from stages import declared
+from tests.profiles import set_profile
 from tests.project import told
 
 
@@ -90,7 +91,7 @@ def test_refuses_one_that_is_missing(root: Path, error_of) -> None:
 
 
 def test_takes_the_profile_in_use(root: Path) -> None:
-    set_scale(root, "paper")
+    set_profile(root, "paper")
     declared.main()
     assert "later" in read_yaml(root / declared.DECLARED)["settings"]
 

@@ -12,11 +12,11 @@ from evenruler.declaration.params_file import Declared
 from evenruler.instruments.instrument import at_size
 from evenruler.instruments.saged.ask import asked_again
 from evenruler.instruments.saged.declare import Source, load
-from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import rows as rows_stage
 from stages import scrape
 from stages.files import frames, plan_of
+from tests.profiles import set_profile
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data/sources/saged"
@@ -53,7 +53,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         path.write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        set_scale(Path(), "paper")
+        set_profile(Path(), "paper")
         yield
 
 

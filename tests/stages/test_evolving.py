@@ -1,30 +1,24 @@
 """The benchmark of templates that evolve, by the real DVC, and mistakes in what declares it."""
 
 import json
-import shutil
 import sys
-from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
 from evenruler import cli
 from evenruler.publish.manifest import problems
-from tests.loopback_openai import running
 from tests.stages.conftest import evidence_in
 from tests.stages.evolving import (
     ATTRIBUTES,
     BENCHMARK,
-    BUILT,
     DOMAIN,
     ELITES,
     EVOLUTION,
     EVOLVED,
     GENERATIONS,
-    REPLIES,
     SEEDS,
     Evolving,
-    Rewording,
     number_of,
 )
 
@@ -42,34 +36,6 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving)
     assert len(evolving.server.asked) == asked > 0
     assert not [path for path in evolving.clone.contents("data", "benchmarks") if ".partial" in path]
     assert b"secret-word" not in b"".join(evolving.clone.contents("data", "benchmarks", ".dvc/cache").values())
-
-
-def test_ask_asks_the_operator_first_where_nobody_has(evolving: Evolving, tmp_path: Path) -> None:
-    """What it says is the same file; a plan alone asks nobody, and leaves nothing out."""
-    with running(Rewording()) as server:
-        clone = (fresh := evolving.copied(tmp_path, server)).clone
-        replies = clone.folder / REPLIES / "reworder" / f"{EVOLVED}.jsonl"
-        before, rows = replies.read_bytes(), clone.contents(BUILT)
-        replies.unlink()
-        shutil.rmtree(clone.folder / BUILT)
-        said = clone.run("evenruler", "ask", "--all", "--dry-run")
-        assert f"not in the plan: {EVOLVED}: their operators must be asked first" in said
-        assert "not counted" not in said
-        assert fresh.server.asked == []
-        said = clone.run("evenruler", "ask", "--all")
-        assert f"evolve-{EVOLVED}: guided run: {GENERATIONS} generations" in said
-        assert (replies.read_bytes(), clone.contents(BUILT)) == (before, rows)
-    assert "left_out" not in (clone.folder / "params.yaml").read_text()
-
-
-def test_an_operator_that_does_not_answer_is_named_and_the_others_go_on(evolving: Evolving, tmp_path: Path) -> None:
-    with running(Rewording(faults=[(401, {"error": {"message": "no such key"}})] * 100)) as server:
-        clone = evolving.copied(tmp_path, server).clone
-        (clone.folder / REPLIES / "reworder" / f"{EVOLVED}.jsonl").unlink()
-        clone.run("evenruler", "ask", "--all", status=1)
-        left_out = YAML(typ="safe").load(clone.folder / "params.yaml")["left_out"]
-        assert list(left_out) == [f"rows@{EVOLVED}"]
-        assert "no such key" in left_out[f"rows@{EVOLVED}"]
 
 
 class TestBenchmark:

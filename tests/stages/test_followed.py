@@ -85,4 +85,4 @@ def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
         clone.run("git", "add", "-A")
         (clone.folder / "params.yaml").write_bytes((Path(__file__).parents[2] / "params.yaml").read_bytes())
         said = followed(page, clone)
-        assert "checked: scale" in said[-1]
+        assert "checked: profile" in said[-1]

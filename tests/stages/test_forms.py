@@ -14,10 +14,10 @@ from evenruler.declaration.params import load_params
 from evenruler.instruments.questionnaires import two_way_of_logs
 from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_rows
 from evenruler.models import Placed, load
-from evenruler.project.check import set_scale
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
+from tests.profiles import set_profile
 from tests.stages.conftest import short_pairs
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
 
@@ -99,7 +99,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         write(folder / "params.yaml", declare(folder))
         write_sources(ITEMS)
-        set_scale(Path(), "quick")
+        set_profile(Path(), "quick")
         rows_stage.main("trust")
         ask.main("questionnaires", "causal")
         ask.main("questionnaires", "masked")
@@ -325,7 +325,7 @@ class TestOrder:
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
         write(tmp_path / "params.yaml", declare(tmp_path))
         write_sources({"turned": ("I {INTENSIFIER} think so.", "People {TERM} it.")})
-        set_scale(Path(), "quick")
+        set_profile(Path(), "quick")
         rows_stage.main("trust")
 
     def test_mlm_is_not(self, turned) -> None:

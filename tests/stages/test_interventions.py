@@ -16,11 +16,11 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
 from evenruler.models import LABELS
-from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import ask, diagnose
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
+from tests.profiles import set_profile
 from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training.test_adaptation import save_head
@@ -86,7 +86,7 @@ def built(tmp_path_factory) -> Iterator[list[str]]:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         printed = StringIO()
         with redirect_stdout(printed):
-            set_scale(Path(), "quick")
+            set_profile(Path(), "quick")
             rows_stage.main("gad-7")
             for model in ("talker", "head"):
                 ask.main("questionnaires", model)
@@ -139,7 +139,7 @@ def elsewhere(built: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         declared = YAML(typ="safe").load(Path("params.yaml"))
         change(declared)
         Path("params.yaml").write_text(json.dumps(declared))
-        set_scale(Path(), "quick")
+        set_profile(Path(), "quick")
 
     return go
 

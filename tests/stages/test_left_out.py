@@ -11,11 +11,11 @@ from evenruler.declaration.params_file import Declared
 from evenruler.instruments.asking import CALLED, subject_of
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import room
-from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
 from stages.files import frames, plan_of
+from tests.profiles import set_profile
 from tests.tiny import save_tiny_masked, tiny_declaration
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         YAML().dump(declared, out)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        set_scale(Path(), "quick")
+        set_profile(Path(), "quick")
         scrape.main("fruit")
         for name in INSTRUMENTS:
             rows_stage.main(name)

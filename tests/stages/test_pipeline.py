@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import Declared
-from evenruler.project import check as checking
+from tests.profiles import set_profile
 from tests.report.pages import pictures_in
 from tests.stages.conftest import Clone, entry
 from tests.tiny import save_tiny
@@ -216,18 +216,18 @@ def test_manifest_names_every_file(built: Clone) -> None:
     assert (manifest["rows"], manifest["rejected"]) == ({"probes": 2448, "templates": 17, "attributes": 12}, 0)
 
 
-def test_another_profile_and_back_gives_the_same_file(tmp_path: Path) -> None:
+def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
     for name in ("params.yaml", "active.yaml"):
-        shutil.copy(Path(__file__).parents[2] / name, tmp_path / name)
-    text = (tmp_path / "active.yaml").read_text()
-    shutil.copytree(Path(__file__).parents[2] / "data/sources", tmp_path / "data/sources")
-    checking.set_scale(tmp_path, "paper")
+        shutil.copy(root / name, tmp_path / name)
+    shutil.copytree(root / "data/sources", tmp_path / "data/sources")
+    set_profile(tmp_path, "paper")
     paper = Declared(tmp_path / "params.yaml").active
     assert len(paper.families["probes"].models) == 8
     assert paper.models[0] == "smollm3-3b"
     assert list(paper.evolve) == [f"{name}-evolved" for name in paper.families["probes"].instruments[:3]]
-    checking.set_scale(tmp_path, "quick")
-    assert (tmp_path / "active.yaml").read_text() == text
+    set_profile(tmp_path, "quick")
+    assert (tmp_path / "active.yaml").read_text() == (root / "active.yaml").read_text()
 
 
 def test_shipped_lock_matches_the_declaration() -> None:

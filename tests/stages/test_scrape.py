@@ -16,11 +16,11 @@ from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.project.check import set_scale
 from evenruler.project.new import start
 from evenruler.tables import read_frame, write_table
 from stages import rows as rows_stage
 from stages import scrape
+from tests.profiles import set_profile
 
 ROOT = Path(__file__).parents[2]
 yaml = YAML()
@@ -69,7 +69,7 @@ def of_text(folder: Path, name: str) -> None:
 def declare(folder: Path) -> None:
     """Bring `active` in step, as `evenruler check` does."""
     with contextlib.chdir(folder):
-        set_scale(Path(), "quick")
+        set_profile(Path(), "quick")
 
 
 def refused(folder: Path) -> str:

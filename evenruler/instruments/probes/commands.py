@@ -3,7 +3,7 @@
 import secrets
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from evenruler.instruments.probes.ratings import Construct
 
+Profile = Literal["quick", "paper"]
 MEND = "check the name"
 
 BUILT, SOURCES = Path("data/built/probes"), Path("data/sources/probes")
@@ -40,15 +41,18 @@ def evolve(
     engine: Annotated[
         str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
     ] = None,
+    profile: Annotated[Profile, typer.Option(help="The profile whose operator is asked.")] = "quick",
 ) -> None:
     """Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
     from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.profiles import choose_profile
     from evenruler.files import replace
     from evenruler.instruments.instrument import Declaration
     from evenruler.instruments.probes.declare import load as load_source
     from evenruler.models.engines import choose
 
     choose(engine)
+    choose_profile(profile)
     repository.enter()
     params = Declared()
     settings = params.settings(name, "probes")

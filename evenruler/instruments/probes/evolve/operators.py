@@ -15,6 +15,7 @@ from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.instruments.probes.evolve.population import Wish
 from evenruler.models.records import CausalModel, Sampling
+from evenruler.repository import profile_option
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.text import ATTRIBUTE
@@ -122,7 +123,7 @@ class ReplayedOperator:
     def __init__(self, name: str, asking: Asking, path: Path) -> None:
         """Read a file named after the instrument; UserError where it is missing or broken."""
         self.name, self._asking, self._path = name, asking, path
-        self._remedy = f"run `evenruler evolve {path.stem}`"
+        self._remedy = f"run `evenruler evolve {path.stem}{profile_option()}`"
         require_regular(path)
         if not path.exists():
             raise UserError("no replies of an operator", where=str(path), remedy=self._remedy)

@@ -270,6 +270,11 @@ class Settings(BaseSettings):
         return self.text == "others"
 
     @property
+    def is_private(self) -> bool:
+        """Whether its text may not be passed on: that of pages, each of which has its authors and terms."""
+        return self.of_others
+
+    @property
     def made_by(self) -> Literal["scrape"]:
         """The stage that finds its sentences."""
         return "scrape"

@@ -1,0 +1,37 @@
+"""Answer from the store alone what instruments ask a model, so that a journal records it; not a stage of DVC.
+
+`python -m stages.replay MODEL FAMILY [FAMILY ...]`, with EVENRULER_JOURNAL. A missing answer is an error.
+"""
+
+from evenruler.declaration.params_file import Declared
+from evenruler.errors import UserError
+from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
+from evenruler.instruments.instrument import formed
+from evenruler.instruments.registry import room
+from evenruler.models.cache import LackingError
+from stages.ask import adapted, asked_of
+from stages.files import BUILT
+from stages.running import run
+
+
+def main(name: str, *families: str) -> None:
+    """Replay the stored answers of one model to what the instruments of these families ask."""
+    params = Declared()
+    asked = {family: asked_of(params, family, name) for family in families}
+    subject = subject_of(name, params.catalogue)
+
+    from evenruler.models.catalogue import load  # slow import: after checks of what users write
+
+    model = load(name, params.catalogue).stored()
+    for family in families:
+        tools = tools_of([plan for _, plan in asked[family].values()], BUILT / family)
+        door = room(family, "ask")
+        answering = Answering(model, tools, adapted(params.catalogue, name))
+        try:
+            ask(asked[family], door.requests, formed(door.FORMS, subject), answering)
+        except LackingError as error:
+            raise UserError(str(error), where=family, remedy="ask it first") from None
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,17 @@
+"""Sets the profile of the pipeline at the top of a folder."""
+
+from pathlib import Path
+
+from evenruler.declaration.active import in_use
+from evenruler.declaration.generated import render_active
+from evenruler.declaration.params import load_params
+from evenruler.declaration.validation import finished_instruments
+from evenruler.instruments.instrument import Scale
+
+
+def set_profile(root: Path, profile: Scale) -> None:
+    """Write `active.yaml` for a profile, without all else that `evenruler check` does."""
+    path = root / "params.yaml"
+    params = load_params(path)
+    active = in_use(finished_instruments(root, params, profile), path, profile, params.left_out)
+    (root / "active.yaml").write_text(render_active(active), encoding="utf-8")
