@@ -58,7 +58,7 @@ def write_inputs(root: Path, active: Active) -> None:
         "code": {stage: dict.fromkeys(FAMILIES, "0123456789ab") for stage in by_stage},
         "models": dict.fromkeys(active.models, "0123456789ab"),
         "declared": "0123456789ab",
-        **{key: of_instruments for key in ("settings", "tools", "versions")},
+        **dict.fromkeys(("settings", "tools", "versions"), of_instruments),
     }
     declared["code"] |= {"agree": "0123456789ab", "report": "0123456789ab"}
     (root / "data").mkdir()
@@ -105,9 +105,7 @@ def write_outputs_and_lock(root: Path) -> int:
 def timed(root: Path, *words: str) -> tuple[float, float]:
     """Wall and processor seconds of a command of DVC, which must find everything up to date."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", *words], cwd=root, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "dvc", *words], cwd=root, capture_output=True, text=True, check=True)
     took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "Running" not in done.stdout, done.stdout
     assert "modified" not in done.stdout, done.stdout
