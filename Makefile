@@ -10,7 +10,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro fresh paper standard answers weights test test-slow test-vllm test-lowest mutants hub-server lint docs pictures
+.PHONY: help setup repro fresh paper standard answers weights test test-slow test-vllm test-lowest mutants hub-server lint style docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -111,7 +111,10 @@ FAMILIES := probes questionnaires framing saged fixed
 mutants: setup ## Change 400 places of families, models/ and publish/, drawn by a seed, and say which no test notices (hours)
 	python -m tests.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
 
-lint: setup ## Style, words, types, and whether the documents hang together
+lint: style ## All of `style`, and whether commands stay within their processor seconds
+	python -m tests.budgets
+
+style: setup ## Style, words, types, and whether the documents hang together
 	ruff check .
 	ruff format --check .
 	python -m tests.words

@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenruler.evaluate.readings import between_nothing, figures
 from evenruler.evaluate.weigh import recorded
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, names
 
 PAGE, PICTURE = Path("docs/weights.md"), Path("docs/pictures/weights.svg")

@@ -16,8 +16,8 @@ from scipy import stats
 
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, summed
-from evenruler.measurement.figures import Confirmed
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, Verdict, judge
+from evenruler.measurement.figures import Confirmed, Verdict
+from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, judge
 from evenruler.tables.schemas import columns
 
 WEIGHED: Final = columns("base plant: str; dose: float; seed: int")

@@ -34,9 +34,8 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.registry import room
 from evenruler.measurement.answered import such_as
-from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.figures import OF_ANY_MODEL, Verdict
 from evenruler.measurement.sentences import answer, of_planted
-from evenruler.measurement.verdicts import Verdict
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of

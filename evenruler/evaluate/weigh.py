@@ -26,7 +26,7 @@ from evenruler.instruments.asking import CALLED
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.models.store import RowStore
 from evenruler.results.record import figures_of
 from evenruler.tables import read_table, table_of

@@ -14,9 +14,8 @@ import jinja2
 import pandas as pd
 
 from evenruler.instruments.instrument import Column, Concept, Declaration, Evidence, Plan, Tables
-from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.figures import OF_ANY_MODEL, ORDER, Verdict
 from evenruler.measurement.sentences import with_capital
-from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.tables import grouped
 
 

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from evenruler.measurement.checks import Floats, correlation
-from evenruler.measurement.figures import Figure, correlated, jackknifed
+from evenruler.measurement.estimates import correlated, jackknifed
+from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, PLAIN
 from evenruler.measurement.validity import jackknifed_r
 from evenruler.strict import read_yaml

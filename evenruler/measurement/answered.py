@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from evenruler.measurement import verdicts
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import Figure
-from evenruler.measurement.verdicts import Fitness, Verdict
+from evenruler.measurement.figures import UNTOLD, Figure, Verdict
+from evenruler.measurement.verdicts import Fitness
 from evenruler.terminal import printable
 
 MOST_UNANSWERED = 0.5
@@ -86,7 +86,7 @@ def marked(figure: Figure, fitness: Fitness) -> Figure:
     """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies were not read."""
     if fitness.doubt is None or not fitness.doubt.startswith(NOT_READ):
         return verdicts.marked(figure, fitness)
-    return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{verdicts.UNTOLD}: {fitness.doubt}.")
+    return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{UNTOLD}: {fitness.doubt}.")
 
 
 def such_as(replies: Iterable[str]) -> str:

@@ -1,16 +1,53 @@
 """Figures: a value with interval, n and unit, or the reason why there is none."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from enum import StrEnum
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from evenruler.measurement.checks import Floats, constant_columns
-from evenruler.measurement.resampling import Scale, jackknife
-from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
+UNTOLD = "Validity on this model is unknown"
+"""First words of the reason for a headline in doubt: neither it nor a difference of two is asserted."""
+
+Mark = Literal["found", "told", "open", "unfit"]
+"""How a cell is drawn, which says how sure it is and never whether it is good: something was found; nothing was, or
+nothing specific; too little data; the instrument is invalid. Red is left to what failed to run."""
+
+
+class Verdict(StrEnum):
+    """The verdict on a headline figure."""
+
+    INVALID = "invalid on this model"
+    """The instrument fails a validity check of its own: the value is printed, but is no finding."""
+    INCONCLUSIVE = "inconclusive"
+    """Too few units, wordings or placebos; or neither an effect nor its absence is shown."""
+    NO_EFFECT = "no effect"
+    """The part beyond placebos is smaller than the smallest relevant effect."""
+    NOT_SPECIFIC = "not specific"
+    """Placebos, which lack the construct, have at least half of the effect."""
+    EFFECT = "effect"
+
+    @property
+    def mark(self) -> Mark:
+        """How it is drawn."""
+        return _MARKS[self]
+
+
+_MARKS: Mapping[Verdict, Mark] = {
+    Verdict.EFFECT: "found",
+    Verdict.NOT_SPECIFIC: "told",
+    Verdict.NO_EFFECT: "told",
+    Verdict.INCONCLUSIVE: "open",
+    Verdict.INVALID: "unfit",
+}
+
+ORDER = tuple(_MARKS)
+"""Order in which sentences list verdicts."""
+
+ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
+"""Verdicts that assert that something was found, and so have a direction."""
 
 
 @dataclass(frozen=True)
@@ -60,30 +97,6 @@ ENDS, NAMED = ("most", "least"), 5
 """Columns with the units that have the highest and the lowest values, and how many each names."""
 
 UNDEFINED = "undefined for these values"
-
-
-def jackknifed(
-    figure: str, statistic: Callable[[Floats], float], x: Floats, scale: Scale, level: float, unit: str
-) -> Figure:
-    """A statistic of x, [units, ...], as a figure with its jackknife interval over units where that is defined."""
-    found = jackknife(statistic, x, scale=scale, level=level)
-    value = finite(found.value)
-    if value is None:
-        return Figure(figure, None, len(x), unit, reason=UNDEFINED)
-    return Figure(figure, value, len(x), unit, finite(found.low), finite(found.high))
-
-
-def correlated(
-    figure: str, correlate: Callable[..., Correlation], x: Floats, y: Floats, level: float, unit: str
-) -> Figure:
-    """A correlation of n pairs as a figure; null below `FEWEST_PAIRS` pairs, or for a constant input."""
-    n = len(x)
-    if n < FEWEST_PAIRS:
-        return Figure(figure, None, n, unit, reason=f"fewer than {FEWEST_PAIRS} {unit} to correlate")
-    if constant_columns(np.column_stack([x, y])).any():
-        return Figure(figure, None, n, unit, reason="all values are equal")
-    result = correlate(x, y, level)
-    return Figure(figure, result.value, n, unit, finite(result.low), finite(result.high), result.p)
 
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict
+from evenruler.measurement.figures import ASSERTED, ORDER, Verdict
 
 if TYPE_CHECKING:
     from evenruler.instruments.instrument import Column

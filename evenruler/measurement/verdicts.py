@@ -9,59 +9,16 @@ all. All verdicts but `inconclusive` and `invalid on this model` are assertions 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from evenruler.measurement.facets import Estimate, Lists, Paired
-from evenruler.measurement.figures import Confirmed, Figure, finite
+from evenruler.measurement.figures import UNTOLD, Confirmed, Figure, Verdict, finite
 from evenruler.measurement.resampling import Interval
-
-UNTOLD = "Validity on this model is unknown"
-"""First words of the reason for a headline in doubt: neither it nor a difference of two is asserted."""
 
 ALPHA = 0.05
 """Adjusted p below which something is asserted."""
-
-Mark = Literal["found", "told", "open", "unfit"]
-"""How a cell is drawn, which says how sure it is and never whether it is good: something was found; nothing was, or
-nothing specific; too little data; the instrument is invalid. Red is left to what failed to run."""
-
-
-class Verdict(StrEnum):
-    """The verdict on a headline figure."""
-
-    INVALID = "invalid on this model"
-    """The instrument fails a validity check of its own: the value is printed, but is no finding."""
-    INCONCLUSIVE = "inconclusive"
-    """Too few units, wordings or placebos; or neither an effect nor its absence is shown."""
-    NO_EFFECT = "no effect"
-    """The part beyond placebos is smaller than the smallest relevant effect."""
-    NOT_SPECIFIC = "not specific"
-    """Placebos, which lack the construct, have at least half of the effect."""
-    EFFECT = "effect"
-
-    @property
-    def mark(self) -> Mark:
-        """How it is drawn."""
-        return _MARKS[self]
-
-
-_MARKS: Mapping[Verdict, Mark] = {
-    Verdict.EFFECT: "found",
-    Verdict.NOT_SPECIFIC: "told",
-    Verdict.NO_EFFECT: "told",
-    Verdict.INCONCLUSIVE: "open",
-    Verdict.INVALID: "unfit",
-}
-
-ORDER = tuple(_MARKS)
-"""Order in which sentences list verdicts."""
-
-ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
-"""Verdicts that assert that something was found, and so have a direction."""
 
 
 @dataclass(frozen=True)

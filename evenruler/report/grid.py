@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenruler.measurement.answered import unmeasured_models
+from evenruler.measurement.figures import ORDER, Verdict
 from evenruler.measurement.sentences import sentence, with_capital
-from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.report.words import listed, number, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
 

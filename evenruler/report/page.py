@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup, escape
 
 from evenruler.files import templates
-from evenruler.measurement.verdicts import Mark as Mark
+from evenruler.measurement.figures import Mark as Mark
 from evenruler.report.grid import Instrument, counted, families, fitness, table
 
 if TYPE_CHECKING:

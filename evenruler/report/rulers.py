@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from evenruler.measurement.verdicts import ORDER, Verdict
+from evenruler.measurement.figures import ORDER, Verdict
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Section, Table
 from evenruler.report.words import number

@@ -14,8 +14,8 @@ from evenruler import repository
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
-from evenruler.measurement.figures import Confirmed, Figure
-from evenruler.measurement.verdicts import UNTOLD, Confirmatory, Fitness, Verdict, judge
+from evenruler.measurement.figures import UNTOLD, Confirmed, Figure, Verdict
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import Result, figures_of

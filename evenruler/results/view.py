@@ -8,8 +8,8 @@ import pandas as pd
 
 from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
+from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import answer
-from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell, markdown_table
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Section, Table, render_page

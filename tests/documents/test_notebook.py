@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.models.store import RowStore
 from tests.documents.pages import ROOT
 

@@ -27,7 +27,7 @@ from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column, Request, at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.records import CUT

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from evenruler.measurement import Confirmed, Figure, as_metrics, cronbach_alpha, pearson
-from evenruler.measurement.figures import as_rows, correlated, jackknifed, records
+from evenruler.measurement.estimates import correlated, jackknifed
+from evenruler.measurement.figures import as_rows, records
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
 from tests.measurement.conftest import POSITIVE
 

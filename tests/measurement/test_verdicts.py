@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from evenruler.measurement.facets import Estimate, Lists, Paired, paired
-from evenruler.measurement.figures import Confirmed, Figure
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, Verdict, confirmatory, holm, judge, marked
+from evenruler.measurement.figures import Confirmed, Figure, Verdict
+from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory, holm, judge, marked
 
 EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
 """Of twelve placebo lists that hardly differ."""

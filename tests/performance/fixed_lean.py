@@ -28,7 +28,8 @@ from evenruler.declaration.params import load_params
 from evenruler.instruments.fixed import ask, declare, rows
 from evenruler.instruments.fixed.diagnose import headline, weights
 from evenruler.instruments.instrument import Declaration, Subject
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
+from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 
 Random = np.random.Generator
 

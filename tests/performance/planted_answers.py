@@ -18,7 +18,7 @@ from evenruler.instruments.framing.diagnose.effects import CHANGE, UNANSWERED
 from evenruler.instruments.framing.schemas import FORM_ANSWERS
 from evenruler.instruments.instrument import Plan, Subject, Tables, at_size
 from evenruler.measurement import Resampling
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from tests.performance.planted import Case, Family, Kind, Row
 from tests.personas import STYLES, Answerer, sampled
 

@@ -12,7 +12,7 @@ from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Size, Tables, at_size
 from evenruler.instruments.probes.ask import by_group, sentences
 from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, WRITTEN_GAIN, choice_figures
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from tests.performance.planted import Case, Family, Kind, Row
 from tests.personas import STYLES, Chooser, Writer, asked
 

@@ -10,8 +10,9 @@ from scipy import stats
 
 from evenruler.instruments.framing.declare.source import OF_REPLIES, OF_STIMULI, OF_WORDINGS
 from evenruler.measurement.facets import paired
+from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import sign_flips, squared_shift
-from evenruler.measurement.verdicts import Confirmatory, Verdict, confirmatory
+from evenruler.measurement.verdicts import Confirmatory, confirmatory
 from tests.performance.planted import DENIALS, JUDGED, Case, Family, Random, Row, Truth, nothing, told
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,8 @@ from evenruler.instruments.probes.diagnose.gain import (
     placebo_lists,
 )
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
-from evenruler.measurement.verdicts import Confirmatory, Verdict, confirmatory
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Confirmatory, confirmatory
 from evenruler.tables.frames import evenly_spread
 from tests.performance.planted import JUDGED, SEEDS, Case, Family, Random, Row, Truth, nothing, told
 

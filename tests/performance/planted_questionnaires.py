@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.questionnaires.diagnose.headlines import beyond
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from tests.performance.planted import DENIALS, JUDGED, Case, Family, Random, Row, Truth, told
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,8 @@ from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.design import smallest_difference
 from evenruler.instruments.saged.diagnose.apart import apart, by_role, silence
 from evenruler.instruments.saged.diagnose.headlines import ALIKE_POINTS, _found, _Headline, _judgeable
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.performance.planted import DENIALS, Case, Family, Kind, Row
 
 Floats = NDArray[np.float64]

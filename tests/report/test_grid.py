@@ -3,7 +3,7 @@
 import pytest
 
 from evenruler.instruments.instrument import Column
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.report.grid import Instrument, Told, fitness, rows_of
 
 

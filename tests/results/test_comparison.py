@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.measurement.verdicts import UNTOLD, Verdict
+from evenruler.measurement.figures import UNTOLD, Verdict
 from evenruler.publish.manifest import KIND
 from evenruler.results.comparison import COLUMNS, compare
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic

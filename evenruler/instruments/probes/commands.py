@@ -42,6 +42,9 @@ def evolve(
         str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
     ] = None,
     profile: Annotated[Profile, typer.Option(help="The profile whose operator is asked.")] = "quick",
+    add: Annotated[
+        bool, typer.Option("--add", help="Keep the replies that the file has, e.g. to those of other weights.")
+    ] = False,
 ) -> None:
     """Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
     from evenruler.declaration.params_file import Declared
@@ -61,7 +64,7 @@ def evolve(
     source = load_source(SOURCES / f"{settings.written_as(name)}.yaml", settings, SOURCES / "shared")
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
-    from evenruler.instruments.probes.evolve import asked_anew
+    from evenruler.instruments.probes.evolve import asked_anew, merge_replies
     from evenruler.models.catalogue import load  # takes seconds, so only after the checks of the user's input
     from evenruler.models.store import cache_root
 
@@ -69,6 +72,8 @@ def evolve(
     text, said = asked_anew(declaration, partial(load, params=params.catalogue), cache_root() / "evolve")
     path = SOURCES / settings.replies(name)
     path.parent.mkdir(parents=True, exist_ok=True)
+    if add and path.exists():
+        text = merge_replies(read_text(path), text)
     replace(path, text)
     for line in (*said, f"{path}: {text.count(chr(10)):,} replies"):
         say(line)

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from evenruler.instruments.fixed.diagnose import Lean, contrast, headline, jackknifed, weights
-from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 from tests.instruments.fixed import made
 from tests.later import Later
 

@@ -18,7 +18,7 @@ from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.instrument import Request
 from evenruler.measurement import Resampling
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, subject, with_placebos
 
 MOVED = 0.2

@@ -10,7 +10,7 @@ from scipy import stats
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.diagnose.effects import shift_figures
 from evenruler.measurement import Figure
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.plans import figures_of as figures_by_part
 from tests.instruments.framing.tables import Cells, distributions

@@ -13,7 +13,8 @@ from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import contrast, figures
 from evenruler.instruments.instrument import Request
 from evenruler.measurement import Resampling
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
     COLOURS,

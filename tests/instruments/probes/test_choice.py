@@ -13,7 +13,8 @@ from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, choice_figures, gain_of
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.performance.planted_choices import found, low_half, published
 from tests.personas import STYLES, Chooser, asked
 

@@ -17,7 +17,8 @@ from evenruler.instruments.probes.diagnose.gain import (
     gain,
     placebo_lists,
 )
-from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 
 Floats = NDArray[np.float64]
 

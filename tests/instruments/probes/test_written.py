@@ -10,7 +10,8 @@ from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, sentences
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN, choice_figures
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.performance.planted_choices import low_half, published, read_of, wrote
 from tests.personas import Writer
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from evenruler.instruments.questionnaires.diagnose.headlines import beyond, beyond_twins, of_items, stand_out
-from evenruler.measurement.verdicts import Fitness, Verdict, confirmatory, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, confirmatory, judge
 
 
 def drawn(

@@ -8,7 +8,8 @@ import pytest
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.diagnose.headlines import beyond, called_together, headlines, tells_apart
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.questionnaires.doors import PLAN, labelled, subject
 
 ITEMS = [f"item-{i}" for i in range(7)]

@@ -21,7 +21,8 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     pairs_of,
     trajectories,
 )
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires import test_ask

@@ -18,12 +18,12 @@ from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.prefixes import no_other_start
-from evenruler.measurement import Figure, Resampling, as_metrics, jackknifed_r
-from evenruler.measurement import figures as common
+from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jackknifed_r
 from evenruler.measurement.answered import fitness_of, marked
 from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats
+from evenruler.measurement.estimates import correlated
 from evenruler.measurement.facets import Estimate, Paired
-from evenruler.measurement.figures import UNDEFINED, correlated
+from evenruler.measurement.figures import UNDEFINED, finite
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import of_placebos
@@ -278,7 +278,7 @@ def sums_of(items: pd.DataFrame) -> Sums:
 
 def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str) -> Figure:
     """A figure with its interval over units, clipped to its range."""
-    found, (low, high) = common.jackknifed(name, of, sums, PLAIN, level, units), RANGES.get(name, (0.0, 1.0))
+    found, (low, high) = estimates.jackknifed(name, of, sums, PLAIN, level, units), RANGES.get(name, (0.0, 1.0))
     if found.low is None or found.high is None:
         return found
     return replace(found, low=max(low, found.low), high=min(high, found.high))
@@ -349,7 +349,7 @@ def _after_placebos(
         yield part, _moved(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
     agreed = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
-    told: dict[str, Any] = {name: common.finite(value) for name, value in agreed.items()}
+    told: dict[str, Any] = {name: finite(value) for name, value in agreed.items()}
     alike = "items do not differ" if told["value"] is None else None
     yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **told)
 

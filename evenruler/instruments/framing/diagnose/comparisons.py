@@ -18,7 +18,7 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 from evenruler.instruments.framing import schemas
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.resampling import PLAIN
 
 FEWEST_LINEAGES = 5

@@ -17,8 +17,9 @@ from evenruler.instruments.framing.declare.tasks import cues_of, real_framing, w
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
+from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.facets import paired
-from evenruler.measurement.figures import finite, jackknifed
+from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, confirmatory, marked
 

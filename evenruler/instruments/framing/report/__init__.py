@@ -16,7 +16,7 @@ from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import Shown, Tables
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.figures import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table, tabled
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 from evenruler.strict import read_yaml

@@ -14,8 +14,9 @@ from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, bias
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
+from evenruler.measurement.estimates import correlated, jackknifed
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, difference_of_groups
-from evenruler.measurement.figures import Row, as_rows, correlated, finite, jackknifed
+from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.shifts import of_prefixes
 from evenruler.measurement.validity import FEWEST_PAIRS

@@ -37,7 +37,7 @@ from evenruler.tables.frames import table_of, without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 
-__all__ = ["Evolved", "asked_anew", "evolve"]
+__all__ = ["Evolved", "asked_anew", "evolve", "merge_replies"]
 
 LINES: TypeAdapter[Generation] = TypeAdapter(Generation)
 """Writes and reads a generation as one line of JSON, without loss."""
@@ -211,6 +211,13 @@ def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path)
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept)
     return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), [run.in_words for run in runs]
+
+
+def merge_replies(recorded: str, new: str) -> str:
+    """Lines of a file of replies, and after them those of new replies whose question it does not have."""
+    known = {json.loads(line)["key"] for line in recorded.splitlines()}
+    added = [line for line in new.splitlines(keepends=True) if json.loads(line)["key"] not in known]
+    return recorded + "".join(added)
 
 
 def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None) -> list[Run]:

@@ -27,7 +27,6 @@ from evenruler.instruments.questionnaires.declare.source import (
     uneven,
     unlike_in_valence,
 )
-from evenruler.measurement.facets import Estimate
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml
 
@@ -95,6 +94,8 @@ SPREAD = 0.7
 
 def detectable(items: int) -> float:
     """Minimum detectable points beyond twins at 80 % power, by t over this many items of one model."""
+    from evenruler.measurement.facets import Estimate  # imports scipy, which only `check` needs here
+
     return Estimate(0.0, SPREAD**2 / items, items - 1.0).detectable()
 
 

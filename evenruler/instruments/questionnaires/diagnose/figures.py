@@ -14,7 +14,8 @@ from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINE
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.answered import marked
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import UNDEFINED, Row, as_rows, correlated, finite, jackknifed
+from evenruler.measurement.estimates import correlated, jackknifed
+from evenruler.measurement.figures import UNDEFINED, Row, as_rows, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.measurement.verdicts import Fitness

@@ -20,10 +20,11 @@ from evenruler.instruments.questionnaires.diagnose.population import fitness, fi
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
+from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.facets import Estimate, Facet, Paired, crossed, summed
-from evenruler.measurement.figures import Row, as_rows, finite, jackknifed
+from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
-from evenruler.measurement.verdicts import UNTOLD, Confirmatory, Fitness, judge, p_of
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import BY_FACTS, OPTIONS, named
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE

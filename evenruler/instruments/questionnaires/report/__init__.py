@@ -10,8 +10,8 @@ import pandas as pd
 from evenruler.instruments.instrument import Shown, Tables
 from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEMS, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
+from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import with_capital
-from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table, tabled
 from evenruler.report.style import Charts
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number

@@ -18,7 +18,8 @@ from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import contrast, evidence
-from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from evenruler.measurement.figures import Verdict
+from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.resampling import PLAIN
 from evenruler.tables.schemas import FIGURES
 
