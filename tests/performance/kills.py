@@ -5,8 +5,8 @@ later run goes on from there. The stages are those of this project, started cold
 round begins where some stages have been built, of a clone in which nothing else ever was (`a`) or in which all was
 built of another declaration (`b`). Builds (`evenruler repro` or `dvc repro`) are killed until a round has had enough;
 then one `evenruler repro` is left alone. It must end with status 0, and leave the files, byte for byte, that a build
-leaves which nobody killed. Who is killed is drawn: the command, the DVC that it started, or a stage. Moments are drawn
-evenly, or are those at which `dvc.lock` is being written.
+leaves which nobody killed. Who is killed is drawn: the command, the DVC that it started, or a stage; and by what: KILL,
+TERM or INT. Moments are drawn evenly, or are those at which `dvc.lock` is being written.
 """
 
 import argparse
@@ -47,6 +47,7 @@ STAGES = (
 )
 """All but the last, in an order in which they can run."""
 
+SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
 COMMANDS = {"evenruler repro": ("evenruler", "repro"), "dvc repro": ("dvc", "repro")}
 MADE_BY_THE_WAY = ("/.git/", "/.dvc/", "/.cache/", "/__pycache__/", "/dvc.lock")
 
@@ -88,6 +89,8 @@ class Kill:
     command: str
     victim: str
     """`command`, `dvc`, `stage`; `none` where it ended first."""
+    signal: str
+    """One of `SIGNALS`."""
     moment: str
     """`random` or `lock`."""
     seconds: float
@@ -260,6 +263,7 @@ def _dvc(top: psutil.Process) -> psutil.Process | None:
 def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
     """Start a build and kill somebody; what was seen."""
     command, victim = draws.choice(list(COMMANDS)), draws.choice(("command", "dvc", "stage"))
+    sent = draws.choice(SIGNALS)
     at_lock, delay = draws.random() < AT_THE_LOCK, draws.uniform(0, LONGEST)
     said = pipeline.folder / "said.txt"
     path = pipeline.clone.folder / "dvc.lock"
@@ -296,7 +300,7 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
     hit = False
     if target is not None and started.poll() is None:
         with suppress(psutil.Error):
-            target.send_signal(signal.SIGKILL)
+            target.send_signal(signal.Signals[sent])
             hit = True
     took = time.monotonic() - began
     status = started.wait(timeout=600)
@@ -309,6 +313,7 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
         round=number,
         command=command,
         victim=("dvc" if at_lock and victim == "stage" else victim) if hit else "none",
+        signal=sent,
         moment="lock" if at_lock else "random",
         seconds=round(took, 2),
         stage=stage,
@@ -354,8 +359,8 @@ def table(seen: list[dict[str, Any]]) -> str:
     rounds = [one for one in seen if "status" in one]
     hit = [one for one in kills if one["victim"] != "none"]
     lines = [
-        "| killed | kills | while a stage ran | `dvc.lock` cut after it | a process outlived it |",
-        "| --- " * 5 + "|",
+        "| killed | KILL | TERM | INT | while a stage ran | `dvc.lock` cut after it | a process outlived it |",
+        "| --- " * 7 + "|",
     ]
     for moment in ("random", "lock"):
         for victim in ("command", "dvc", "stage"):
@@ -365,7 +370,8 @@ def table(seen: list[dict[str, Any]]) -> str:
                 cut = sum(one["lock"] == "cut" for one in own)
                 outlived = sum(one["outlived"] > 0 for one in own)
                 ran = sum(bool(one["stage"]) for one in own)
-                lines.append(f"| {victim}, {when} | {len(own)} | {ran} | {cut} | {outlived} |")
+                by_signal = " | ".join(str(sum(one["signal"] == name for one in own)) for name in SIGNALS)
+                lines.append(f"| {victim}, {when} | {by_signal} | {ran} | {cut} | {outlived} |")
     failed = Counter(one["said"] for one in kills if one["said"])
     lines += [
         "",
