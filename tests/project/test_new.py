@@ -80,7 +80,7 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
     assert path.read_text() == told.PARAMS.replace(last, f"{last}  sailors: {{family: pairs}}\n")
     assert (tmp_path / "data/sources/pairs/sailors.yaml").read_text().splitlines()[0] == ("title: Pairs sailors")
     assert "pairs doctors, nurses, found, bred, sailors" in check(tmp_path)[-1]
-    entry = "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml}\n"
+    entry = "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml, remote: ''}\n"
     assert entry in (tmp_path / "active.yaml").read_text()
 
 
