@@ -15,8 +15,9 @@ from pathlib import Path
 from evenruler.files import json_in, replace
 from evenruler.instruments.registry import FAMILIES
 
-KEPT = Path(".cache/code.json")
-"""Cache of parsed modules by file hash; parsing 400 modules takes two seconds."""
+KEPT = Path(".cache/modules.json")
+"""Cache of parsed modules by file hash; parsing 400 modules takes two seconds. It has what a module says alone: what
+its imports lead to depends on which other modules there are."""
 
 ROOMS = {
     "scrape": ("declare",),
@@ -79,7 +80,9 @@ class Code:
                 continue
             found.add(module)
             parents = [module.rsplit(".", depth)[0] for depth in range(1, module.count(".") + 1)]
-            waiting += [*self._facts(module)["imports"], *parents]
+            waiting += parents
+            for written in self._facts(module)["imports"]:
+                waiting += self._resolve(written)
         return found - HARMLESS
 
     def keep(self) -> None:
@@ -106,25 +109,30 @@ class Code:
                     if other.suffix == ".toml":  # without comments, which describe columns
                         said = repr(tomllib.loads(said.decode())).encode()
                     digest.update(said)
-                facts = {"bytes": whole, "says": digest.hexdigest(), "imports": sorted(self._imports(tree))}
+                facts = {"bytes": whole, "says": digest.hexdigest(), "imports": sorted(_imports(tree))}
             self._read[module] = facts
         return self._read[module]
 
-    def _imports(self, tree: ast.AST) -> set[str]:
-        """Modules of the repository that a module imports, except those under `if TYPE_CHECKING`."""
-        found: set[str] = set()
-        for node in _run(tree):
-            if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = {f"{node.module}.{alias.name}" for alias in node.names}
-                found |= names & self._paths.keys()
-                if not names <= self._paths.keys():
-                    found.add(node.module)
-                    path = self._paths.get(node.module)
-                    if path is not None and path.name == "__init__.py" and b"lazily(" in path.read_bytes():
-                        found |= {name for name in self._paths if name.rpartition(".")[0] == node.module}
-        return {name for name in found if name.split(".")[0] in ("evenruler", "stages")}
+    def _resolve(self, written: str) -> list[str]:
+        """The modules that an import leads to: a module, or `module:name`, where the name may be a module of it."""
+        module, _, name = written.partition(":")
+        if f"{module}.{name}" in self._paths:
+            return [f"{module}.{name}"]
+        path = self._paths.get(module)
+        if name and path is not None and path.name == "__init__.py" and b"lazily(" in path.read_bytes():
+            return [module, *(other for other in self._paths if other.rpartition(".")[0] == module)]
+        return [module]
+
+
+def _imports(tree: ast.AST) -> set[str]:
+    """What a module imports of the repository, except under `if TYPE_CHECKING`: `module`, or `module:name`."""
+    found: set[str] = set()
+    for node in _run(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}:{alias.name}" for alias in node.names}
+    return {written for written in found if written.partition(":")[0].split(".")[0] in ("evenruler", "stages")}
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from filelock import FileLock
+from ruamel.yaml import YAML
+from ruamel.yaml.events import AliasEvent
 
 from evenruler.declaration.active import MADE, SOURCES, Instrument, asking_of, in_use, not_to_be_had
 from evenruler.declaration.generated import artifacts_of, render_active
@@ -116,6 +118,12 @@ def describe_active(active: Active) -> str:
     return f"checked: profile {active.profile}; {listed}"
 
 
+def alias_lines(text: str) -> list[int]:
+    """The lines of YAML in which an alias (`*name`) stands."""
+    events = YAML(typ="safe", pure=True).parse(text)
+    return [event.start_mark.line + 1 for event in events if isinstance(event, AliasEvent)]
+
+
 def make_profile(root: Path, profile: str) -> list[str]:
     """Make the folder of a profile, with its own pipeline; UserError if there is no such profile."""
     folder = folder_of(profile)
@@ -133,8 +141,13 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
 
     Those of instruments whose source git does not have as it is come last, where a user looks.
     """
+    found = [
+        f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing that one repeats: "
+        "write it out"
+        for line in alias_lines(read_text(root / DECLARATION))
+    ]
     lacking = not_to_be_had(active.families, params, active.profile)
-    found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
+    found += [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
     of_models = {asking_of(family, name) for family in active.families for name in params.models}
     found += [f"warning: {stage} is left out: {why}" for stage, why in params.left_out.items() if stage in of_models]
     found += [

@@ -100,6 +100,19 @@ class TestSmall:
         (root / "stages/ask.py").write_text("def f():\n    from evenruler.lazy_one import a_name\n")
         assert Code(root).closure("ask", ["probes"]) == {"stages.ask", "evenruler.lazy_one", "evenruler.lazy_one.a"}
 
+    def test_a_module_that_comes_later_counts_also_where_its_importer_is_cached(self, root: Path) -> None:
+        """What an import leads to depends on which other modules there are."""
+        (root / "evenruler/words").mkdir()
+        (root / "evenruler/words/__init__.py").write_text("english = 1\n")
+        (root / "stages/ask.py").write_text("from evenruler.words import english\n")
+        code_digests(root)
+        assert "evenruler.words.english" not in Code(root).closure("ask", ["probes"])
+        (root / "evenruler/words/english.py").write_text("value = 1\n")
+        before = code_digests(root)["ask"]
+        assert "evenruler.words.english" in Code(root).closure("ask", ["probes"])
+        (root / "evenruler/words/english.py").write_text("value = 2\n")
+        assert code_digests(root)["ask"] != before
+
     @pytest.mark.parametrize("name", ["page.j2", "copied.py"])
     def test_templates_and_copied_modules_beside(self, root: Path, name: str) -> None:
         (root / "evenruler" / name).write_text("a")

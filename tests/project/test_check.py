@@ -12,7 +12,7 @@ import pytest
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import Active, load_active
 from evenruler.errors import UserError
-from evenruler.project.check import check, make_profile
+from evenruler.project.check import alias_lines, check, make_profile
 from evenruler.strict import read_yaml
 from tests.project import told
 
@@ -215,6 +215,10 @@ class TestActive:
             "agree",
             "report",
         }
+
+
+def test_aliases_are_found_wherever_they_stand() -> None:
+    assert alias_lines("a: &x {b: 1}\nc: *x\nd:\n  <<: *x\n  e: [1, *x]\nf: '*x'\n") == [2, 4, 5]
 
 
 class TestProfile:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from dvc.utils.serialize import modify_yaml
+from dvc.utils.hydra import apply_overrides
 
 from evenruler.project.editing import edited, params_yaml
 
@@ -55,13 +55,19 @@ def test_an_anchor_that_another_section_names_is_kept() -> None:
     assert edited(text, "two", add) == "two:\n  x: &anchored {b: 1}\n  c: 3\nthree: *anchored\n"
 
 
-def test_params_yaml_is_in_the_style_that_dvc_writes(tmp_path: Path) -> None:
-    """So that the first `dvc exp run --set-param` changes one line."""
+@pytest.mark.parametrize(
+    ("setting", "old", "new"),
+    [
+        ("diagnosis.seed=21", "\n  seed: 20\n", "\n  seed: 21\n"),
+        ("instruments.occupation-gender-evolved.evolve.weights.alpha=0", "        alpha: 0.2\n", "        alpha: 0\n"),
+    ],
+)
+def test_params_yaml_is_in_the_style_that_dvc_writes(tmp_path: Path, setting: str, old: str, new: str) -> None:
+    """`dvc exp run --set-param` changes one line. Of a value that an alias shares it would change none."""
     path = Path(shutil.copy(ROOT / "params.yaml", tmp_path / "params.yaml"))
-    before = path.read_bytes()
-    with modify_yaml(str(path)) as params:
-        params["diagnosis"]["seed"] += 1
-    assert path.read_bytes() == before.replace(b"\n  seed: 20\n", b"\n  seed: 21\n")
+    before = path.read_text()
+    apply_overrides(str(path), [setting])
+    assert path.read_text() == before.replace(old, new, 1) != before
 
 
 @pytest.mark.parametrize("indent", [None, 2])

@@ -2,12 +2,14 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
 from evenruler import cli
 from evenruler.publish.manifest import problems
+from tests.loopback_openai import running
 from tests.stages.conftest import evidence_in
 from tests.stages.evolving import (
     ATTRIBUTES,
@@ -17,8 +19,11 @@ from tests.stages.evolving import (
     EVOLUTION,
     EVOLVED,
     GENERATIONS,
+    MADE,
+    REPLIES,
     SEEDS,
     Evolving,
+    Rewording,
     number_of,
 )
 
@@ -36,6 +41,32 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving)
     assert len(evolving.server.asked) == asked > 0
     assert not [path for path in evolving.clone.contents("data", "benchmarks") if ".partial" in path]
     assert b"secret-word" not in b"".join(evolving.clone.contents("data", "benchmarks", ".dvc/cache").values())
+
+
+@pytest.mark.slow
+def test_an_ablation_is_an_experiment_whose_replies_were_added(evolving: Evolving, tmp_path: Path) -> None:
+    """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from one file."""
+    with running(Rewording()) as server:
+        clone = evolving.copied(tmp_path, server).clone
+        replies = clone.folder / REPLIES / "reworder" / f"{EVOLVED}.jsonl"
+        before, history = replies.read_text(), clone.contents(MADE)
+        weight = f"instruments.{EVOLVED}.evolve.weights.alpha"
+        clone.edit("params.yaml", lambda params: params["instruments"][EVOLVED]["evolve"].update(weights={"alpha": 0}))
+        clone.run("evenruler", "evolve", EVOLVED, "--add")
+        clone.run("git", "checkout", "--quiet", "params.yaml")
+        assert replies.read_text().startswith(before)
+        assert len(replies.read_text()) > len(before)
+        clone.commit("replies to another weighting")
+        asked = len(server.asked)
+        output = clone.run("dvc", "exp", "run", "--set-param", f"+{weight}=0", f"evolve@{EVOLVED}")
+        assert ran(output) == ["declared", f"evolve@{EVOLVED}"]
+        assert clone.contents(MADE) != history
+        assert weight in clone.run("dvc", "params", "diff")
+        clone.run("git", "checkout", "--quiet", ".")
+        clone.run("dvc", "repro", "--quiet", f"evolve@{EVOLVED}")
+        source = f"{MADE}/source.yaml"
+        assert clone.contents(MADE)[source] == history[source]
+        assert len(server.asked) == asked
 
 
 class TestBenchmark:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.evolve import Run, as_lines
+from evenruler.instruments.probes.evolve import Run, as_lines, merge_replies
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import (
     NEGATING,
@@ -278,3 +278,11 @@ def test_keys_differ_by_all_that_is_asked() -> None:
                                          ("a", "p", 1, 16))}  # fmt: skip
     assert len(keys) == 5
     assert all(len(key) == 16 for key in keys)
+
+
+def test_replies_are_added_to_those_of_a_file() -> None:
+    recorded = '{"key": "a", "reply": "one"}\n{"key": "b", "reply": "two"}\n'
+    new = '{"key": "c", "reply": "three"}\n{"key": "b", "reply": "another"}\n'
+    assert merge_replies(recorded, new) == recorded + '{"key": "c", "reply": "three"}\n'
+    assert merge_replies(recorded, recorded) == recorded
+    assert merge_replies("", new) == new
