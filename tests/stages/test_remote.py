@@ -1,31 +1,12 @@
-"""What a stranger gets from a remote that somebody pushed to: everything but text that may not be passed on."""
+"""What `dvc push` passes on: everything but text that may not be."""
 
-import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.stages.conftest import ROOT, Clone
-
-PRIVATE = "ideologies"
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a plain web server of a folder's files."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def cloned(tmp_path: Path, name: str) -> Clone:
@@ -35,33 +16,20 @@ def cloned(tmp_path: Path, name: str) -> Clone:
     return Clone(tmp_path / name, ROOT / ".cache")
 
 
+def holds_nothing(path: Path) -> bool:
+    """Whether it is a table without rows or an empty object, which many outputs share."""
+    return path.read_bytes() == b"{}\n" or pq.read_metadata(path).num_rows == 0
+
+
 @pytest.mark.slow
-def test_a_stranger_gets_all_but_text_that_may_not_be_passed_on(tmp_path: Path) -> None:
-    """Slow: fetches all that is built in this repository, and makes what was not pushed."""
-    publisher, stranger = cloned(tmp_path, "publisher"), cloned(tmp_path, "stranger")
+def test_text_that_may_not_be_passed_on_is_pushed_nowhere_else(tmp_path: Path) -> None:
+    """Slow: copies all that is built in this repository."""
+    publisher = cloned(tmp_path, "publisher")
     publisher.run("dvc", "cache", "dir", "--local", str(ROOT / ".dvc/cache"))
     publisher.run("dvc", "remote", "add", "--default", "public", str(tmp_path / "public"))
     publisher.run("dvc", "push")
     pushed = {path for path in (tmp_path / "public").rglob("*") if path.is_file()}
     private = {path for path in (publisher.folder / ".cache/private").rglob("*") if path.is_file()}
     assert private
-    assert not {path.name for path in private} & {path.name for path in pushed}
-
-    with served(tmp_path / "public") as url:
-        stranger.run("dvc", "remote", "add", "--default", "public", url)
-        stranger.run("dvc", "pull", "--allow-missing")
-    status = set(json.loads(stranger.run("dvc", "status", "--json")))
-    models = [path.name for path in (ROOT / "data/answers/saged").iterdir()]
-    assert status == {
-        *(f"{stage}@{PRIVATE}" for stage in ("scrape", "rows", "card-of-others")),
-        *(f"ask@saged-{model}" for model in models),
-        "diagnose@saged",
-        "report",
-    }
-    lock = (stranger.folder / "dvc.lock").read_bytes()
-    output = stranger.run("dvc", "repro")
-    assert "Running stage 'rows@" + PRIVATE in output
-    assert "ask@probes" not in "".join(line for line in output.splitlines() if line.startswith("Running"))
-    assert stranger.run("dvc", "status") == "Data and pipelines are up to date.\n"
-    assert (stranger.folder / "dvc.lock").read_bytes() == lock
-    assert stranger.run("git", "status", "--short", "--", "benchmarks", "data") == ""
+    names = {path.name for path in pushed}
+    assert all(holds_nothing(path) for path in private if path.name in names)
