@@ -10,7 +10,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro fresh paper standard answers weights test test-slow test-vllm test-lowest mutants hub-server lint style docs pictures
+.PHONY: help setup repro fresh paper standard answers weights test test-slow test-all test-vllm test-lowest mutants hub-server lint style docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -81,8 +81,11 @@ $(HUB_SERVER)/ready: requirements-hub-server.txt
 test: setup ## Run the tests but the slow ones
 	python -m pytest -m "not slow" --numprocesses 2
 
-test-slow: setup ## Run the slow tests: kills, releases, a third model
-	python -m pytest -m slow --numprocesses 2
+test-slow: setup ## Run the slow tests: releases, experiments, a build from nothing
+	python -m pytest -m "slow and not long" --numprocesses 2
+
+test-all: setup ## Run all tests: kills, servers that fail and every page that builds, too (an hour)
+	python -m pytest --numprocesses 2
 
 test-vllm: setup $(VLLM)/ready ## Measure through real servers, vLLM and llama.cpp (3.5 GB, half an hour); CI does not
 	python -m pytest --servers -m servers tests/servers

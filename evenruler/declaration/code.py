@@ -1,8 +1,9 @@
 """Digests of each stage's code, by stage and family, on which stages depend.
 
 A stage depends on its imports, also inside functions, and on files in the same folders: templates, data, and modules
-that it copies. Comments, docstrings and modules that only find names or print (`HARMLESS`) do not change a digest. DVC
-compares digests like parameters: one line of `dvc.lock` per stage, where listing code files took nine tenths of it.
+that it copies. Comments, docstrings, names of locals and modules that only find names or print (`HARMLESS`) do not
+change a digest. DVC compares digests like parameters: one line of `dvc.lock` per stage, where listing code files took
+nine tenths of it.
 """
 
 import ast
@@ -12,12 +13,17 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from evenruler.declaration import local_names
+from evenruler.declaration.local_names import number_locals
 from evenruler.files import json_in, replace
 from evenruler.instruments.registry import FAMILIES
 
 KEPT = Path(".cache/modules.json")
 """Cache of parsed modules by file hash; parsing 400 modules takes two seconds. It has what a module says alone: what
 its imports lead to depends on which other modules there are."""
+
+RULES = b"".join(Path(module).read_bytes() for module in (__file__, local_names.__file__))
+"""How a module is parsed, which its entry in the cache depends on."""
 
 ROOMS = {
     "scrape": ("declare",),
@@ -99,17 +105,19 @@ class Code:
             # Files in its folder that it names: templates, data, and modules that it copies into a benchmark.
             data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix != ".pyc")
             beside = sorted(own for own in data if f'"{own.name}"'.encode() in content)
-            whole = hashlib.sha256(b"\0".join([content, *(other.read_bytes() for other in beside)])).hexdigest()
+            parts = [RULES, content, *(other.read_bytes() for other in beside)]
+            whole = hashlib.sha256(b"\0".join(parts)).hexdigest()
             facts = self._known.get(whole)
             if facts is None:
                 tree = ast.parse(content)
-                digest = hashlib.sha256(repr(_said(tree)).encode())
+                imports = sorted(_imports(tree))
+                digest = hashlib.sha256(repr(_said(number_locals(tree))).encode())
                 for other in beside:
                     said = other.read_bytes()
                     if other.suffix == ".toml":  # without comments, which describe columns
                         said = repr(tomllib.loads(said.decode())).encode()
                     digest.update(said)
-                facts = {"bytes": whole, "says": digest.hexdigest(), "imports": sorted(_imports(tree))}
+                facts = {"bytes": whole, "says": digest.hexdigest(), "imports": imports}
             self._read[module] = facts
         return self._read[module]
 

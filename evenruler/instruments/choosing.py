@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Request
 from evenruler.measurement.answered import EXAMPLES, Replies, fitness_of, not_read
-from evenruler.measurement.reliability import wilson
+from evenruler.measurement.checks import wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.records import cut_of
 from evenruler.tables.ids import content_sha256

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,3 +77,17 @@ def correlation_matrix(x: Floats) -> Floats:
     correlations[constant, :] = np.nan
     correlations[:, constant] = np.nan
     return correlations
+
+
+def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the ends, from 0 to 1, of Wilson's interval of a share of n; the share may be a mean over fits.
+
+    Source: Wilson (1927). Written out, since statsmodels, with the same ends, takes a second to import.
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    # At the ends, nearly equal numbers are subtracted, whose last bits differ by machine.
+    low = max(middle - half, 0.0) if share > 0 else 0.0
+    high = min(middle + half, 1.0) if share < 1 else 1.0
+    return low, high

@@ -11,7 +11,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtr, stdtr, stdtrit
 
 from evenruler.measurement.checks import Floats, check_level
 from evenruler.measurement.resampling import Interval
@@ -40,7 +40,7 @@ class Estimate:
     def interval(self, level: float = 0.95) -> Interval:
         """The t interval; both ends equal the value where the variance is 0."""
         check_level(level)
-        half = float(stats.t.ppf(0.5 + level / 2, self.df)) * self.error
+        half = float(stdtrit(self.df, 0.5 + level / 2)) * self.error
         return Interval(self.value, self.value - half, self.value + half)
 
     def p(self) -> float:
@@ -57,14 +57,14 @@ class Estimate:
 
     def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
         """The minimum detectable effect: the smallest true value found with this power."""
-        quantiles = stats.t.ppf(0.5 + level / 2, self.df) + stats.t.ppf(power, self.df)
+        quantiles = stdtrit(self.df, 0.5 + level / 2) + stdtrit(self.df, power)
         return float(quantiles) * self.error
 
     def _above(self, distance: float) -> float:
         """P that t exceeds a distance, given in the unit of the value."""
         if self.variance == 0:
             return 0.5 if distance == 0 else float(distance < 0)
-        return float(stats.t.sf(distance / self.error, self.df))
+        return float(stdtr(self.df, -distance / self.error))
 
 
 def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
@@ -226,7 +226,7 @@ class Lists:
         if size == 0 or typical == 0:
             return float(typical == 0)
         error = math.sqrt(1 / (2 * (len(self.values) - 1)) + effect.variance / effect.value**2)
-        return float(stats.norm.sf(math.log(2 * typical / size) / error))
+        return float(ndtr(-math.log(2 * typical / size) / error))
 
 
 Effect = tuple[str, ...]

@@ -222,15 +222,3 @@ def _one_minus_mean_with_others(similarities: Floats) -> Floats:
         return np.full(count, np.nan)
     diversity: Floats = 1 - (similarities.sum(axis=1) - similarities.diagonal()) / (count - 1)
     return diversity
-
-
-def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The ends, from 0 to 1, of Wilson's interval of a share of n; the share may be a mean over fits.
-
-    Source: Wilson (1927), by statsmodels.
-    """
-    from statsmodels.stats.proportion import proportion_confint  # takes a second to import
-
-    low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
-    # At the ends, statsmodels subtracts nearly equal numbers, whose last bits differ by machine.
-    return (max(float(low), 0.0) if share > 0 else 0.0), (min(float(high), 1.0) if share < 1 else 1.0)

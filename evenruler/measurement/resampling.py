@@ -13,7 +13,7 @@ from typing import SupportsFloat
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from evenruler.measurement.checks import Floats, check_level
 
@@ -69,6 +69,8 @@ def bootstrap(
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; for clusters Davison &
     Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
     """
+    from scipy import stats  # takes a second to import, and many commands resample nothing
+
     check_level(level)
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
@@ -183,7 +185,7 @@ def jackknife(
 def of_left_out(value: float, without_one: Floats, level: float) -> tuple[float, float]:
     """Ends of the jackknife interval around a value, given the n leave-one-out values."""
     n = len(without_one)
-    half = float(stats.t.ppf(0.5 + level / 2, n - 1) * without_one.std(ddof=0) * math.sqrt(n - 1))
+    half = float(stdtrit(n - 1, 0.5 + level / 2) * without_one.std(ddof=0) * math.sqrt(n - 1))
     return value - half, value + half
 
 

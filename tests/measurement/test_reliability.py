@@ -17,7 +17,8 @@ from evenruler.measurement import (
     semantic_diversity,
     spearman_brown,
 )
-from evenruler.measurement.reliability import icc_agreement, wilson
+from evenruler.measurement.checks import wilson
+from evenruler.measurement.reliability import icc_agreement
 from tests.later import Later
 
 pingouin = Later("pingouin")

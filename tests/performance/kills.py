@@ -4,9 +4,11 @@ Run by hand: `python -m tests.performance.kills FOLDER --kills N`. The folder ho
 later run goes on from there. The stages are those of this project, started cold; the model is that of `tests.tiny`. A
 round begins where some stages have been built, of a clone in which nothing else ever was (`a`) or in which all was
 built of another declaration (`b`). Builds (`evenruler repro` or `dvc repro`) are killed until a round has had enough;
-then one `evenruler repro` is left alone. It must end with status 0, and leave the files, byte for byte, that a build
-leaves which nobody killed. Who is killed is drawn: the command, the DVC that it started, or a stage; and by what: KILL,
-TERM or INT. Moments are drawn evenly, or are those at which `dvc.lock` is being written.
+then one `evenruler repro` is left alone. Where DVC was killed while it wrote `dvc.lock`, the file of the begin is
+taken, as the error of the next command says (`git checkout dvc.lock`). The last build must end with status 0, and leave
+the files, byte for byte, that a build leaves which nobody killed. Who is killed is drawn: the command, the DVC that it
+started, or a stage; and by what: KILL, TERM or INT. Moments are drawn evenly, or are those at which `dvc.lock` is being
+written.
 """
 
 import argparse
@@ -42,7 +44,7 @@ AT_THE_LOCK = 0.25
 
 STATES = ("a", "b")
 STAGES = (
-    *("scrape@fruit", "rows@occupation-gender", "rows@fruit", "ask@probes-tiny", "ask@saged-tiny"),
+    *("declared", "scrape@fruit", "rows@occupation-gender", "rows@fruit", "ask@probes-tiny", "ask@saged-tiny"),
     *("diagnose@probes", "diagnose@saged", "card@occupation-gender", "card@fruit"),
 )
 """All but the last, in an order in which they can run."""
@@ -172,6 +174,13 @@ class Pipeline:
             shutil.rmtree(self.folder / name, ignore_errors=True)
             _copy(self.folder / f"begun/{state}-{number}" / name, self.folder / name)
         self.log.write_bytes(b"".join(sorted(self.kept())))
+
+    def restore_lock(self, state: str, number: int) -> None:
+        """Take the lock of the begin, as `git checkout dvc.lock` would; what was built since is in DVC's cache."""
+        lock, begun = self.clone.folder / "dvc.lock", self.folder / f"begun/{state}-{number}/clone/dvc.lock"
+        lock.unlink()
+        if begun.exists():
+            shutil.copy(begun, lock)
 
     def left(self) -> dict[str, str]:
         """The checksum of every file; of dvc.lock that of what it says, whose order is that of the runs."""
@@ -326,11 +335,14 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
 def one_round(pipeline: Pipeline, number: int, most: int, draws: random.Random) -> tuple[list[Kill], Round]:
     """Kill, build in peace, and compare."""
     state, clone = STATES[number % 2], pipeline.clone
-    pipeline.begin(state, draws.randrange(len(STAGES)))
+    begun = draws.randrange(len(STAGES))
+    pipeline.begin(state, begun)
     kills: list[Kill] = []
     while sum(kill.victim != "none" for kill in kills) < most:
         kills.append(kill_once(pipeline, number, draws))
         print(f"  {kills[-1]}", flush=True)
+        if kills[-1].lock == "cut":
+            pipeline.restore_lock(state, begun)
         if (kills[-1].victim == "none" and not kills[-1].said) or draws.random() < 1 / A_ROUND:
             break
     done = subprocess.run(

@@ -27,6 +27,8 @@ from tests.stages.evolving import (
     number_of,
 )
 
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+
 UP_TO_DATE = "Data and pipelines are up to date."
 
 
@@ -43,7 +45,6 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving)
     assert b"secret-word" not in b"".join(evolving.clone.contents("data", "benchmarks", ".dvc/cache").values())
 
 
-@pytest.mark.slow
 def test_an_ablation_is_an_experiment_whose_replies_were_added(evolving: Evolving, tmp_path: Path) -> None:
     """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from one file."""
     with running(Rewording()) as server:

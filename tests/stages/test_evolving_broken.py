@@ -20,7 +20,7 @@ from tests.stages.evolving import DOMAIN, ELITES, EVOLVED, MADE, REPLIES, SEEDS,
 ASK = ("evenruler", "evolve", EVOLVED)
 STAGE = ("python", "-m", "stages.evolve", EVOLVED)
 """It says again what the server said."""
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def checkpoints(clone: Clone) -> dict[str, list[str]]:

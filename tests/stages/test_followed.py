@@ -32,7 +32,7 @@ DECLARED = (
 )
 """Pages that only declare something: with the models that ship, and nothing built."""
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from tests.stages.evolving import two_targets
 from tests.tiny import save_tiny, save_tiny_masked
 from tests.warm import Warm
 
-pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.enable_socket]
 
 CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3

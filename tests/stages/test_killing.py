@@ -75,6 +75,7 @@ def asked(output: str) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("family", "victim"), FAMILIES_AND_VICTIMS)
 def test_killed_and_run_again(unbroken: Clone, family: str, victim: str, tmp_path: Path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
@@ -122,6 +123,7 @@ sys.addaudithook(wait)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, tmp_path: Path) -> None:
     clone = never_diagnosed
     inputs, expected = clone.contents(*DIAGNOSED_FROM), clone.contents(DIAGNOSIS)
@@ -146,6 +148,7 @@ def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, tmp_path: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_half_of_the_tracked_figures_is_not_taken_for_the_whole(never_diagnosed: Clone) -> None:
     """Unlike tables, they are written under their own name."""
     expected, name = never_diagnosed.contents(DIAGNOSIS), f"{DIAGNOSIS}/metrics.json"

@@ -80,6 +80,7 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path: Path) -> None:
     """Everything asked anew with other threads and kernels: answers differ in their last bits, and git sees none of it.
 
@@ -98,6 +99,7 @@ def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: Path) -> None:
     """One entry scores one model; without it everything is as before, also in a clone of the result."""
     save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
@@ -132,6 +134,7 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) -> None:
     """Its prompts are asked beside the others', which are not asked again; without it everything is as before."""
     declared = (built.folder / "params.yaml").read_text()

@@ -1,35 +1,82 @@
-"""What `dvc push` passes on: everything but text that may not be."""
+"""What `dvc push` passes on, and what a stranger gets by it: everything but text that may not be passed on."""
 
+import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from ruamel.yaml import YAML
 
 from tests.stages.conftest import ROOT, Clone
 
+PRIVATE = "ideologies"
+"""The instrument whose text is of others."""
 
-def cloned(tmp_path: Path, name: str) -> Clone:
-    """A clone of this repository, with the lock of what is built here: last digits may be those of this machine."""
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Yield the address of a plain web server of a folder's files."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def clone_repository(tmp_path: Path, name: str) -> Clone:
+    """Clone this repository, with the lock of what is built here: last digits may be those of this machine."""
     Clone(tmp_path, ROOT / ".cache").run("git", "clone", "--quiet", str(ROOT), name)
     shutil.copy(ROOT / "dvc.lock", tmp_path / name / "dvc.lock")
     return Clone(tmp_path / name, ROOT / ".cache")
 
 
-def holds_nothing(path: Path) -> bool:
-    """Whether it is a table without rows or an empty object, which many outputs share."""
+def list_files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether it is a table without rows or an empty object, which many outputs share."""
     return path.read_bytes() == b"{}\n" or pq.read_metadata(path).num_rows == 0
 
 
+def read_stages(clone: Clone) -> dict[str, Any]:
+    return YAML(typ="safe").load((clone.folder / "dvc.lock").read_text())["stages"]
+
+
 @pytest.mark.slow
-def test_text_that_may_not_be_passed_on_is_pushed_nowhere_else(tmp_path: Path) -> None:
-    """Slow: copies all that is built in this repository."""
-    publisher = cloned(tmp_path, "publisher")
+@pytest.mark.long
+def test_a_stranger_gets_all_but_text_that_may_not_be_passed_on(tmp_path: Path) -> None:
+    """Slow: copies all that is built in this repository, twice, and makes what was not pushed."""
+    publisher, stranger = clone_repository(tmp_path, "publisher"), clone_repository(tmp_path, "stranger")
     publisher.run("dvc", "cache", "dir", "--local", str(ROOT / ".dvc/cache"))
     publisher.run("dvc", "remote", "add", "--default", "public", str(tmp_path / "public"))
     publisher.run("dvc", "push")
-    pushed = {path for path in (tmp_path / "public").rglob("*") if path.is_file()}
-    private = {path for path in (publisher.folder / ".cache/private").rglob("*") if path.is_file()}
+    private = list_files(publisher.folder / ".cache/private")
     assert private
-    names = {path.name for path in pushed}
-    assert all(holds_nothing(path) for path in private if path.name in names)
+    pushed_names = {path.name for path in list_files(tmp_path / "public")}
+    assert all(is_empty(path) for path in private if path.name in pushed_names)
+
+    with serve(tmp_path / "public") as url:
+        stranger.run("dvc", "remote", "add", "--default", "public", url)
+        stranger.run("dvc", "pull", "--allow-missing")
+    models = [path.name for path in (ROOT / "data/answers/saged").iterdir()]
+    behind = {"diagnose@saged", "report", *(f"ask@saged-{model}" for model in models)}
+    not_pushed = {f"{stage}@{PRIVATE}" for stage in ("scrape", "rows", "card-of-others")}
+    assert set(json.loads(stranger.run("dvc", "status", "--json"))) == not_pushed | behind
+
+    before = read_stages(stranger)
+    output = stranger.run("dvc", "repro")
+    ran = {line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")}
+    assert not_pushed <= ran <= not_pushed | behind
+    assert stranger.run("dvc", "status") == "Data and pipelines are up to date.\n"
+    assert read_stages(stranger) == before
+    assert stranger.run("git", "status", "--short", "--", "benchmarks", "data") == ""

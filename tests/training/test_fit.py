@@ -580,6 +580,7 @@ class TestCommand:
         ]
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_killed_and_run_again(self, tmp_path) -> None:
         """Slow: it needs a run that takes seconds, so that there is a middle to be killed in."""
         recipe: dict[str, Any] = {"epochs": 8, "batch": 2}

@@ -18,8 +18,8 @@ from evenruler.instruments.framing.diagnose.replications import AS, replications
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.answered import marked
+from evenruler.measurement.checks import wilson
 from evenruler.measurement.estimates import jackknifed
-from evenruler.measurement.reliability import wilson
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge

@@ -25,10 +25,9 @@ from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import Cube, mean_interval
 from evenruler.measurement.answered import MOST_UNANSWERED, marked, unvaried
-from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
+from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats, wilson
 from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.figures import Figure, finite
-from evenruler.measurement.reliability import wilson
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory, judge
 from evenruler.tables import rounded, rows_of, stacked

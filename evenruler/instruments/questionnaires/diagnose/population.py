@@ -16,8 +16,7 @@ from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
-from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.reliability import wilson
+from evenruler.measurement.checks import constant_columns, wilson
 from evenruler.measurement.verdicts import Fitness
 from evenruler.models.declared import OPTIONS, named
 from evenruler.tables.schemas import WHOLE

@@ -207,7 +207,7 @@ class Reading(Strict):
     @property
     def refused(self) -> str:
         """Why the review does not show that few enough rows are wrong; empty where it does, or is pending."""
-        from evenruler.measurement.reliability import wilson
+        from evenruler.measurement.checks import wilson
 
         def most(rows: int) -> float:
             return wilson(self.wrong / rows, rows)[1]
