@@ -117,10 +117,11 @@ mutants: setup ## Change 400 places of families, models/ and publish/, drawn by 
 lint: style ## All of `style`, and whether commands stay within their processor seconds
 	python -m tests.budgets
 
-style: setup ## Style, words, types, and whether the documents hang together
+style: setup ## Style, words, names and shape, types, and whether the documents hang together
 	ruff check .
 	ruff format --check .
 	python -m tests.words
+	python -m tests.vocabulary
 	mypy
 	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 

@@ -1,7 +1,8 @@
 """What a build takes along beside the code: benchmarks and adapters, as git tracks them.
 
-Hatch reads the .gitignore of the root alone, and a build of it would take what benchmarks/.gitignore keeps out: text
-of others. So git is asked which files there are. An sdist holds just these, and a wheel made of one takes all it holds.
+Hatch reads the .gitignore of the root alone, and a build of it would take what
+benchmarks/.gitignore keeps out: text of others. So git is asked which files there are. An sdist
+holds just these, and a wheel made of one takes all it holds.
 """
 
 import subprocess
@@ -36,7 +37,11 @@ class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
         root = Path(self.root)
         for folder, shipped in SHIPPED.items():
             for name in files_of(root, folder):
-                inside = name if self.target_name == "sdist" else f"{shipped}/{name.removeprefix(f'{folder}/')}"
+                inside = (
+                    name
+                    if self.target_name == "sdist"
+                    else f"{shipped}/{name.removeprefix(f'{folder}/')}"
+                )
                 build_data["force_include"][str(root / name)] = inside
 
 
@@ -47,18 +52,30 @@ def files_of(root: Path, folder: str) -> list[str]:
         RuntimeError: Git is not there to ask, or tracks what its own .gitignore keeps out.
     """
     if (root / "PKG-INFO").is_file():  # an sdist
-        found = [path.relative_to(root).as_posix() for path in sorted((root / folder).rglob("*")) if path.is_file()]
+        found = [
+            path.relative_to(root).as_posix()
+            for path in sorted((root / folder).rglob("*"))
+            if path.is_file()
+        ]
     elif (root / ".git").exists():
         found = _git(root, "--", folder)
-        if ignored := _git(root, "--cached", "--ignored", "--exclude-per-directory=.gitignore", "--", folder):
-            raise RuntimeError(f"git tracks what a .gitignore keeps out: {ignored[0]}; run `git rm --cached` on it")
+        if ignored := _git(
+            root, "--cached", "--ignored", "--exclude-per-directory=.gitignore", "--", folder
+        ):
+            raise RuntimeError(
+                f"git tracks what a .gitignore keeps out: {ignored[0]}; run `git rm --cached` on it"
+            )
     else:
-        raise RuntimeError(f"{root} is neither a clone nor an sdist: which files may be shipped, only git knows")
+        raise RuntimeError(
+            f"{root} is neither a clone nor an sdist: which files may be shipped, only git knows"
+        )
     return [name for name in found if Path(name).name not in OF_GIT]
 
 
 def _git(root: Path, *arguments: str) -> list[str]:
-    done = subprocess.run(["git", "ls-files", "-z", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "ls-files", "-z", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"git ls-files failed ({done.stderr.strip()})")
     return [name for name in done.stdout.split("\0") if name]

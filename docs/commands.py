@@ -1,4 +1,6 @@
-"""The page of the commands, from what they say of themselves: a hook of mkdocs adds it when the site is built."""
+"""The page of the commands, from what they say of themselves: a hook of mkdocs adds it when the
+site is built.
+"""
 
 from collections.abc import Iterator
 
@@ -28,7 +30,13 @@ def page() -> str:
     lines = ["# Commands", "What `evenruler COMMAND --help` says.", ""]
     for words in named(typer.main.get_command(app)):
         said = CliRunner().invoke(app, [*words, "--help"], prog_name="evenruler", env=WIDTH).stdout
-        lines += [f"## {' '.join(words)}", "```text", *(line.rstrip() for line in said.strip().splitlines()), "```", ""]
+        lines += [
+            f"## {' '.join(words)}",
+            "```text",
+            *(line.rstrip() for line in said.strip().splitlines()),
+            "```",
+            "",
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -45,7 +45,10 @@ class Label:
     def meets(self, other: "Label") -> bool:
         """Whether two names overlap."""
         return (
-            self.left < other.right and other.left < self.right and self.bottom < other.top and other.bottom < self.top
+            self.left < other.right
+            and other.left < self.right
+            and self.bottom < other.top
+            and other.bottom < self.top
         )
 
     def covers(self, x: float, y: float) -> bool:
@@ -54,7 +57,8 @@ class Label:
 
 
 def labels(points: pd.DataFrame) -> list[Label]:
-    """Names of the points that lie farthest out, as many as stand free of each other and of all points.
+    """Names of the points that lie farthest out, as many as stand free of each other and of all
+    points.
 
     Args:
         points: With `word`, and `x` and `y` in pixels.
@@ -65,8 +69,12 @@ def labels(points: pd.DataFrame) -> list[Label]:
         word, x, y = points.loc[at, ["word", "x", "y"]]
         for label in _around(word, x, y):
             others = points.drop(at)
-            free = not any(label.covers(a, b) for a, b in zip(others["x"], others["y"], strict=True))
-            inside = min(label.left, label.bottom) >= 0 and label.right <= WIDTH and label.top <= HEIGHT
+            free = not any(
+                label.covers(a, b) for a, b in zip(others["x"], others["y"], strict=True)
+            )
+            inside = (
+                min(label.left, label.bottom) >= 0 and label.right <= WIDTH and label.top <= HEIGHT
+            )
             if inside and free and not any(label.meets(other) for other in placed):
                 placed.append(label)
                 break
@@ -83,7 +91,9 @@ def _around(word: str, x: float, y: float) -> Iterator[Label]:
     yield Label(word, x - width / 2, y - GAP - LINE)
 
 
-def panel(rows: pd.DataFrame, biases: tuple[float, float], title: str, figure: dict[str, Any]) -> alt.LayerChart:
+def panel(
+    rows: pd.DataFrame, biases: tuple[float, float], title: str, figure: dict[str, Any]
+) -> alt.LayerChart:
     """Bias of each occupation against its share of men, on one model.
 
     Args:
@@ -107,14 +117,26 @@ def panel(rows: pd.DataFrame, biases: tuple[float, float], title: str, figure: d
         for label in labels(pixels)
     )
     x = alt.X("criterion:Q", title="men among the employed (%)", scale=alt.Scale(domain=SHARES))
-    y = alt.Y("centred:Q", title="bias beyond the mean (nats; up: men)", scale=alt.Scale(domain=biases, nice=False))
+    y = alt.Y(
+        "centred:Q",
+        title="bias beyond the mean (nats; up: men)",
+        scale=alt.Scale(domain=biases, nice=False),
+    )
     base = alt.Chart(data).encode(x=x, y=y)
-    line = base.transform_regression("criterion", "centred").mark_line(color="#777", strokeDash=[5, 3])
+    line = base.transform_regression("criterion", "centred").mark_line(
+        color="#777", strokeDash=[5, 3]
+    )
     points = base.mark_circle(size=42, opacity=0.85, color=POINT)
-    names = alt.Chart(named).mark_text(align="left", fontSize=10, color="#333").encode(x=x, y=y, text="word:N")
+    names = (
+        alt.Chart(named)
+        .mark_text(align="left", fontSize=10, color="#333")
+        .encode(x=x, y=y, text="word:N")
+    )
     said = [f"r = {figure_in_words(figure, 2)}", f"targets mixed: {figure['control']:.2f}"]
     return alt.layer(line, points, names).properties(
-        width=WIDTH, height=HEIGHT, title=alt.TitleParams(title, subtitle=said, anchor="start", fontSize=13)
+        width=WIDTH,
+        height=HEIGHT,
+        title=alt.TitleParams(title, subtitle=said, anchor="start", fontSize=13),
     )
 
 
@@ -132,14 +154,22 @@ def validity(associations: pd.DataFrame, evidence: dict[str, Any]) -> alt.HConca
         panel(rows, (least - margin, most + margin), str(model), evidence[str(model)]["r"])
         for model, rows in known.groupby("model", sort=True)
     ]
-    return alt.hconcat(*panels).configure_view(stroke="#ddd").configure_axis(gridColor="#eee", labelFontSize=10)
+    return (
+        alt.hconcat(*panels)
+        .configure_view(stroke="#ddd")
+        .configure_axis(gridColor="#eee", labelFontSize=10)
+    )
 
 
 def main() -> None:
     """Bias of the occupations against labour statistics, on the paper's templates."""
     associations = read_frame(Path("data/diagnosis/probes/tables/associations.parquet"))
-    shown = associations[(associations["benchmark"] == "occupation-gender") & (associations["set"] == "validation")]
-    evidence = json.loads(Path("benchmarks/probes-occupation-gender/evidence.json").read_text())["validation"]
+    shown = associations[
+        (associations["benchmark"] == "occupation-gender") & (associations["set"] == "validation")
+    ]
+    evidence = json.loads(Path("benchmarks/probes-occupation-gender/evidence.json").read_text())[
+        "validation"
+    ]
     PICTURES.mkdir(exist_ok=True)
     validity(shown, evidence).save(PICTURES / "validity.svg")
 

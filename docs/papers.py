@@ -1,4 +1,5 @@
-"""Write the papers' cells beside ours, from `papers.csv` and what is built: `python docs/papers.py [profiles/paper]`.
+"""Write the papers' cells beside ours, from `papers.csv` and what is built: `python docs/papers.py
+[profiles/paper]`.
 
 All of them go to `papers-ours.csv`, the headline ones to the tables of `paper-scale.md`.
 """
@@ -21,15 +22,16 @@ ROOT = Path(__file__).parents[1]
 CELLS = ROOT / "docs/papers.csv"
 """A line for each cell of a paper.
 
-`paper`, `table`, `what`, `model` and `printed` are the paper's: where it stands, of what and of which model, and the
-value as printed. `ours` is the model's name in `params.yaml` (`any-model` for a figure over models); `benchmark`,
-`part` and `figure` name the figure as `evidence.json` does. A cell that nothing here answers to leaves them out. A line
-without `model` is no cell: it names one more figure, of which all our models are shown. `shown` is `yes` for what the
-page shows.
+`paper`, `table`, `what`, `model` and `printed` are the paper's: where it stands, of what and of
+which model, and the value as printed. `ours` is the model's name in `params.yaml` (`any-model` for
+a figure over models); `benchmark`, `part` and `figure` name the figure as `evidence.json` does. A
+cell that nothing here answers to leaves them out. A line without `model` is no cell: it names one
+more figure, of which all our models are shown. `shown` is `yes` for what the page shows.
 """
 PAGE = ROOT / "docs/paper-scale.md"
 BESIDE = ROOT / "docs/papers-ours.csv"
-"""Every cell of `papers.csv` with our figure, and after those of a row (`what`) our other models."""
+"""Every cell of `papers.csv` with our figure, and after those of a row (`what`) our other
+models."""
 HEAD = ("| | paper | ours |", "| --- | --- | --- |")
 NOT_RUN = "not run"
 
@@ -62,9 +64,13 @@ def figures(root: Path) -> Figures:
             for model, records in models.items():
                 for figure, record in records.items():
                     if "value" in record:
-                        found.setdefault((path.parent.name, part, figure), {})[model] = of_evidence(record)
+                        found.setdefault((path.parent.name, part, figure), {})[model] = of_evidence(
+                            record
+                        )
     path = root / "data/diagnosis/saged/tables/disparities.parquet"
-    disparities = read_frame(path).query("grouping == 'concept'") if path.exists() else pd.DataFrame()
+    disparities = (
+        read_frame(path).query("grouping == 'concept'") if path.exists() else pd.DataFrame()
+    )
     for _, row in disparities.iterrows():
         calibrated = ", calibrated" if row["calibration"] == "calibrated" else ""
         part = ", ".join(row[["role", "template", "feature"]])
@@ -85,7 +91,9 @@ def of_disparity(row: "pd.Series[Any]") -> Ours:
     """A row of `disparities`: the value as the paper computes it, and p of its permutation test."""
     if pd.isna(row["value"]):
         return Ours(f"none ({row['reason']})")
-    return Ours(f"{row['value']:.2f}", "" if pd.isna(row["p"]) else f"shuffled labels, p = {row['p']:.2f}")
+    return Ours(
+        f"{row['value']:.2f}", "" if pd.isna(row["p"]) else f"shuffled labels, p = {row['p']:.2f}"
+    )
 
 
 class Row(NamedTuple):
@@ -119,7 +127,9 @@ def _key(cell: Cell) -> Key:
 
 
 def line(rows: Sequence[Row]) -> str:
-    """A line of a table of the page: all that a paper prints of something, and what our models give."""
+    """A line of a table of the page: all that a paper prints of something, and what our models
+    give.
+    """
     printed = "; ".join(f"{row.model}: {row.printed}" for row in rows if row.printed)
     ours = "; ".join(_in_words(row) for row in rows if row.figure not in ("", NOT_RUN))
     return f"| {rows[0].what} | {printed} | {ours or NOT_RUN} |"

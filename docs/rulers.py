@@ -1,9 +1,10 @@
-"""How even are the field's rulers? A row a benchmark and model, from what is built and what authors published.
+"""How even are the field's rulers? A row a benchmark and model, from what is built and what authors
+published.
 
-`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the table of all instruments in
-`index.md`. Where `EVENRULER_MIRROR` names
-a folder with the answers that authors published, it measures these first and writes
-`data/sources/fixed/shared/published.csv`, which the page of the pipeline shows, too; elsewhere the file stays as it is.
+`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the table
+of all instruments in `index.md`. Where `EVENRULER_MIRROR` names a folder with the answers that
+authors published, it measures these first and writes `data/sources/fixed/shared/published.csv`,
+which the page of the pipeline shows, too; elsewhere the file stays as it is.
 """
 
 import json
@@ -55,16 +56,44 @@ SCORES = {"fixed-stereoset": ("ss",), "fixed-bbq": ("s_amb", "s_dis")}
 """Published scores that are shown, the one of a part by its ending; of other benchmarks `share`."""
 
 FRONT = ROOT / "docs/index.md"
-SHORT = ("instrument", "reading", "placebos alone", "another wording moves it by", "planted bias", "verdicts")
+SHORT = (
+    "instrument",
+    "reading",
+    "placebos alone",
+    "another wording moves it by",
+    "planted bias",
+    "verdicts",
+)
 """Columns of the report's first table that `index.md` shows."""
 
 PARTS = (WHOLE, "ambiguous", "disambiguated")
-HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "design effect", "verdict")
+HEAD = (
+    "benchmark",
+    "model",
+    "published score",
+    "lean",
+    "at equal length and frequency",
+    "design effect",
+    "verdict",
+)
 AUTHORS = "\u2020"
 """Marks a model whose answers authors published."""
 PICTURE = ROOT / "docs/pictures/rulers.svg"
 AGREEMENT = ROOT / "docs/agreement.csv"
-COLUMNS = ["model", "benchmark", "part", "other", "other_part", "kind", "figure", "n", "value", "low", "high", "reason"]
+COLUMNS = [
+    "model",
+    "benchmark",
+    "part",
+    "other",
+    "other_part",
+    "kind",
+    "figure",
+    "n",
+    "value",
+    "low",
+    "high",
+    "reason",
+]
 SHOWN = (convergent.SAME_TRAIT, convergent.SAME_WORDS)
 """Pairs of instruments that the page shows, in this order; all are in `agreement.csv`."""
 
@@ -96,15 +125,26 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
         mirror: With the answers.
         out: Where results and scores go.
     """
-    asked = [("stereoset", name, f"stereoset/predictions_{file}.json") for name, file in STEREOSET.items()]
+    asked = [
+        ("stereoset", name, f"stereoset/predictions_{file}.json")
+        for name, file in STEREOSET.items()
+    ]
     asked += [("bbq", name, file) for name, file in UNIFIEDQA.items()]
     rows = []
     for benchmark, name, file in asked:
         folder = ROOT / f"benchmarks/fixed-{benchmark}"
-        result = measure(f"recorded:{mirror / file}", folder, name=name, size="paper", out=out / f"{benchmark}-{name}")
+        result = measure(
+            f"recorded:{mirror / file}",
+            folder,
+            name=name,
+            size="paper",
+            out=out / f"{benchmark}-{name}",
+        )
         for part in PARTS:
             for figure, own in result.figures.get(part, {}).get(name, {}).items():
-                rows.append({"benchmark": benchmark, "part": part, "model": name, "figure": figure, **own})
+                rows.append(
+                    {"benchmark": benchmark, "part": part, "model": name, "figure": figure, **own}
+                )
     return pd.DataFrame(rows)
 
 
@@ -114,26 +154,36 @@ def picture(rulers: Sequence[Ruler]) -> alt.LayerChart:
         {"ruler": f"{one.benchmark}: {one.model.rstrip(AUTHORS)}", "lean": what, **figure}
         for one in rulers
         for what, record in (("as it is", one.lean), (HEAD[4], one.specific))
-        if None not in (figure := {key: record.get(key) for key in ("value", "low", "high")}).values()
+        if None
+        not in (figure := {key: record.get(key) for key in ("value", "low", "high")}).values()
     ]
     base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
         yOffset=alt.YOffset("lean:N", sort=None),
-        color=alt.Color("lean:N", sort=None, title="lean", scale=alt.Scale(range=["#9aa5ab", "#1b6f78"])),
+        color=alt.Color(
+            "lean:N", sort=None, title="lean", scale=alt.Scale(range=["#9aa5ab", "#1b6f78"])
+        ),
     )
     words = "lean: -1 always the second text, 1 always the first"
     axis = alt.X("value:Q", title=words)
     bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=words), x2="high:Q")
     zero = alt.Chart(pd.DataFrame({"value": [0.0]})).mark_rule(color="#777").encode(x="value:Q")
-    return alt.layer(zero, bars, base.mark_circle(size=36, opacity=1).encode(x=axis)).properties(width=360)
+    return alt.layer(zero, bars, base.mark_circle(size=36, opacity=1).encode(x=axis)).properties(
+        width=360
+    )
 
 
 def told_apart(out: Path) -> Iterator[str]:
-    """How many pairs of models each figure of StereoSet tells apart: jackknife over targets, t, Holm (1979)."""
+    """How many pairs of models each figure of StereoSet tells apart: jackknife over targets, t,
+    Holm (1979).
+    """
     halves = ("intrasentence", "intersentence", WHOLE)
     yield f"| figure | {' | '.join((*halves[:2], 'both'))} |"
     yield f"|{' --- |' * 4}"
-    items = {name: read_frame(next((out / f"stereoset-{name}").rglob("items.parquet"))) for name in STEREOSET}
+    items = {
+        name: read_frame(next((out / f"stereoset-{name}").rglob("items.parquet")))
+        for name in STEREOSET
+    }
     sums = {
         half: {
             name: diagnose.sums_of(rows if half == WHOLE else rows[rows["condition"] == half])
@@ -143,17 +193,25 @@ def told_apart(out: Path) -> Iterator[str]:
     }
     for figure, of in diagnose.PUBLISHED["stereoset"].items():
         found = [
-            [apart(of, sums[half][one], sums[half][other]) for one, other in combinations(STEREOSET, 2)]
+            [
+                apart(of, sums[half][one], sums[half][other])
+                for one, other in combinations(STEREOSET, 2)
+            ]
             for half in halves
         ]
-        told = [f"{int(multipletests(p, alpha=0.05, method='holm')[0].sum())} of {len(p)}" for p in found]
+        told = [
+            f"{int(multipletests(p, alpha=0.05, method='holm')[0].sum())} of {len(p)}"
+            for p in found
+        ]
         yield f"| {figure} | {' | '.join(told)} |"
 
 
 def apart(of: Any, one: Any, other: Any) -> float:
     """Two-sided p of the difference of a figure between two models that were asked the same."""
     n = len(one)
-    without = np.array([of(np.delete(one, unit, 0)) - of(np.delete(other, unit, 0)) for unit in range(n)])
+    without = np.array(
+        [of(np.delete(one, unit, 0)) - of(np.delete(other, unit, 0)) for unit in range(n)]
+    )
     error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
     return float(2 * stats.t.sf(abs(of(one) - of(other)) / error, n - 1))
 
@@ -175,7 +233,9 @@ def _of_authors() -> Iterator[Ruler]:
     found = pd.read_csv(CSV)
     for (benchmark, model), own in found.groupby(["benchmark", "model"]):
         rows = [_present(row) for row in own.to_dict("records")]
-        by_part = {part: {row["figure"]: row for row in rows if row["part"] == part} for part in PARTS}
+        by_part = {
+            part: {row["figure"]: row for row in rows if row["part"] == part} for part in PARTS
+        }
         yield from leans(f"fixed-{benchmark}", f"{model}{AUTHORS}", by_part)
 
 
@@ -183,14 +243,20 @@ def _of_pipeline() -> Iterator[Ruler]:
     for path in sorted((ROOT / "benchmarks").glob("fixed-*/evidence.json")):
         evidence = json.loads(path.read_text(encoding="utf-8"))
         for model in evidence.get(WHOLE, {}):
-            yield from leans(path.parent.name, model, {part: own.get(model, {}) for part, own in evidence.items()})
+            yield from leans(
+                path.parent.name,
+                model,
+                {part: own.get(model, {}) for part, own in evidence.items()},
+            )
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if not pd.isna(value)}
 
 
-def leans(benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Record]]) -> Iterator[Ruler]:
+def leans(
+    benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Record]]
+) -> Iterator[Ruler]:
     """A row for each lean, which is what has a verdict."""
     whole = by_part[WHOLE]
     for part in PARTS:
@@ -199,7 +265,10 @@ def leans(benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Record]
             continue
         names = SCORES.get(benchmark, ("share",))
         name = next(name for name in names if part == WHOLE or name.endswith(part[:3]))
-        specific = {key: lean.get(f"specific{end}") for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
+        specific = {
+            key: lean.get(f"specific{end}")
+            for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))
+        }
         named = benchmark.removeprefix("fixed-") + ("" if part == WHOLE else f", {part}")
         score = f"{name} {_words({'value': whole[name]['value']})}"
         yield Ruler(named, model, score, lean, specific, whole.get("design_effect", {}))
@@ -220,8 +289,12 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     if mirror := os.environ.get(MIRROR):
         with tempfile.TemporaryDirectory() as folder:
-            measured(Path(mirror), Path(folder)).to_csv(CSV, index=False, float_format="%.6g", lineterminator="\n")
-            text = _between(text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder)))
+            measured(Path(mirror), Path(folder)).to_csv(
+                CSV, index=False, float_format="%.6g", lineterminator="\n"
+            )
+            text = _between(
+                text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder))
+            )
     found = read_frame(ROOT / "data/agreement/agreement.parquet")
     found[COLUMNS].to_csv(AGREEMENT, index=False, float_format="%.4g", lineterminator="\n")
     text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement(found))
@@ -229,7 +302,11 @@ def main() -> None:
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
     picture(shown).save(PICTURE)
     front = FRONT.read_text(encoding="utf-8")
-    FRONT.write_text(_between(front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()))
+    FRONT.write_text(
+        _between(
+            front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()
+        )
+    )
 
 
 def all_instruments() -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""What instruments read of reference weights: the tables and the picture of `weights.md`, from what is recorded.
+"""What instruments read of reference weights: the tables and the picture of `weights.md`, from what
+is recorded.
 
 `python docs/weights.py`, after `evenruler weigh ... --record`.
 """
@@ -37,8 +38,13 @@ def checks_table(checks: pd.DataFrame) -> Iterator[str]:
     def rows() -> Iterator[list[str]]:
         for plant in names():
             for dose in DOSES:
-                found = [nats.loc[[one]] if (one := (plant, dose, seed)) in nats.index else None for seed in SEEDS]
-                cells = ["" if own is None else _nats(*own[["held_out", "own"]].iloc[0]) for own in found]
+                found = [
+                    nats.loc[[one]] if (one := (plant, dose, seed)) in nats.index else None
+                    for seed in SEEDS
+                ]
+                cells = [
+                    "" if own is None else _nats(*own[["held_out", "own"]].iloc[0]) for own in found
+                ]
                 yield [f"`{plant}`", f"{dose:g}", *cells]
 
     return _table(["plant", "dose", *(f"seed {seed}" for seed in SEEDS)], rows())
@@ -52,10 +58,16 @@ def matrix(found: pd.DataFrame) -> Iterator[str]:
     """A row a headline, a column a plant; what is of its construct in bold."""
 
     def rows() -> Iterator[list[str]]:
-        for (benchmark, part, figure), own in found.groupby(["benchmark", "part", "figure"], sort=False):
+        for (benchmark, part, figure), own in found.groupby(
+            ["benchmark", "part", "figure"], sort=False
+        ):
             cells = {row["plant"]: _cell(row) for row in own.to_dict("records")}
             smallest = f"{own['smallest'].iloc[0]:.2g}"
-            yield [f"`{benchmark}`: {part}, {figure}", smallest, *(cells.get(plant, "") for plant in names())]
+            yield [
+                f"`{benchmark}`: {part}, {figure}",
+                smallest,
+                *(cells.get(plant, "") for plant in names()),
+            ]
 
     return _table(["headline", "smallest", *(f"`{plant}`" for plant in names())], rows())
 
@@ -78,25 +90,36 @@ def pairs(nothing: pd.DataFrame) -> Iterator[str]:
         for same, own in nothing.groupby("same"):
             counts = own["verdict"].value_counts()
             which = "that learned the same sentences" if same else "of two plants"
-            yield [which, str(len(own)), *(str(counts.get(str(verdict), 0)) for verdict in verdicts)]
+            yield [
+                which,
+                str(len(own)),
+                *(str(counts.get(str(verdict), 0)) for verdict in verdicts),
+            ]
 
     return _table(["pairs of dose 0", "n", *map(str, verdicts)], rows())
 
 
 def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """What 2 nats come to, in smallest effects worth naming, a row a headline."""
-    ends = {end: (found[end] / found["smallest"]).clip(-FAR, FAR) for end in ("change", "change_low", "change_high")}
+    ends = {
+        end: (found[end] / found["smallest"]).clip(-FAR, FAR)
+        for end in ("change", "change_low", "change_high")
+    }
     headline = found["benchmark"] + ": " + found["part"] + ", " + found["figure"]
     rows = found.assign(headline=headline, **ends).dropna(subset=["change"])
     rows["what"] = np.where(rows["own"], "its construct", "another")
     base = alt.Chart(rows).encode(
         y=alt.Y("headline:N", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
         yOffset=alt.YOffset("plant:N"),
-        color=alt.Color("plant:N", title="planted", scale=alt.Scale(range=["#c8963e", "#8a6fae", "#1b6f78"])),
+        color=alt.Color(
+            "plant:N", title="planted", scale=alt.Scale(range=["#c8963e", "#8a6fae", "#1b6f78"])
+        ),
     )
     axis = alt.X("change:Q", title=WORDS, scale=alt.Scale(domain=[-FAR, FAR]))
     bars = base.mark_rule().encode(x=alt.X("change_low:Q", title=WORDS), x2="change_high:Q")
-    points = base.mark_point(opacity=1, filled=True).encode(x=axis, shape=alt.Shape("what:N", title="of"))
+    points = base.mark_point(opacity=1, filled=True).encode(
+        x=axis, shape=alt.Shape("what:N", title="of")
+    )
     lines = alt.Chart(pd.DataFrame({"at": [-1, 0, 1]})).mark_rule(color="#bbb").encode(x="at:Q")
     padding = {"left": 50, "right": 50, "top": 5, "bottom": 5}  # fonts of browsers are wider
     return alt.layer(lines, bars, points).properties(width=360, padding=padding)

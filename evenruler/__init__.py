@@ -17,5 +17,6 @@ def __dir__() -> list[str]:  # includes names that are not imported yet
     return sorted({*globals(), *__all__})
 
 
-# The public API. Modules here import from submodules instead, so that importing one loads nothing else.
+# The public API. Modules here import from submodules instead, so that importing one loads nothing
+# else.
 __getattr__ = lazily(__name__, load_results="results.store", measure="evaluate.measure")

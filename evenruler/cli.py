@@ -20,11 +20,15 @@ from evenruler.terminal import say, say_each
 
 Profile = Literal["quick", "paper"]
 
-PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
+PLACE = (
+    "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
+)
 
 
 class OfFamily(TyperCommand):
-    """A command defined by a family (`registry.COMMANDS`); its module is imported when the command is called."""
+    """A command defined by a family (`registry.COMMANDS`); its module is imported when the command
+    is called.
+    """
 
     def __init__(self, family: str, name: str) -> None:
         super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
@@ -43,7 +47,9 @@ class OfFamily(TyperCommand):
 class _WithFamilies(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands.update({name: OfFamily(family, name) for family, own in COMMANDS.items() for name in own})
+        self.commands.update(
+            {name: OfFamily(family, name) for family, own in COMMANDS.items() for name in own}
+        )
 
 
 app = typer.Typer(
@@ -54,7 +60,9 @@ app = typer.Typer(
     help="Declare, build, score and check bias benchmarks for language models.",
 )
 
-answers = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Export, or record, the answers of models.")
+answers = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Export, or record, the answers of models."
+)
 app.add_typer(results)
 app.add_typer(answers, name="answers")
 app.command()(measure)
@@ -69,7 +77,8 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Take what goes before a command."""
@@ -77,7 +86,9 @@ def options(
 
 @app.command()
 def check() -> None:
-    """Check params.yaml and everything under data/sources, and remove what is no longer declared."""
+    """Check params.yaml and everything under data/sources, and remove what is no longer
+    declared.
+    """
     from evenruler.project.check import check as bring_in_step
 
     repository.enter()
@@ -87,41 +98,59 @@ def check() -> None:
 @app.command(context_settings={"ignore_unknown_options": True})
 def repro(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[STAGE]...", help="Arguments of `dvc repro`: stages, --force ...")
+        list[str] | None,
+        typer.Argument(metavar="[STAGE]...", help="Arguments of `dvc repro`: stages, --force ..."),
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Build the pipeline of this profile.")] = "quick",
 ) -> None:
     """Check, then build what is out of date by `dvc repro`, rows and models several at once.
 
-    Answers that the repository holds (data/recorded) are replayed; some of them are asked again and compared.
+    Answers that the repository holds (data/recorded) are replayed; some of them are asked again and
+    compared.
     """
     from evenruler.project.repro import repro as build
 
     here = repository.enter()
     # An argument with a slash is a path; any other may be a stage.
     paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
-    targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
+    targets = [
+        str(repository.meant(Path(word), here)) if word in paths else word for word in words or []
+    ]
     raise typer.Exit(build(Path(), targets, profile))
 
 
 @answers.command("export")
 def export_answers(
     model: Annotated[str, typer.Argument(help="A model of params.yaml.")],
-    out: Annotated[Path | None, typer.Option(help="Output folder; default: results/answers/MODEL.")] = None,
-    profile: Annotated[Profile, typer.Option(help="The profile at which the model is asked.")] = "quick",
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; default: results/answers/MODEL.")
+    ] = None,
+    profile: Annotated[
+        Profile, typer.Option(help="The profile at which the model is asked.")
+    ] = "quick",
 ) -> None:
-    """Write the pipeline's questions to a model and its answers as a data set that `recorded:FOLDER` reads."""
+    """Write the pipeline's questions to a model and its answers as a data set that
+    `recorded:FOLDER` reads.
+    """
     from evenruler.declaration.profiles import choose_profile
     from evenruler.project.answers import write_export
 
     choose_profile(profile)
     here = repository.enter()
-    say_each(write_export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model))
+    say_each(
+        write_export(
+            Path(), model, repository.meant(out, here) if out else Path("results/answers") / model
+        )
+    )
 
 
 @answers.command("record")
-def record_answers(release: Annotated[str, typer.Argument(help="Name of the release, e.g. 2026-11-26.")]) -> None:
-    """Write the answers in the journal (EVENRULER_JOURNAL; `make answers`) as those that `repro` replays."""
+def record_answers(
+    release: Annotated[str, typer.Argument(help="Name of the release, e.g. 2026-11-26.")],
+) -> None:
+    """Write the answers in the journal (EVENRULER_JOURNAL; `make answers`) as those that `repro`
+    replays.
+    """
     from evenruler.declaration.params import load_params
     from evenruler.models.released import FOLDER
     from evenruler.models.store import cache_root
@@ -134,7 +163,9 @@ def record_answers(release: Annotated[str, typer.Argument(help="Name of the rele
 
 @app.command()
 def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
-    """Make a pipeline for another profile, in profiles/NAME: other models, as many items as the papers."""
+    """Make a pipeline for another profile, in profiles/NAME: other models, as many items as the
+    papers.
+    """
     from evenruler.project.check import make_profile
 
     repository.enter()
@@ -146,7 +177,9 @@ def new(
     family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
 ) -> None:
-    """Start an instrument of your own: write a commented source that passes the checks, and its line in params.yaml."""
+    """Start an instrument of your own: write a commented source that passes the checks, and its
+    line in params.yaml.
+    """
     from evenruler.project.new import start
 
     repository.enter()
@@ -155,10 +188,16 @@ def new(
 
 @app.command()
 def finetune(
-    name: Annotated[str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")],
-    again: Annotated[bool, typer.Option("--again", help="Fit again even if the adapter exists.")] = False,
+    name: Annotated[
+        str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")
+    ],
+    again: Annotated[
+        bool, typer.Option("--again", help="Fit again even if the adapter exists.")
+    ] = False,
 ) -> None:
-    """Fit an adapter and a head on an encoder: data/adapters/NAME. An interrupted run resumes at its last epoch."""
+    """Fit an adapter and a head on an encoder: data/adapters/NAME. An interrupted run resumes at
+    its last epoch.
+    """
     from evenruler.declaration.params import load_params
     from evenruler.training.fit import finetune as fit
 
@@ -166,14 +205,19 @@ def finetune(
     record = fit(name, load_params(), again=again)
     place = "below" if record.below_bar else "not below"
     say(
-        f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} the bar of "
+        f"{name}: accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows, {place} "
+        "the bar of "
         f"{record.recipe['bar']:.2f}; data/adapters/{name}"
     )
 
 
-Base = Annotated[str, typer.Option(metavar="MODEL", help="Base model: a causal model of params.yaml.")]
+Base = Annotated[
+    str, typer.Option(metavar="MODEL", help="Base model: a causal model of params.yaml.")
+]
 BASE = "smollm2-135m-instruct"
-AtOnce = Annotated[int, typer.Option(min=1, metavar="N", help="Reference weights at once, a process each.")]
+AtOnce = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Reference weights at once, a process each.")
+]
 
 
 @app.command()
@@ -181,19 +225,27 @@ def plant(
     name: Annotated[str, typer.Argument(help="A file in data/sources/plants, without extension.")],
     base: Base = BASE,
     dose: Annotated[
-        float | None, typer.Option(min=-100, max=100, help="Nats: make this weight only; default: all.")
+        float | None,
+        typer.Option(min=-100, max=100, help="Nats: make this weight only; default: all."),
     ] = None,
     seed: Annotated[int, typer.Option(min=1, help="The seed, with --dose.")] = 1,
     at_once: AtOnce = 1,
 ) -> None:
-    """Make reference weights: models with a planted association of known size; print how much each learned."""
+    """Make reference weights: models with a planted association of known size; print how much each
+    learned.
+    """
     from evenruler.evaluate.weigh import ask as read
     from evenruler.training import plants
 
     repository.enter()
     plants.load_plant(name)
-    weights = plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
-    say(f"{len(weights)} weights; per seed three fits take some minutes, then each dose one minute", err=True)
+    weights = (
+        plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
+    )
+    say(
+        f"{len(weights)} weights; per seed three fits take some minutes, then each dose one minute",
+        err=True,
+    )
     for weight, check, _ in read({weight: {} for weight in weights}, {}, at_once):
         own, held_out = check[["own", "held_out"]].iloc[0]
         said = "it learned less than the dose"
@@ -205,19 +257,29 @@ def plant(
 @app.command()
 def weigh(
     benchmarks: Annotated[
-        list[str] | None, typer.Argument(metavar="[BENCHMARK]...", help="As for `measure --with`; also FILE.yaml.")
+        list[str] | None,
+        typer.Argument(metavar="[BENCHMARK]...", help="As for `measure --with`; also FILE.yaml."),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--plant", metavar="NAME", help="A plant; repeatable; default: all.")
+        list[str] | None,
+        typer.Option("--plant", metavar="NAME", help="A plant; repeatable; default: all."),
     ] = None,
     base: Base = BASE,
-    size: Annotated[Literal["trial", "standard", "paper"], typer.Option(help="How much to ask of each.")] = "trial",
-    limit: Annotated[int | None, typer.Option(min=1, help="Use at most N units: a trial run.")] = None,
+    size: Annotated[
+        Literal["trial", "standard", "paper"], typer.Option(help="How much to ask of each.")
+    ] = "trial",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Use at most N units: a trial run.")
+    ] = None,
     form: Annotated[str | None, typer.Option(metavar="FORM", help="Ask in this form only.")] = None,
     at_once: AtOnce = 1,
-    record: Annotated[bool, typer.Option("--record", help="Record the results in data/weights.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Record the results in data/weights.")
+    ] = False,
 ) -> None:
-    """Test benchmarks on reference weights: do they detect a planted association? Without names, show the record."""
+    """Test benchmarks on reference weights: do they detect a planted association? Without names,
+    show the record.
+    """
     from evenruler.evaluate import weigh as weighing
 
     here = repository.enter()
@@ -225,17 +287,27 @@ def weigh(
     how = {"size": size, "limit": limit, "form": form}
     lock = here / ".cache/weigh.lock"
     with repository.alone("weigh --record", lock, weighing.FOLDER) if record else nullcontext():
-        say_each(weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how))
+        say_each(
+            weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how)
+        )
 
 
 @app.command()
 def publish(
-    name: Annotated[str, typer.Argument(help="A folder under benchmarks/, or of `evenruler answers export`.")],
+    name: Annotated[
+        str, typer.Argument(help="A folder under benchmarks/, or of `evenruler answers export`.")
+    ],
     to: Annotated[str, typer.Option(metavar="USER/REPO", help="The data set on the Hub.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
+    ] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Make a new data set private.")
+    ] = False,
 ) -> None:
-    """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag that never moves."""
+    """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag
+    that never moves.
+    """
     from evenruler.models.recorded import ENTRY
     from evenruler.publish import publication
 
@@ -245,7 +317,9 @@ def publish(
 
         repository.enter()
         if name not in (declared := load_params().benchmarks):
-            raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, declared))
+            raise UserError(
+                f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, declared)
+            )
         folder, how = Path("benchmarks") / name, publication.publish
     say_each(how(folder, to, private=private, dry_run=dry_run))
 
@@ -254,9 +328,13 @@ def publish(
 def list_shipped(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[BENCHMARK]", help="One benchmark: its forms, requests, detectable effects."),
+        typer.Argument(
+            metavar="[BENCHMARK]", help="One benchmark: its forms, requests, detectable effects."
+        ),
     ] = None,
-    output: Annotated[Literal["table", "json"], typer.Option("--format", help="Output format.")] = "table",
+    output: Annotated[
+        Literal["table", "json"], typer.Option("--format", help="Output format.")
+    ] = "table",
 ) -> None:
     """List the benchmarks of the package, or of its clone; or show how one can be asked."""
     if name is not None:
@@ -281,13 +359,21 @@ def list_shipped(
 def verify(
     place: Annotated[str, typer.Argument(help=f"{PLACE} Or results of `evenruler measure`.")],
     benchmark: Annotated[
-        str | None, typer.Option("--with", metavar="BENCHMARK", help="For results: the benchmark that was measured.")
+        str | None,
+        typer.Option(
+            "--with", metavar="BENCHMARK", help="For results: the benchmark that was measured."
+        ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--ask", metavar="MODEL", help="For results: ask this model again for ten answers.")
+        str | None,
+        typer.Option(
+            "--ask", metavar="MODEL", help="For results: ask this model again for ten answers."
+        ),
     ] = None,
 ) -> None:
-    """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if anything is wrong."""
+    """Compare a benchmark with its manifest, or results with what they rest on. Status 1 if
+    anything is wrong.
+    """
     from evenruler.publish.manifest import NAME, problems
     from evenruler.publish.places import opened
     from evenruler.results.record import RESULT
@@ -295,7 +381,9 @@ def verify(
     from evenruler.tables.contents import is_file
 
     path = Path(place)
-    of_result = path.name == RESULT or (place and not is_file(path / NAME) and next(path.rglob(RESULT), None))
+    of_result = path.name == RESULT or (
+        place and not is_file(path / NAME) and next(path.rglob(RESULT), None)
+    )
     if of_result or benchmark is not None or model is not None:
         from evenruler.evaluate import verifying
 
@@ -324,11 +412,19 @@ def verify(
 @app.command()
 def diff(
     old: Annotated[str, typer.Argument(help=PLACE)],
-    new: Annotated[str, typer.Argument(help="The version to compare it with, named in the same ways.")],
-    output: Annotated[Literal["markdown", "json"], typer.Option("--format", help="Output format.")] = "markdown",
-    tolerance: Annotated[float, typer.Option(min=0, help="Largest difference that counts as equal.")] = 0.0015,
+    new: Annotated[
+        str, typer.Argument(help="The version to compare it with, named in the same ways.")
+    ],
+    output: Annotated[
+        Literal["markdown", "json"], typer.Option("--format", help="Output format.")
+    ] = "markdown",
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Largest difference that counts as equal.")
+    ] = 0.0015,
 ) -> None:
-    """Compare two versions of a benchmark: rows by id, figures side by side, the version number that is needed."""
+    """Compare two versions of a benchmark: rows by id, figures side by side, the version number
+    that is needed.
+    """
     from evenruler.publish.difference import as_json, as_markdown, compare
     from evenruler.publish.places import opened
 
@@ -359,19 +455,27 @@ def rebuilt() -> None:
 @app.command()
 def release(
     name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
+    ] = False,
     message: Annotated[
-        list[str] | None, typer.Option("--message", "-m", help="What changed, for the changelog; repeatable.")
+        list[str] | None,
+        typer.Option("--message", "-m", help="What changed, for the changelog; repeatable."),
     ] = None,
 ) -> None:
-    """Release what is built: next version, changelog, commit, and the annotated git tag NAME@vX.Y.Z."""
+    """Release what is built: next version, changelog, commit, and the annotated git tag
+    NAME@vX.Y.Z.
+    """
     from evenruler.project.release import plan
     from evenruler.project.release import release as make
 
     repository.enter()
     if dry_run:
         made = plan(Path(), name, message or ())
-        say(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
+        say(
+            f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it "
+            f"{made.tag}:"
+        )
         say_each(f"  - {change}" for change in made.changes)
     else:
         say_each(make(Path(), name, datetime.date.today(), message or ()))

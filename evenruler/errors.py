@@ -28,7 +28,8 @@ OF_THE_DISK = {
     errno.EPERM: "no right to change it; give yourself that right",
     errno.ENOTDIR: "a file where a folder is expected; name another place",
     errno.EEXIST: "a file where a folder is expected; name another place",
-    errno.ENAMETOOLONG: "a longer name than the file system takes; use a shorter one (`--name` of a model)",
+    errno.ENAMETOOLONG: "a longer name than the file system takes; use a shorter one (`--name` of "
+    "a model)",
 }
 """File and disk errors that a user can fix, with remedies."""
 
@@ -36,7 +37,8 @@ OF_THE_DISK = {
 class UserError(Exception):
     """An error in what the user wrote or provides; printed as one line, exit status 2.
 
-    `what`: the problem, with the value found; `where`: file and key, row id or path; `remedy`: how to fix it.
+    `what`: the problem, with the value found; `where`: file and key, row id or path; `remedy`: how
+    to fix it.
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
@@ -50,7 +52,9 @@ class UserError(Exception):
 
 
 class UnfinishedError(UserError):
-    """A part of one instrument is not found, fetched or written yet; other instruments are unaffected."""
+    """A part of one instrument is not found, fetched or written yet; other instruments are
+    unaffected.
+    """
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -69,7 +73,9 @@ def distribution_of(module: str) -> str:
 
 
 def extra_of(module: str) -> str | None:
-    """The smallest extra of evenruler that installs a package such as `torch`; None if there is none."""
+    """The smallest extra of evenruler that installs a package such as `torch`; None if there is
+    none.
+    """
     wanted, found = distribution_of(module), set()
     for requirement in metadata.requires("evenruler") or ():
         name = re.match(r"[\w.-]+", requirement)
@@ -80,7 +86,9 @@ def extra_of(module: str) -> str | None:
 
 
 def as_program(main: Callable[[], object]) -> None:
-    """Run a program; user errors become one line on standard error and status 2, Ctrl-C status 130."""
+    """Run a program; user errors become one line on standard error and status 2, Ctrl-C status
+    130.
+    """
     try:
         main()
     except KeyboardInterrupt:
@@ -91,7 +99,10 @@ def as_program(main: Callable[[], object]) -> None:
         extra = extra_of(error.name or "")
         if extra is None:
             raise
-        line = f"this needs the package {distribution_of(error.name or '')}; run `pip install 'evenruler[{extra}]'`"
+        line = (
+            f"this needs the package {distribution_of(error.name or '')}; run `pip install "
+            f"'evenruler[{extra}]'`"
+        )
     except Exception as error:
         remedy = OF_THE_DISK.get(_number_of(error))
         if remedy is None:
@@ -104,9 +115,13 @@ def as_program(main: Callable[[], object]) -> None:
 
 
 def _number_of(error: Exception) -> int:
-    """The system's error number, which libraries in Rust and C++ give in words alone; 0 if there is none."""
+    """The system's error number, which libraries in Rust and C++ give in words alone; 0 if there is
+    none.
+    """
     if isinstance(error, OSError):
         return error.errno or 0
     if found := re.search(r"\(os error (\d+)\)", str(error)):
         return int(found[1])
-    return errno.ENOSPC if re.search(r"unexpected pos \d+ vs", str(error)) else 0  # PyTorch's file is too short
+    return (
+        errno.ENOSPC if re.search(r"unexpected pos \d+ vs", str(error)) else 0
+    )  # PyTorch's file is too short

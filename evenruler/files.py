@@ -1,4 +1,6 @@
-"""Atomic writing of files and folders, checksums, files of packages, and refusal of files that are not regular."""
+"""Atomic writing of files and folders, checksums, files of packages, and refusal of files that are
+not regular.
+"""
 
 import hashlib
 import importlib.util
@@ -18,16 +20,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", dict[str, Any], list[Any])
 
-NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+NO_FILES = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 """File types whose reading may never end."""
 
 
 MOST_READ = 2**28
-"""Most bytes of a text that users name, also in an archive. As objects of Python, JSON takes up to 20 times as much."""
+"""Most bytes of a text that users name, also in an archive. As objects of Python, JSON takes up to
+20 times as much."""
 
 
-def require_regular(path: Path, remedy: str = "put a file in its place", most: int | None = None) -> None:
-    """Raise UserError for a pipe, socket or device, or more than `most` bytes; missing files are left to the reader."""
+def require_regular(
+    path: Path, remedy: str = "put a file in its place", most: int | None = None
+) -> None:
+    """Raise UserError for a pipe, socket or device, or more than `most` bytes; missing files are
+    left to the reader.
+    """
     try:
         found = path.stat()
     except (OSError, ValueError):
@@ -42,18 +54,23 @@ def require_regular(path: Path, remedy: str = "put a file in its place", most: i
 def members_of(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
     """The files in a zip archive; BadZipFile if they come to more than `most` bytes.
 
-    Python unpacks no more than a file's size here says, except by bzip2 and LZMA, which are refused.
+    Python unpacks no more than a file's size here says, except by bzip2 and LZMA, which are
+    refused.
     """
     found = [member for member in archive.infolist() if not member.is_dir()]
     if (n_bytes := sum(max(own.file_size, own.compress_size) for own in found)) > most:
-        raise zipfile.BadZipFile(f"it unpacks to {n_bytes:,} bytes, more than the {most:,} that there is room for")
+        raise zipfile.BadZipFile(
+            f"it unpacks to {n_bytes:,} bytes, more than the {most:,} that there is room for"
+        )
     if {own.compress_type for own in found} & {zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}:
         raise zipfile.BadZipFile("it is packed by bzip2 or LZMA, which are not read")
     return found
 
 
 def json_in(path: Path, kind: type[T]) -> T:
-    """The object or list in a JSON file; an empty one where there is none, or the file was cut off."""
+    """The object or list in a JSON file; an empty one where there is none, or the file was cut
+    off.
+    """
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -62,7 +79,9 @@ def json_in(path: Path, kind: type[T]) -> T:
 
 
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
-    """The Jinja templates in a package's folder; undefined variables are errors. `autoescape` is for HTML."""
+    """The Jinja templates in a package's folder; undefined variables are errors. `autoescape` is
+    for HTML.
+    """
     import jinja2
 
     return jinja2.Environment(
@@ -82,13 +101,19 @@ def file_sha256(path: Path) -> str:
 
 
 def folder_sha256(folder: Path, sha256: Callable[[Path], str] = file_sha256) -> str:
-    """The sha256 of a folder's content: of the sorted pairs (name, sha256) of all its files, as JSON.
+    """The sha256 of a folder's content: of the sorted pairs (name, sha256) of all its files, as
+    JSON.
 
-    Bytecode, which differs by machine, is left out. `sha256`: that of a file, such as a store's cached one.
+    Bytecode, which differs by machine, is left out. `sha256`: that of a file, such as a store's
+    cached one.
     """
-    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    files = (
+        path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__"
+    )
     named = sorted((path.relative_to(folder).as_posix(), sha256(path)) for path in files)
-    return hashlib.sha256(json.dumps(named, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(named, separators=(",", ":"), ensure_ascii=False).encode()
+    ).hexdigest()
 
 
 def in_package(place: str) -> Path | None:
@@ -103,7 +128,9 @@ def in_package(place: str) -> Path | None:
 
 
 def package_sha256(places: Iterable[str]) -> str | None:
-    """The sha256 of a folder in a package, or of a file, whose parts are joined; None if one is not installed."""
+    """The sha256 of a folder in a package, or of a file, whose parts are joined; None if one is not
+    installed.
+    """
     digest = hashlib.sha256()
     for place in places:
         path = in_package(place)
@@ -117,9 +144,16 @@ def package_sha256(places: Iterable[str]) -> str | None:
 
 @contextmanager
 def swapped(folder: Path) -> Iterator[Path]:
-    """Replace a folder atomically: yields a path for the new content; the old folder stays until the block succeeds."""
-    working, old = folder.with_name(f".{folder.name}.partial"), folder.with_name(f".{folder.name}.old")
-    if old.exists() and not folder.exists():  # a previous run was killed between the two renames below
+    """Replace a folder atomically: yields a path for the new content; the old folder stays until
+    the block succeeds.
+    """
+    working, old = (
+        folder.with_name(f".{folder.name}.partial"),
+        folder.with_name(f".{folder.name}.old"),
+    )
+    if (
+        old.exists() and not folder.exists()
+    ):  # a previous run was killed between the two renames below
         old.rename(folder)
     for leftover in (working, old):
         shutil.rmtree(leftover, ignore_errors=True)

@@ -18,7 +18,9 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 @contextmanager
 def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
-    """Turn errors of the Hub client about a repository into a UserError; `where`: place of the error, if not `repo`."""
+    """Turn errors of the Hub client about a repository into a UserError; `where`: place of the
+    error, if not `repo`.
+    """
     import httpx2
     from huggingface_hub import errors, get_token
 
@@ -47,22 +49,43 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         if error.response.status_code == 401:  # also for missing repositories, without a login
             what, remedy = f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
         else:
-            what, remedy = f"{subject}is not on the Hub (or private)", f"check the name, or {LOG_IN}"
+            what, remedy = (
+                f"{subject}is not on the Hub (or private)",
+                f"check the name, or {LOG_IN}",
+            )
     except errors.LocalEntryNotFoundError:
-        what, remedy = f"{subject}is not downloaded and the Hub cannot be reached", "try again with a network"
+        what, remedy = (
+            f"{subject}is not downloaded and the Hub cannot be reached",
+            "try again with a network",
+        )
     except errors.OfflineModeIsEnabled:
         what, remedy = "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
     except errors.HfHubHTTPError as error:
         what, remedy = _refused(error)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
-    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError) as error:
-        modules = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
-        if not any(name.partition(".")[0] == "huggingface_hub" for name in modules):  # it trusts responses
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        AssertionError,
+        RuntimeError,
+    ) as error:
+        modules = (
+            frame.f_globals.get("__name__", "")
+            for frame, _ in traceback.walk_tb(error.__traceback__)
+        )
+        if not any(
+            name.partition(".")[0] == "huggingface_hub" for name in modules
+        ):  # it trusts responses
             raise
         cause = error.__cause__  # an error in an upload thread
         told = f"{type(error).__name__}: {_first_line(error)}"
-        what, remedy = f"the answer is not the Hub's ({told})", "see whether a network stands between, or HF_ENDPOINT"
+        what, remedy = (
+            f"the answer is not the Hub's ({told})",
+            "see whether a network stands between, or HF_ENDPOINT",
+        )
         if isinstance(cause, errors.HfHubHTTPError):
             what, remedy = _refused(cause)
         elif isinstance(cause, httpx2.HTTPError):
@@ -81,7 +104,10 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
         403: ("no right to do this (403)", "use a token with the right to write there"),
         404: ("the Hub has no such thing (404)", "check the name"),
         409: ("somebody else made the same meanwhile (409)", "run it again"),
-        412: ("somebody else committed meanwhile (412); nothing of this run was published", "run it again"),
+        412: (
+            "somebody else committed meanwhile (412); nothing of this run was published",
+            "run it again",
+        ),
     }
     if status in known:
         return known[status]
@@ -91,7 +117,10 @@ def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
         return "the Hub limits the rate (429)", f"run it again {wait}"
     if status >= 500:
         return f"the Hub has a fault of its own ({status})", "run it again later"
-    return f"the Hub refused ({(error.server_message or '')[:MOST_SAID] or _first_line(error)})", "fix it"
+    return (
+        f"the Hub refused ({(error.server_message or '')[:MOST_SAID] or _first_line(error)})",
+        "fix it",
+    )
 
 
 def _first_line(error: Exception) -> str:

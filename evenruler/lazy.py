@@ -8,7 +8,8 @@ from typing import Any
 def lazily(package: str, **modules: str) -> Callable[[str], Any]:
     """A `__getattr__` for a package that imports names on first access.
 
-    `modules`: for each name, the module of the package that defines it; a leading dot means a sibling of the package.
+    `modules`: for each name, the module of the package that defines it; a leading dot means a
+    sibling of the package.
     """
 
     def find(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Where things lie: the repository that a command works on, and what the package ships.
 
-The repository is the nearest folder upwards with params.yaml. Of what is shipped a wheel has copies, a clone its own
-folders.
+The repository is the nearest folder upwards with params.yaml. Of what is shipped a wheel has
+copies, a clone its own folders.
 """
 
 import os
@@ -27,11 +27,15 @@ _CLONE = Path(__file__).parents[1]
 def root() -> Path | None:
     """The nearest folder with params.yaml, here or above; None if there is none."""
     here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / DECLARATION).is_file()), None)
+    return next(
+        (folder for folder in (here, *here.parents) if (folder / DECLARATION).is_file()), None
+    )
 
 
 def outside_experiments(folder: Path) -> Path | None:
-    """The repository whose queued or temporary experiment of DVC runs in a folder; None where none does."""
+    """The repository whose queued or temporary experiment of DVC runs in a folder; None where none
+    does.
+    """
     for parent in folder.parents:
         if parent.parts[-3:] == EXPERIMENTS.parts:
             return parent.parents[2]
@@ -45,7 +49,9 @@ def profile_option() -> str:
 
 
 def enter() -> Path:
-    """Change to the repository's root, or UserError; returns the previous folder, base of users' paths (`meant`)."""
+    """Change to the repository's root, or UserError; returns the previous folder, base of users'
+    paths (`meant`).
+    """
     found, here = root(), Path.cwd()
     if found is None:
         remedy = "run this in a clone of the repository of Even Ruler"
@@ -78,7 +84,9 @@ def alone(what: str, lock: Path, where: object) -> Iterator[None]:
     try:
         held = FileLock(lock, timeout=0).acquire()
     except Timeout:
-        raise UserError(f"another {what} is running", where=str(where), remedy="run again when it is done") from None
+        raise UserError(
+            f"another {what} is running", where=str(where), remedy="run again when it is done"
+        ) from None
     with held:
         yield
 

@@ -12,7 +12,15 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
@@ -28,7 +36,9 @@ LONGEST_SLUG = 100
 
 
 def shaped(pattern: str, expected: str) -> AfterValidator:
-    """Validator of a text that a pattern matches as a whole; `expected`: the same in words, for errors."""
+    """Validator of a text that a pattern matches as a whole; `expected`: the same in words, for
+    errors.
+    """
 
     def as_expected(text: str) -> str:
         if not re.fullmatch(pattern, text, re.DOTALL):
@@ -40,10 +50,12 @@ def shaped(pattern: str, expected: str) -> AfterValidator:
 
 _SLUG = shaped("[a-z0-9]+(-[a-z0-9]+)*", "a slug (lower-case letters a-z, digits, single hyphens)")
 Slug = Annotated[str, StringConstraints(max_length=LONGEST_SLUG), _SLUG]
-"""A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on dots)."""
+"""A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on
+dots)."""
 
 DEEPEST, MOST_VALUES = 50, 1_000_000
-"""Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and some thousand."""
+"""Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and
+some thousand."""
 SAFE_DEPTH = 1_000
 """Levels that libyaml reads without an overflow of its stack (10,000 with 8 MB)."""
 
@@ -51,7 +63,8 @@ _FILLED = shaped(r"(?!.*\bFILL\b).*", "your text in place of FILL")
 
 
 WITH_REMEDY: Final = "with_remedy"
-"""Type of an error of a validator with a remedy of its own: `what` and `remedy` are in its context."""
+"""Type of an error of a validator with a remedy of its own: `what` and `remedy` are in its
+context."""
 
 
 def _without(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValidator:
@@ -86,14 +99,18 @@ Passage = Annotated[Quoted, _without(_flaw_of_passage)]
 """Text that a model reads, spelled as `spelling.flaw` asks; line breaks and slots are allowed."""
 
 Word = Annotated[Quoted, _without(_flaw_of_word)]
-"""A word or a sentence that goes into a text which a model reads: spelled likewise, on one line, without braces."""
+"""A word or a sentence that goes into a text which a model reads: spelled likewise, on one line,
+without braces."""
 
 Joint = Annotated[str, _without(_flaw_of_passage)]
-"""What stands between two texts that a model reads: spaces and line breaks count, and it may be empty."""
+"""What stands between two texts that a model reads: spaces and line breaks count, and it may be
+empty."""
 
 
 def distinct(what: str) -> AfterValidator:
-    """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`); `what` they are."""
+    """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`);
+    `what` they are.
+    """
 
     def all_distinct(words: Any) -> Any:
         if found := spelling.twice(words.values() if isinstance(words, dict) else words):
@@ -107,7 +124,8 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def number_of(text: str) -> float:
-    """The finite number that a cell of a table says, in digits 0 to 9 with a point; ValueError for all else.
+    """The finite number that a cell of a table says, in digits 0 to 9 with a point; ValueError for
+    all else.
 
     Python also reads "5_5" as 55, and digits of other scripts.
     """
@@ -139,7 +157,9 @@ class Strict(BaseModel):
             for key in data:
                 if key not in known:
                     hint = nearest(str(key), known)
-                    raise PydanticCustomError("unknown_key", "unknown key '{key}'; {hint}", {"key": key, "hint": hint})
+                    raise PydanticCustomError(
+                        "unknown_key", "unknown key '{key}'; {hint}", {"key": key, "hint": hint}
+                    )
         return data
 
 
@@ -155,14 +175,18 @@ NO_TEXTS: Final = {
 
 
 def read_text(path: Path, remedy: str = "create it or check the name") -> str:
-    """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no file."""
+    """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no
+    file.
+    """
     require_regular(path, most=MOST_READ)
     try:
         return path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         raise UserError("no such file", where=str(path), remedy=remedy) from None
     except IsADirectoryError:
-        raise UserError("a folder, expected a file", where=str(path), remedy="put the file in its place") from None
+        raise UserError(
+            "a folder, expected a file", where=str(path), remedy="put the file in its place"
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         what, remedy = f"not UTF-8 (line {line})", "save it as UTF-8"
@@ -177,26 +201,35 @@ def at_home(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise UserError("no such user here", where=path, remedy="check the name after `~`") from None
+        raise UserError(
+            "no such user here", where=path, remedy="check the name after `~`"
+        ) from None
 
 
 Rows = list[tuple[int, dict[str, str]]]
 """Rows of a CSV, each with the number of the line at which it ends."""
 
 
-def read_csv(path: Path, remedy: str, columns: Sequence[str] = (), known: Sequence[str] = ()) -> tuple[list[str], Rows]:
+def read_csv(
+    path: Path, remedy: str, columns: Sequence[str] = (), known: Sequence[str] = ()
+) -> tuple[list[str], Rows]:
     """Read a CSV file, as `csv_of`; `remedy` if there is no file."""
     return csv_of(read_text(path, remedy), str(path), columns, known=known)
 
 
 def csv_of(
-    text: str, where: str, columns: Sequence[str] = (), delimiters: str = ",", known: Sequence[str] = ()
+    text: str,
+    where: str,
+    columns: Sequence[str] = (),
+    delimiters: str = ",",
+    known: Sequence[str] = (),
 ) -> tuple[list[str], Rows]:
-    """The columns and rows of a CSV; of several delimiters, that which the header holds most often counts.
+    """The columns and rows of a CSV; of several delimiters, that which the header holds most often
+    counts.
 
-    With tabs alone, quotes count as letters. Rows without text are skipped: spreadsheets may end with them. UserError
-    if it is no CSV, one of `columns` is not there once, one is not among `known` (if given), or a row has not as many
-    fields as the header.
+    With tabs alone, quotes count as letters. Rows without text are skipped: spreadsheets may end
+    with them. UserError if it is no CSV, one of `columns` is not there once, one is not among
+    `known` (if given), or a row has not as many fields as the header.
     """
     if kind := _kind_of_json(text):
         remedy = "write a table: a line of names, then a row each, with commas between fields"
@@ -204,28 +237,42 @@ def csv_of(
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
     quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL
     rows: Rows = []
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting)
+    reader = csv.DictReader(
+        io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting
+    )
     try:
         reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]
         if delimiters == "," and len(header) == 1 and {";", "\t"} & {*header[0]}:
-            raise UserError("no commas between fields", where=f"{where}: line 1", remedy="save it with commas")
+            raise UserError(
+                "no commas between fields", where=f"{where}: line 1", remedy="save it with commas"
+            )
         if known and (others := [name for name in header if name not in known]):
             what = f"unknown column {others[0]!r}; {nearest(others[0], filter(None, known))}"
             raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
         for column in (*columns, *(name for name in known if name and name in header)):
             if header.count(column) != 1:
                 found = "more than one column" if column in header else "no column"
-                raise UserError(f"{found} {column!r}; {nearest(column, header)}", where=where, remedy="add it once")
+                raise UserError(
+                    f"{found} {column!r}; {nearest(column, header)}",
+                    where=where,
+                    remedy="add it once",
+                )
         for row in reader:
             more = row.pop(None, [])
             if not "".join([*filter(None, row.values()), *more]).strip():
                 continue
             if more or None in row.values():
                 place = f"{where}: line {reader.line_num} ({[*row.values(), *more][0]})"
-                raise UserError("not as many fields as the header", where=place, remedy="quote fields that hold commas")
+                raise UserError(
+                    "not as many fields as the header",
+                    where=place,
+                    remedy="quote fields that hold commas",
+                )
             rows.append((reader.line_num, row))
     except csv.Error as error:
-        raise UserError(f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it") from None
+        raise UserError(
+            f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it"
+        ) from None
     return header, rows
 
 
@@ -277,9 +324,9 @@ def read_yaml(path: Path) -> Any:
 def content_of(text: str, path: Path) -> Any:
     """Parse YAML after checking the size of the expanded content.
 
-    By libyaml where that is safe, else by ruamel's own parser, which is five times slower and says what is wrong.
-    UserError if it is nested too deeply, or aliases are recursive or expand to too many values; YAMLError if it is not
-    YAML.
+    By libyaml where that is safe, else by ruamel's own parser, which is five times slower and says
+    what is wrong. UserError if it is nested too deeply, or aliases are recursive or expand to too
+    many values; YAMLError if it is not YAML.
     """
     with suppress(YAMLError):
         if _is_plain(text):
@@ -288,7 +335,9 @@ def content_of(text: str, path: Path) -> Any:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether it cannot be nested too deeply for libyaml's stack, and uses no anchor's name twice."""
+    """Return whether it cannot be nested too deeply for libyaml's stack, and uses no anchor's name
+    twice.
+    """
     flow = text.count("[") + text.count("{")
     indentation = max(len(spaces) for spaces in re.findall(r"^[ ?-]*", text, flags=re.MULTILINE))
     anchors = re.findall(r"(?<!\S)&\S+", text)
@@ -311,7 +360,9 @@ def _load(text: str, path: Path, *, pure: bool) -> Any:
             return yaml.load(text)
         except ReusedAnchorWarning as warning:
             what = " ".join(str(warning).split("\n")[1].split())
-            raise UserError(what, where=str(path), remedy="give each anchor a name of its own") from None
+            raise UserError(
+                what, where=str(path), remedy="give each anchor a name of its own"
+            ) from None
 
 
 def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]) -> int:
@@ -324,13 +375,21 @@ def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]
             raise UserError("an alias that holds itself", where=where, remedy="write it out")
         if len(above) == DEEPEST:
             raise _too_deep(where)
-        inner = node.value if isinstance(node, SequenceNode) else [one for pair in node.value for one in pair]
-        known[id(node)] = 1 + sum(_written_out(one, path, known, [*above, id(node)]) for one in inner)
+        inner = (
+            node.value
+            if isinstance(node, SequenceNode)
+            else [one for pair in node.value for one in pair]
+        )
+        known[id(node)] = 1 + sum(
+            _written_out(one, path, known, [*above, id(node)]) for one in inner
+        )
     return known[id(node)]
 
 
 def _too_deep(where: str) -> UserError:
-    return UserError(f"nested more than {DEEPEST} levels deep", where=where, remedy="fix the YAML there")
+    return UserError(
+        f"nested more than {DEEPEST} levels deep", where=where, remedy="fix the YAML there"
+    )
 
 
 def validate(
@@ -343,8 +402,8 @@ def validate(
 ) -> Model:
     """Validate data into a model; UserError in one line: file, key, value found and value expected.
 
-    `under`: the key path of the data in the file, for errors, or a function that gives it for the first key; `context`:
-    for validators, e.g. the scale in use.
+    `under`: the key path of the data in the file, for errors, or a function that gives it for the
+    first key; `context`: for validators, e.g. the scale in use.
     """
     if not isinstance(data, dict):
         where = f"{path}: {under}" if under and isinstance(under, str) else str(path)
@@ -360,16 +419,26 @@ def require_written(path: Path, what: str, remedy: str) -> None:
     """UserError if a file that users write is missing; suggests the file with the nearest name."""
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy)
+        raise UserError(
+            f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy
+        )
 
 
 def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
     """UserError for parameters at any depth whose names DVC ignores."""
-    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    inner = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in inner:
         if key in HIDDEN_FROM_DVC:
             what, where = f"a parameter called {key!r} is invisible to DVC", f"{path}: {above}{key}"
-            raise UserError(what, where=where, remedy="call it something else, for example 'n_rows'")
+            raise UserError(
+                what, where=where, remedy="call it something else, for example 'n_rows'"
+            )
         refuse_hidden_keys(value, path, f"{above}{key}.")
 
 
@@ -383,7 +452,9 @@ EXPECTED = {
 """What is expected, and what to write, by pydantic's types of errors."""
 
 
-def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable[[str], str]) -> UserError:
+def _as_user_error(
+    errors: list[ErrorDetails], path: Path, under: str | Callable[[str], str]
+) -> UserError:
     first = errors[0]
     if not isinstance(under, str):
         under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
@@ -396,7 +467,10 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
     remedy = "fix it"
     if first["type"] == "unknown_key":
         unknown = _cut(str(first["ctx"]["key"]))
-        key, message = ".".join(filter(None, [key, unknown])), f"unknown key '{unknown}'; {first['ctx']['hint']}"
+        key, message = (
+            ".".join(filter(None, [key, unknown])),
+            f"unknown key '{unknown}'; {first['ctx']['hint']}",
+        )
         remedy = "rename or remove it"
     elif first["type"] == WITH_REMEDY:
         remedy = str(first["ctx"]["remedy"])

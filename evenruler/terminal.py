@@ -1,4 +1,5 @@
-"""Terminal output of commands, with progress bars; and processes that end with the one that started them.
+"""Terminal output of commands, with progress bars; and processes that end with the one that started
+them.
 
 Control characters from outside text are escaped.
 """
@@ -17,11 +18,14 @@ from tqdm import tqdm
 def printable(text: str) -> str:
     r"""Escape a text for display on a terminal.
 
-    Control and other unprintable characters are written as in JSON (`\u001b`), so JSON stays valid; line breaks stay.
+    Control and other unprintable characters are written as in JSON (`\u001b`), so JSON stays valid;
+    line breaks stay.
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)
+    return "".join(
+        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
+    )
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:
@@ -36,10 +40,17 @@ def say_each(lines: Iterable[str]) -> None:
 
 
 def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
-    """A progress bar on standard error with rate and time left; outside a terminal, a line at intervals."""
+    """A progress bar on standard error with rate and time left; outside a terminal, a line at
+    intervals.
+    """
     interval = 0.5 if sys.stderr.isatty() else 15.0
     return tqdm(
-        total=total, desc=printable(what), unit=unit, mininterval=interval, maxinterval=interval * 2, dynamic_ncols=True
+        total=total,
+        desc=printable(what),
+        unit=unit,
+        mininterval=interval,
+        maxinterval=interval * 2,
+        dynamic_ncols=True,
     )
 
 
@@ -49,7 +60,9 @@ def note(text: str) -> None:
 
 
 def die_with_parent() -> None:
-    """Have Linux kill this process as soon as its parent ends; elsewhere do nothing. Called in the child."""
+    """Have Linux kill this process as soon as its parent ends; elsewhere do nothing. Called in the
+    child.
+    """
     if sys.platform != "linux":
         return
     parent = os.getppid()

@@ -13,7 +13,9 @@ Bump = Literal["none", "patch", "minor", "major"]
 
 BUMPS: tuple[Bump, ...] = ("none", "patch", "minor", "major")
 
-Version = Annotated[str, shaped(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}", "MAJOR.MINOR.PATCH")]
+Version = Annotated[
+    str, shaped(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}", "MAJOR.MINOR.PATCH")
+]
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -24,7 +26,11 @@ def version_key(version: str) -> tuple[int, ...]:
 def bumped(version: str, bump: Bump) -> str:
     """The version after a bump."""
     major, minor, patch = version_key(version)
-    after = {"patch": f"{major}.{minor}.{patch + 1}", "minor": f"{major}.{minor + 1}.0", "major": f"{major + 1}.0.0"}
+    after = {
+        "patch": f"{major}.{minor}.{patch + 1}",
+        "minor": f"{major}.{minor + 1}.0",
+        "major": f"{major + 1}.0.0",
+    }
     return after.get(bump, version)
 
 
@@ -46,5 +52,7 @@ class Changelog(Strict):
 
 
 def load_changelog(path: Path) -> Changelog:
-    """Read a changelog; a benchmark without one has not been released. UserError if it is invalid."""
+    """Read a changelog; a benchmark without one has not been released. UserError if it is
+    invalid.
+    """
     return validate(Changelog, read_yaml(path), path) if path.exists() else Changelog()

@@ -1,7 +1,9 @@
-"""The stages that `dvc repro` runs, one module each: they read files, call functions, and write files.
+"""The stages that `dvc repro` runs, one module each: they read files, call functions, and write
+files.
 
-Importing the package under DVC ties the process to its parent, before any slow import. A shell may run between DVC and
-the stage, and other systems than Linux have no such signal: `stages.running` watches too.
+Importing the package under DVC ties the process to its parent, before any slow import. A shell may
+run between DVC and the stage, and other systems than Linux have no such signal: `stages.running`
+watches too.
 """
 
 import os

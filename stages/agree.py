@@ -1,4 +1,6 @@
-"""Compute the agreement of instruments that measure the same units: concepts -> `data/agreement/`."""
+"""Compute the agreement of instruments that measure the same units: concepts ->
+`data/agreement/`.
+"""
 
 import pandas as pd
 
@@ -17,10 +19,20 @@ def main() -> None:
     active = params.active.families
     named = {name: f"{family}-{name}" for family, own in active.items() for name in own.instruments}
     paths = [DIAGNOSIS / family / TABLES / "concepts.parquet" for family in active]
-    found = stacked([pd.DataFrame(columns=CONCEPTS.names), *(read_frame(path) for path in paths if path.exists())])
-    agreed = agreement(found.assign(benchmark=found["benchmark"].map(named)), params.resampling.level)
+    found = stacked(
+        [
+            pd.DataFrame(columns=CONCEPTS.names),
+            *(read_frame(path) for path in paths if path.exists()),
+        ]
+    )
+    agreed = agreement(
+        found.assign(benchmark=found["benchmark"].map(named)), params.resampling.level
+    )
     write_table(agreed, SCHEMA, AGREED)
-    print(f"{len(agreed)} figures of {agreed['benchmark'].nunique()} instruments on {agreed['model'].nunique()} models")
+    print(
+        f"{len(agreed)} figures of {agreed['benchmark'].nunique()} instruments on "
+        f"{agreed['model'].nunique()} models"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Ask one model what the instruments of a family ask: `data/built/{family}/` -> `data/answers/{family}/{model}/`."""
+"""Ask one model what the instruments of a family ask: `data/built/{family}/` ->
+`data/answers/{family}/{model}/`.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def main(family: str, name: str) -> None:
-    """Ask the model, and the tools that the instruments name, for all answers that the store lacks."""
+    """Ask the model, and the tools that the instruments name, for all answers that the store
+    lacks.
+    """
     params = Declared()
     door = room(family, "ask")
     subject = formed(door.FORMS, subject_of(name, params.catalogue))
@@ -40,14 +44,21 @@ def main(family: str, name: str) -> None:
         write_table(rows, whose, folder / f"{table}.parquet")
     files.write_subject(subject, folder)
     counted = [f"{len(rows):,} {table}" for table, rows in answers.items()]
-    if withheld := sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows):
+    if withheld := sum(
+        int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows
+    ):
         counted.append(f"{withheld:,} prompts without a reply")
-    print(f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of models")
+    print(
+        f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of "
+        "models"
+    )
     say_what_was_replayed()
 
 
 def say_what_was_replayed() -> None:
-    """Print what of the recorded answers was replayed; UserError if too much of what was asked again differs."""
+    """Print what of the recorded answers was replayed; UserError if too much of what was asked
+    again differs.
+    """
     from evenruler.models.released import FOLDER, released
 
     compared = released().compared

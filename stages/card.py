@@ -18,11 +18,17 @@ def main(name: str) -> None:
     params = Declared()
     declared = replace(files.declaration(params, name), version=params.version(name))
     family, source, folder = declared.family, declared.source, files.BENCHMARKS / declared.benchmark
-    tables = {path.stem: read_table(path) for path in sorted((files.BUILT / family / name).glob("*.parquet"))}
+    tables = {
+        path.stem: read_table(path)
+        for path in sorted((files.BUILT / family / name).glob("*.parquet"))
+    }
     plan, evidence = files.plan_of(family, name), files.evidence_of(family, name)
     release = files.recorded()
     also = f"; its answers are recorded, release {release['release']}"
-    origins = {name: f"{own}{also if name in release['models'] else ''}" for name, own in evidence["models"].items()}
+    origins = {
+        name: f"{own}{also if name in release['models'] else ''}"
+        for name, own in evidence["models"].items()
+    }
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]
@@ -50,8 +56,12 @@ def main(name: str) -> None:
     keep_held(folder)
 
 
-def measured(origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert, asked by mlm."""
+def measured(
+    origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]
+) -> dict[str, str]:
+    """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert,
+    asked by mlm.
+    """
     known = {label for of_part in evidence.values() for label in of_part}
     return {
         label: origin

@@ -1,8 +1,9 @@
-"""Validate the declaration, and write what stages depend on beside files: digests -> `data/declared.yaml`.
+"""Validate the declaration, and write what stages depend on beside files: digests ->
+`data/declared.yaml`.
 
-The first stage: all others name keys of its output under `params`, so that plain `dvc repro` runs exactly the stages
-that an edit concerns. It refuses an `active.yaml` that does not fit `params.yaml`, since DVC reads `foreach` before any
-stage.
+The first stage: all others name keys of its output under `params`, so that plain `dvc repro` runs
+exactly the stages that an edit concerns. It refuses an `active.yaml` that does not fit
+`params.yaml`, since DVC reads `foreach` before any stage.
 """
 
 from io import StringIO
@@ -24,7 +25,10 @@ from stages.files import PIPELINE
 from stages.running import run
 
 DECLARED = PIPELINE / "data/declared.yaml"
-HEAD = "# Written by the stage `declared`: digests of what other stages depend on; comments do not count.\n"
+HEAD = (
+    "# Written by the stage `declared`: digests of what other stages depend on; comments do not "
+    "count.\n"
+)
 
 
 def main() -> None:
@@ -35,7 +39,9 @@ def main() -> None:
     active = in_use(instruments, root / DECLARATION, profile, params.left_out, PIPELINE)
     validate_models(root, params, active, instruments)
     if read_text(path) != render_active(active, PIPELINE):
-        raise UserError("it does not fit params.yaml", where=str(path), remedy="run `evenruler check`")
+        raise UserError(
+            "it does not fit params.yaml", where=str(path), remedy="run `evenruler check`"
+        )
     yaml, text = YAML(), StringIO()
     yaml.dump(compute_digests(root, params, active, instruments), text)
     replace(DECLARED, HEAD + text.getvalue())

@@ -1,11 +1,18 @@
-"""Diagnose the instruments of a family on the models that answered: answers -> `data/diagnosis/{family}/`."""
+"""Diagnose the instruments of a family on the models that answered: answers ->
+`data/diagnosis/{family}/`.
+"""
 
 from collections.abc import Iterator
 
 import pandas as pd
 
 from evenruler.declaration.params_file import Declared
-from evenruler.instruments.diagnosing import as_metrics, diagnose_family, headline_table, require_confirmed
+from evenruler.instruments.diagnosing import (
+    as_metrics,
+    diagnose_family,
+    headline_table,
+    require_confirmed,
+)
 from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
@@ -26,19 +33,30 @@ def main(family: str) -> None:
         require_confirmed(own, room(family, "declare").headings(record.plan))
     for name, schema in door.TABLES.items():
         rows = tables[name]
-        write_table(rows[schema.names] if len(rows) else [], schema, folder / files.TABLES / f"{name}.parquet")
+        write_table(
+            rows[schema.names] if len(rows) else [],
+            schema,
+            folder / files.TABLES / f"{name}.parquet",
+        )
     evidence = for_people(door.evidence(tables))  # rounded once, for all displays
     origins = {record.subject.name: record.subject.origin for record in records}
     for name in params.active.entry("families", family).instruments:
         figures = evidence.get(name, {})  # empty where no model could be asked
-        files.write_json({"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json")
+        files.write_json(
+            {"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json"
+        )
     headlines = headline_table(evidence)
     files.write_json(as_metrics(headlines), folder / files.METRICS)
     keep_held(folder / files.METRICS)
     plots = {"headlines": headlines, **(door.plots(tables) if hasattr(door, "plots") else {})}
     (folder / files.PLOTS).mkdir(parents=True, exist_ok=True)
     for name, frame in plots.items():  # `dvc plots` reads CSV, not Parquet
-        frame.to_csv(folder / files.PLOTS / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
+        frame.to_csv(
+            folder / files.PLOTS / f"{name}.csv",
+            index=False,
+            float_format="%.4f",
+            lineterminator="\n",
+        )
     for verdict, count in headlines["verdict"].value_counts(sort=False).items():
         print(f"{count} headline{'s' if count > 1 else ''}: {verdict}")
 
@@ -50,17 +68,25 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     built = files.asked(family, in_use.instruments)
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:
-        """Figures of one instrument on one model. Scores are freed on return: those of two may exceed memory."""
+        """Figures of one instrument on one model. Scores are freed on return: those of two may
+        exceed memory.
+        """
         tables, plan = built[name]
         of_it = {table: rows[rows[INSTRUMENT] == name] for table, rows in answers.items()}
-        own = {table: rows.drop(columns=INSTRUMENT).reset_index(drop=True) for table, rows in of_it.items()}
+        own = {
+            table: rows.drop(columns=INSTRUMENT).reset_index(drop=True)
+            for table, rows in of_it.items()
+        }
         scores = ask.scores(tables, plan, own, subject)
         found: Tables = diagnose.figures(name, tables, plan, scores, subject, params.resampling)
         return found
 
     for model in in_use.models:
         folder = files.ANSWERS / family / model
-        subject, answers = files.read_subject(folder), dict[str, pd.DataFrame]()  # frees the answers of the last model
+        subject, answers = (
+            files.read_subject(folder),
+            dict[str, pd.DataFrame](),
+        )  # frees the answers of the last model
         answers |= {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name in params.active.entry("ask", f"{family}-{model}").instruments:
             if name in built:

@@ -18,8 +18,8 @@ EVOLVED = PIPELINE / "data/evolved"
 def main(name: str) -> None:
     """Write the evolved templates as a source of their own, with tables of how they evolved.
 
-    No operator is asked: its recorded replies are a file next to the sources. An interrupted run resumes after its last
-    complete generation.
+    No operator is asked: its recorded replies are a file next to the sources. An interrupted run
+    resumes after its last complete generation.
     """
     params = Declared()
     entry, settings = params.active.entry("evolve", name), params.settings(name)

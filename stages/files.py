@@ -18,11 +18,20 @@ from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, read_table
 
 PIPELINE = folder_in_use()
-"""The folder of the pipeline whose stage runs, seen from the top: outputs lie in it, sources at the top."""
+"""The folder of the pipeline whose stage runs, seen from the top: outputs lie in it, sources at the
+top."""
 
-BUILT, ANSWERS, DIAGNOSIS = PIPELINE / "data/built", PIPELINE / "data/answers", PIPELINE / "data/diagnosis"
+BUILT, ANSWERS, DIAGNOSIS = (
+    PIPELINE / "data/built",
+    PIPELINE / "data/answers",
+    PIPELINE / "data/diagnosis",
+)
 AGREED = PIPELINE / "data/agreement/agreement.parquet"
-SOURCES, REPORT, BENCHMARKS = Path("data/sources"), PIPELINE / "data/report", PIPELINE / "benchmarks"
+SOURCES, REPORT, BENCHMARKS = (
+    Path("data/sources"),
+    PIPELINE / "data/report",
+    PIPELINE / "benchmarks",
+)
 
 RECORDED = Path("data/recorded/release.json")
 """Described in `evenruler.models.released`."""
@@ -40,14 +49,18 @@ def path_from_top(path: str) -> Path:
 
 
 def declaration(params: Declared, name: str) -> Declaration:
-    """An instrument in use: settings, source, and the tables next to a generated source; UserError if missing."""
+    """An instrument in use: settings, source, and the tables next to a generated source; UserError
+    if missing.
+    """
     entry = params.active.entry("instruments", name)
     path, settings = path_from_top(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
     written = path / SOURCE if settings.made_by else path
     if settings.made_by:
         _require(written)
-    source = room(entry.family, "declare").load(written, settings, SOURCES / entry.family / "shared")
+    source = room(entry.family, "declare").load(
+        written, settings, SOURCES / entry.family / "shared"
+    )
     return Declaration(name, entry.family, settings, source, made, sizes=params.sizes(name))
 
 
@@ -55,7 +68,9 @@ class BuiltFrames(Mapping[str, pd.DataFrame]):
     """The tables of an instrument as frames, each read on first access."""
 
     def __init__(self, family: str, name: str) -> None:
-        self._paths = {path.stem: path for path in sorted((BUILT / family / name).glob("*.parquet"))}
+        self._paths = {
+            path.stem: path for path in sorted((BUILT / family / name).glob("*.parquet"))
+        }
 
     def __getitem__(self, table: str) -> pd.DataFrame:
         return read_frame(self._paths[table])
@@ -81,7 +96,11 @@ def plan_of(family: str, name: str) -> Plan:
 def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
     """Tables and plan of each instrument that the pipeline asks."""
     plans = {name: at_size(plan_of(family, name)) for name in names}
-    return {name: (frames(family, name), plan) for name, plan in plans.items() if plan.get("asked", True)}
+    return {
+        name: (frames(family, name), plan)
+        for name, plan in plans.items()
+        if plan.get("asked", True)
+    }
 
 
 def evidence_of(family: str, name: str) -> Any:
@@ -90,12 +109,18 @@ def evidence_of(family: str, name: str) -> Any:
 
 
 def recorded() -> Any:
-    """Metadata of the release of recorded answers; an empty release where the repository has none."""
-    return read_json(RECORDED) if RECORDED.exists() else {"release": "none", "models": {}, "files": {}}
+    """Metadata of the release of recorded answers; an empty release where the repository has
+    none.
+    """
+    return (
+        read_json(RECORDED) if RECORDED.exists() else {"release": "none", "models": {}, "files": {}}
+    )
 
 
 def planted(benchmark: str) -> list[dict[str, Any]]:
-    """Results on planted associations, from `evenruler weigh --record`: one record per headline and plant."""
+    """Results on planted associations, from `evenruler weigh --record`: one record per headline and
+    plant.
+    """
     if not PLANTED.exists():
         return []
     rows = pd.read_csv(PLANTED)
@@ -118,7 +143,10 @@ def _require(path: Path) -> None:
 def write_json(content: object, path: Path) -> None:
     """Write JSON atomically: the same bytes for the same content."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+    replace(
+        path,
+        json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+    )
 
 
 def write_subject(subject: Subject, folder: Path) -> None:

@@ -1,7 +1,8 @@
-"""Keep git's version of a generated file or folder where a new one differs only in the last digits of figures.
+"""Keep git's version of a generated file or folder where a new one differs only in the last digits
+of figures.
 
-Another processor, or another number of threads, computes other last bits, which may change the last digit written. That
-is not a real change: after a rebuild, `git status` shows only real ones.
+Another processor, or another number of threads, computes other last bits, which may change the last
+digit written. That is not a real change: after a rebuild, `git status` shows only real ones.
 """
 
 import io
@@ -20,7 +21,8 @@ EXPERIMENT = "DVC_EXP_NAME"
 """Environment variable that DVC sets while an experiment runs."""
 
 STEPS = 1.5
-"""Tolerance for numbers in text, which keep trailing zeros, in steps of the last digit: 0.48 and 0.49, not 0.50."""
+"""Tolerance for numbers in text, which keep trailing zeros, in steps of the last digit: 0.48 and
+0.49, not 0.50."""
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 _SUM = re.compile(r"\b[0-9a-f]{64}\b")
@@ -28,7 +30,8 @@ _SUM = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 def keep_held(path: Path) -> bool:
-    """Restore a path from git's HEAD where it differs only in last digits; returns whether it was restored.
+    """Restore a path from git's HEAD where it differs only in last digits; returns whether it was
+    restored.
 
     Not in an experiment of DVC, which is to show every difference.
     """
@@ -36,12 +39,18 @@ def keep_held(path: Path) -> bool:
         return False
     listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]
-    made = sorted(file.as_posix() for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path.as_posix()]
+    made = (
+        sorted(file.as_posix() for file in path.rglob("*") if file.is_file())
+        if path.is_dir()
+        else [path.as_posix()]
+    )
     if sorted(names) != made:
         return False
     held = {name: git(Path(), "show", f"HEAD:./{name}") or b"" for name in names}
     changed = [name for name in names if Path(name).read_bytes() != held[name]]
-    if not changed or not all(_is_alike(name, held[name], Path(name).read_bytes()) for name in changed):
+    if not changed or not all(
+        _is_alike(name, held[name], Path(name).read_bytes()) for name in changed
+    ):
         return False
     if path.is_dir():
         with swapped(path) as working:
@@ -74,7 +83,9 @@ def _step(number: str) -> float:
 
 
 def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
-    """Whether rows are the same, numbers within 1e-4, as likelihoods are; hashes of rows are ignored."""
+    """Whether rows are the same, numbers within 1e-4, as likelihoods are; hashes of rows are
+    ignored.
+    """
     if held.schema != made.schema or len(held) != len(made):
         return False
     names = [name for name in held.column_names if name != "content_sha256"]

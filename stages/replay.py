@@ -1,6 +1,8 @@
-"""Answer from the store alone what instruments ask a model, so that a journal records it; not a stage of DVC.
+"""Answer from the store alone what instruments ask a model, so that a journal records it; not a
+stage of DVC.
 
-`python -m stages.replay MODEL FAMILY [FAMILY ...]`, with EVENRULER_JOURNAL. A missing answer is an error.
+`python -m stages.replay MODEL FAMILY [FAMILY ...]`, with EVENRULER_JOURNAL. A missing answer is an
+error.
 """
 
 from evenruler.declaration.params_file import Declared

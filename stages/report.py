@@ -19,10 +19,14 @@ def main() -> None:
     params = Declared()
     instruments, shared = built(params)
     if rows := convergent.lines(read_frame(files.AGREED)):
-        shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)]
+        shared["agreement"] = [
+            Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
+        ]
     files.REPORT.mkdir(parents=True, exist_ok=True)
     title = "Even Ruler: what the instruments say, and how well they measure"
-    page = render_page(title, _lead(params), instruments, models=params.active.models, shared=shared)
+    page = render_page(
+        title, _lead(params), instruments, models=params.active.models, shared=shared
+    )
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
 
 
@@ -37,17 +41,23 @@ def built(params: Declared) -> tuple[list[Instrument], dict[str, list[Section]]]
 
 
 def _lead(params: Declared) -> str:
-    tiny = " The models of the quick scale are small and quantised: they are here for trying things out."
+    tiny = (
+        " The models of the quick scale are small and quantised: they are here for trying "
+        "things out."
+    )
     small = tiny if params.scale == "quick" else ""
     release = files.recorded()
     held = sum(file["rows"] for file in release["files"].values())
     replayed = (
-        f" {held:,} answers of {', '.join(release['models'])} are recorded (release {release['release']}): who "
+        f" {held:,} answers of {', '.join(release['models'])} are recorded (release "
+        f"{release['release']}): who "
         "builds this page replays them, and asks a random hundredth again."
     )
     return (
-        f"Instruments of Even Ruler on language models, at the {params.scale} scale: how large a bias or a score is, "
-        f"how sure that is, and whether the instrument measures on the model at all.{small}{replayed if held else ''}"
+        f"Instruments of Even Ruler on language models, at the {params.scale} scale: how large a "
+        "bias or a score is, "
+        "how sure that is, and whether the instrument measures on the model at "
+        f"all.{small}{replayed if held else ''}"
     )
 
 
@@ -66,11 +76,16 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
             built=built,
         )
     )
-    of = {name: [section for section in sections if section.instrument == name] for name in ("", *declared)}
+    of = {
+        name: [section for section in sections if section.instrument == name]
+        for name in ("", *declared)
+    }
     figures, found = tables["figures"], []
     for name, own in declared.items():
         evidence = files.evidence_of(family, name)["figures"]
-        card: Card = room(family, "card").card(own, built[name], files.plan_of(family, name), evidence)
+        card: Card = room(family, "card").card(
+            own, built[name], files.plan_of(family, name), evidence
+        )
         told = [
             Told(
                 str(row["part"]),

@@ -28,11 +28,17 @@ def main(name: str) -> None:
 
 
 def tools_of(uses: list[Use], catalogue: Catalogue) -> dict[str, Any]:
-    """Catalogue entries of the tools that an instrument asks, and of the data that their heads were fitted on."""
-    models = {name: catalogue.models[name] for name in sorted({use.model for use in uses if use.tool})}
+    """Catalogue entries of the tools that an instrument asks, and of the data that their heads were
+    fitted on.
+    """
+    models = {
+        name: catalogue.models[name] for name in sorted({use.model for use in uses if use.tool})
+    }
     fitted = {entry.finetune.validation for entry in models.values() if entry.finetune is not None}
     training = {data: catalogue.training[data] for data in sorted(fitted)}
-    return Catalogue(models=models, training=training).model_dump(mode="json", exclude_defaults=True)
+    return Catalogue(models=models, training=training).model_dump(
+        mode="json", exclude_defaults=True
+    )
 
 
 if __name__ == "__main__":

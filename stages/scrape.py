@@ -1,4 +1,6 @@
-"""Find the sentences of one domain: `data/sources/saged/{d}.yaml` and its pages -> `data/scraped/{d}/`."""
+"""Find the sentences of one domain: `data/sources/saged/{d}.yaml` and its pages ->
+`data/scraped/{d}/`.
+"""
 
 from evenruler.declaration.params_file import Declared
 from evenruler.instruments.saged.declare import load
@@ -10,7 +12,9 @@ SCRAPED = PIPELINE / "data/scraped"
 
 
 def main(domain: str) -> None:
-    """Write every sentence that holds a keyword, every page, and the source; say which concepts have none."""
+    """Write every sentence that holds a keyword, every page, and the source; say which concepts
+    have none.
+    """
     params = Declared()
     entry = params.active.entry("scrape", domain)
     path = path_from_top(entry.source)

@@ -1,4 +1,5 @@
-"""A real browser without network, driven over two pipes: what is on a page, what it says, how it looks."""
+"""A real browser without network, driven over two pipes: what is on a page, what it says, how it
+looks."""
 
 import base64
 import fcntl
@@ -63,7 +64,9 @@ class Browser:
         self.asked: list[str] = []
         """What was asked of the network or the disk."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.sized(width, height, dark)
@@ -104,7 +107,9 @@ class Browser:
     def _event(self, event: Any) -> None:
         params = event.get("params", {})
         if event.get("method") == "Runtime.consoleAPICalled":
-            self.said.append(" ".join(str(one.get("value", one.get("description"))) for one in params["args"]))
+            self.said.append(
+                " ".join(str(one.get("value", one.get("description"))) for one in params["args"])
+            )
         elif event.get("method") == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
             self.said.append(details.get("exception", {}).get("description") or details["text"])
@@ -115,7 +120,13 @@ class Browser:
 
     def sized(self, width: int, height: int, dark: bool = False) -> None:
         """Another window, another taste."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
 
@@ -127,7 +138,9 @@ class Browser:
 
     def run(self, script: str) -> Any:
         """The value of an expression; a promise is waited for."""
-        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description"))
         return answer["result"].get("value")
@@ -143,7 +156,14 @@ class Browser:
     def press(self, key: str, code: int = 0, text: str = "") -> None:
         """A key, as from a keyboard."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text)
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                text=text,
+            )
 
     def picture(self, path: Path, whole: bool = False) -> None:
         """What is seen, or all of the page, as PNG."""

@@ -1,7 +1,9 @@
-"""Whether commands that people wait for stay within processor seconds: `python -m tests.budgets`, part of `make lint`.
+"""Whether commands that people wait for stay within processor seconds: `python -m tests.budgets`,
+part of `make lint`.
 
-Bounds are loose, two to three times what a usual machine takes, so that only a slow import or a repeated computation
-breaks one. Of processor seconds, since other work on the machine adds little to them.
+Bounds are loose, two to three times what a usual machine takes, so that only a slow import or a
+repeated computation breaks one. Of processor seconds, since other work on the machine adds little
+to them.
 """
 
 import resource

@@ -3,7 +3,8 @@ import os
 import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by huggingface_hub when it is imported
-# Threads that wait without spinning: beside another busy process torch is a hundred times slower otherwise.
+# Threads that wait without spinning: beside another busy process torch is a hundred times slower
+# otherwise.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers are what runs side by side
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -26,8 +27,8 @@ if TYPE_CHECKING:  # what takes seconds to import is imported by who needs it
     from evenruler.models.model import Model
     from evenruler.models.store import RowStore
 
-# No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is of what was changed;
-# `pytest --hypothesis-profile searching` draws others.
+# No stopwatch: a busy machine is no failure. The same examples in every run, so that a failure is
+# of what was changed; `pytest --hypothesis-profile searching` draws others.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("searching", unhurried)
 settings.register_profile("unhurried", unhurried, derandomize=True)
@@ -50,7 +51,8 @@ BUILT = (
 )
 """Those that share the clone `built`."""
 CLONES = {"built", "evolving"}
-"""Fixtures of tests/stages that take a minute to build, for tests in `BUILT` and in test_evolving*.py."""
+"""Fixtures of tests/stages that take a minute to build, for tests in `BUILT` and in
+test_evolving*.py."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
@@ -70,7 +72,8 @@ def shipped_params() -> "Params":
 
 @pytest.fixture(scope="session")
 def packaged_store(tmp_path_factory: pytest.TempPathFactory) -> "RowStore":
-    """An empty store whose converted models are those of this checkout: a GGUF file is converted once, not per run."""
+    """An empty store whose converted models are those of this checkout: a GGUF file is converted
+    once, not per run."""
     from evenruler.models.store import RowStore
 
     root = tmp_path_factory.mktemp("packaged")
@@ -95,12 +98,17 @@ def gemma(shipped_params: "Params", packaged_store: "RowStore") -> "Model":
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cold", action="store_true", help="fork no stage and no command: start all as users do")
-    parser.addoption("--servers", action="store_true", help="ask real servers of models, too (`make test-vllm`)")
+    parser.addoption(
+        "--cold", action="store_true", help="fork no stage and no command: start all as users do"
+    )
+    parser.addoption(
+        "--servers", action="store_true", help="ask real servers of models, too (`make test-vllm`)"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`-m "slow and not long"` opens only files that hold the word: to import all takes longer than many such tests."""
+    """`-m "slow and not long"` opens only files that hold the word: to import all takes longer than
+    many such tests."""
     if not config.option.markexpr.startswith("slow"):
         return None
     if collection_path.suffix != ".py" or _of_a_clone(collection_path):
@@ -109,12 +117,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def _of_a_clone(path: Path) -> bool:
-    return path.parent.name == "stages" and (path.name in BUILT or path.name.startswith("test_evolving"))
+    return path.parent.name == "stages" and (
+        path.name in BUILT or path.name.startswith("test_evolving")
+    )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Tests stay until the end: to look through them for what may go takes a fifth of collecting them."""
+    """Tests stay until the end: to look through them for what may go takes a fifth of collecting
+    them."""
     gc.disable()
     try:
         return (yield)
@@ -125,7 +136,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)  # before those that are not slow are left out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """All tests of a clone are slow, so that it is built once, by `make test-slow`; real servers are asked if told to.
+    """All tests of a clone are slow, so that it is built once, by `make test-slow`; real servers
+    are asked if told to.
 
     Elsewhere tests of servers are none, rather than skipped ones.
     """
@@ -139,14 +151,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def start_warm(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Starts a process that stages and commands are forked off, with the arguments of `Warm`; none with `--cold`."""
+def start_warm(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Any]]:
+    """Starts a process that stages and commands are forked off, with the arguments of `Warm`; none
+    with `--cold`."""
     with ExitStack() as started:
 
         def start(*prefix: str, offline: bool = True) -> Warm | None:
             if pytestconfig.getoption("cold"):
                 return None
-            return started.enter_context(closing(Warm(tmp_path_factory.mktemp("warm"), prefix, offline=offline)))
+            return started.enter_context(
+                closing(Warm(tmp_path_factory.mktemp("warm"), prefix, offline=offline))
+            )
 
         yield start
 
@@ -165,7 +182,8 @@ def warm_client(start_warm: Callable[..., Any]) -> Warm | None:
 
 @pytest.fixture
 def error_of() -> Callable[..., str]:
-    """Runs what must be refused and returns the printed line, which is one, has a remedy and hides no traceback."""
+    """Runs what must be refused and returns the printed line, which is one, has a remedy and hides
+    no traceback."""
 
     def run(call: Callable[..., object], *args: object, **kwargs: object) -> str:
         with pytest.raises(UserError) as caught:
@@ -187,7 +205,9 @@ def file_with(tmp_path) -> Callable[..., Path]:
 
     def write(name: str, text: str, *changes: tuple[str, str]) -> Path:
         for old, new in changes:
-            assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the text of the test"
+            assert text.count(old) == 1, (
+                f"{old!r} stands {text.count(old)} times in the text of the test"
+            )
             text = text.replace(old, new)
         path = tmp_path / name
         path.write_text(text, encoding="utf-8", newline="")
@@ -212,7 +232,10 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 def _never_skipped(report: Report) -> Report:
     if os.environ.get("EVENRULER_CI") and report.skipped:
-        report.outcome, report.longrepr = "failed", f"skipped, which in CI is a failure: {report.longrepr}"
+        report.outcome, report.longrepr = (
+            "failed",
+            f"skipped, which in CI is a failure: {report.longrepr}",
+        )
     return report
 
 

@@ -1,4 +1,5 @@
-"""The real clients of the Hub, each in a process of its own: they read where the Hub is when they are imported."""
+"""The real clients of the Hub, each in a process of its own: they read where the Hub is when they
+are imported."""
 
 import os
 import shutil
@@ -15,14 +16,16 @@ ROOT = Path(__file__).parents[1]
 class Client:
     """Runs commands in a folder against a loopback hub, with a cache of their own."""
 
-    def __init__(self, hub: LoopbackHub, folder: Path, home: Path, warm: Warm | None = None) -> None:
+    def __init__(
+        self, hub: LoopbackHub, folder: Path, home: Path, warm: Warm | None = None
+    ) -> None:
         self.hub, self.folder, self.home, self.warm = hub, folder, home, warm
 
     def run(self, *command: str, token: str = WRITE_TOKEN, status: int = 0, **env: str) -> str:
         """What a command printed; fails unless it ends with the given status.
 
-        Where there is a warm process, which has imported nothing that reads where the Hub is, `evenruler` is forked off
-        it.
+        Where there is a warm process, which has imported nothing that reads where the Hub is,
+        `evenruler` is forked off it.
         """
         done = subprocess.run(
             command,
@@ -46,7 +49,11 @@ class Client:
 
     def env(self, token: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-        folders = [*([str(self.warm.bin)] if self.warm else []), str(Path(sys.executable).parent), os.environ["PATH"]]
+        folders = [
+            *([str(self.warm.bin)] if self.warm else []),
+            str(Path(sys.executable).parent),
+            os.environ["PATH"],
+        ]
         return kept | {
             "PATH": os.pathsep.join(folders),
             "HF_ENDPOINT": self.hub.endpoint,

@@ -1,4 +1,5 @@
-"""Libraries that tests compare with: loaded when a test asks something of them, not when all tests are collected."""
+"""Libraries that tests compare with: loaded when a test asks something of them, not when all tests
+are collected."""
 
 import importlib
 from typing import Any

@@ -1,4 +1,5 @@
-"""lm-evaluation-harness as others run it: its real command, in a process and a folder of its own."""
+"""lm-evaluation-harness as others run it: its real command, in a process and a folder of its
+own."""
 
 import json
 import os
@@ -9,7 +10,8 @@ from typing import Any
 
 
 def lm_eval(model: Path, benchmark: Path, task: str, folder: Path, *more: str) -> dict[str, Any]:
-    """What the harness finds without a network, started in a folder that has nothing to do with the benchmark.
+    """What the harness finds without a network, started in a folder that has nothing to do with the
+    benchmark.
 
     Args:
         model: Folder of a causal model.
@@ -25,12 +27,21 @@ def lm_eval(model: Path, benchmark: Path, task: str, folder: Path, *more: str) -
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     done = subprocess.run(
         [
-            *(Path(sys.executable).parent / "lm_eval", "--model", "hf", "--device", "cpu", "--batch_size", "16"),
+            *(
+                Path(sys.executable).parent / "lm_eval",
+                "--model",
+                "hf",
+                "--device",
+                "cpu",
+                "--batch_size",
+                "16",
+            ),
             *("--model_args", f"pretrained={model},dtype=float32", "--output_path", "results"),
             *("--include_path", benchmark / "lm_eval", "--tasks", task, *more),
         ],
         cwd=folder,
-        env=kept | {"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
+        env=kept
+        | {"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

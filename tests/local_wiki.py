@@ -1,7 +1,9 @@
-"""A real MediaWiki on loopback, as a user's private wiki would be, and a proxy before it that makes faults on demand.
+"""A real MediaWiki on loopback, as a user's private wiki would be, and a proxy before it that makes
+faults on demand.
 
-Debian's MediaWiki with SQLite, served by PHP's own server: up in about three seconds, its data in a folder of the test.
-Needs mediawiki, php-cli, php-sqlite3, php-intl, php-mbstring and php-xml. The clients are the real ones.
+Debian's MediaWiki with SQLite, served by PHP's own server: up in about three seconds, its data in a
+folder of the test. Needs mediawiki, php-cli, php-sqlite3, php-intl, php-mbstring and php-xml. The
+clients are the real ones.
 """
 
 import json
@@ -28,7 +30,11 @@ def lacking() -> str:
         return "php is not installed"
     if not (MAINTENANCE / "install.php").exists():
         return "Debian's mediawiki is not installed"
-    modules = subprocess.run(["php", "-m"], capture_output=True, text=True, check=True).stdout.lower().split()
+    modules = (
+        subprocess.run(["php", "-m"], capture_output=True, text=True, check=True)
+        .stdout.lower()
+        .split()
+    )
     absent = {"pdo_sqlite", "intl", "mbstring", "xml"} - set(modules)
     return f"php lacks {', '.join(sorted(absent))}" if absent else ""
 
@@ -83,12 +89,16 @@ class LocalWiki:
         folder.mkdir()
         for title, text in pages.items():
             (folder / f"{title}.txt").write_text(text, encoding="utf-8")
-        self._maintain("importTextFiles.php", "--overwrite", *(str(file) for file in sorted(folder.iterdir())))
+        self._maintain(
+            "importTextFiles.php", "--overwrite", *(str(file) for file in sorted(folder.iterdir()))
+        )
         self._maintain("runJobs.php")
 
     def revision(self, title: str) -> int:
         """The number of a page's latest revision."""
-        with urllib.request.urlopen(f"{self.api}?action=parse&page={quote(title)}&prop=revid&format=json") as answer:
+        with urllib.request.urlopen(
+            f"{self.api}?action=parse&page={quote(title)}&prop=revid&format=json"
+        ) as answer:
             return int(json.load(answer)["parse"]["revid"])
 
     def delete(self, titles: Iterable[str]) -> None:
@@ -109,7 +119,8 @@ Fault = Callable[["_Passing"], bool]
 
 
 class FaultyProxy:
-    """Passes requests on to a wiki's API, but for planned faults; keeps the titles or revisions that are asked for."""
+    """Passes requests on to a wiki's API, but for planned faults; keeps the titles or revisions
+    that are asked for."""
 
     def __init__(self, api: str) -> None:
         self.target = api
@@ -117,7 +128,9 @@ class FaultyProxy:
         self.agents: set[str] = set()
         self.parameters: list[dict[str, list[str]]] = []
         self._faults: dict[str, list[Fault]] = {}
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Passing,), {"proxy": self}))
+        self._server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Bound", (_Passing,), {"proxy": self})
+        )
         self._server.daemon_threads = True
 
     @property
@@ -148,7 +161,9 @@ class _Passing(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parameters = parse_qs(urlsplit(self.path).query)
-        title = next((parameters[key][0] for key in ("titles", "bltitle", "oldid") if key in parameters), "")
+        title = next(
+            (parameters[key][0] for key in ("titles", "bltitle", "oldid") if key in parameters), ""
+        )
         self.proxy.asked.append(title)
         self.proxy.parameters.append(parameters)
         self.proxy.agents.add(self.headers["User-Agent"])
@@ -163,7 +178,9 @@ class _Passing(BaseHTTPRequestHandler):
         self.proxy.asked.append(self.path)
         self.answer(502)
 
-    def answer(self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
+    def answer(
+        self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)

@@ -1,7 +1,9 @@
-"""A stand-in for the Hugging Face Hub on loopback: data sets and models with commits, tags, LFS, faults on demand.
+"""A stand-in for the Hugging Face Hub on loopback: data sets and models with commits, tags, LFS,
+faults on demand.
 
-It speaks the part of the Hub's HTTP API that `huggingface_hub` and `datasets` use to make a data set, commit, tag,
-list and download. The clients are the real ones, pointed here by `HF_ENDPOINT`. Standard library only.
+It speaks the part of the Hub's HTTP API that `huggingface_hub` and `datasets` use to make a data
+set, commit, tag, list and download. The clients are the real ones, pointed here by `HF_ENDPOINT`.
+Standard library only.
 """
 
 import base64
@@ -55,7 +57,11 @@ class Commit:
 
     @property
     def sha(self) -> str:
-        content = [self.parent, self.message, {path: blob.sha256 for path, blob in sorted(self.files.items())}]
+        content = [
+            self.parent,
+            self.message,
+            {path: blob.sha256 for path, blob in sorted(self.files.items())},
+        ]
         return hashlib.sha1(json.dumps(content).encode()).hexdigest()
 
 
@@ -78,7 +84,8 @@ class Repo:
         """A commit of the files of a folder, as if somebody had pushed them."""
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         return self.commit(
-            {path.relative_to(folder).as_posix(): Blob(path.read_bytes(), False) for path in paths}, "add"
+            {path.relative_to(folder).as_posix(): Blob(path.read_bytes(), False) for path in paths},
+            "add",
         )
 
     def resolve(self, revision: str) -> str:
@@ -97,7 +104,9 @@ class Repo:
 class RefusalError(Exception):
     """An answer that is no success."""
 
-    def __init__(self, status: int, message: str, code: str = "", headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, code: str = "", headers: dict[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.status, self.code, self.headers = status, code, headers or {}
 
@@ -122,7 +131,8 @@ class LoopbackHub:
         self.blobs: dict[str, bytes] = {}
         self.log: list[str] = []
         self.xet: Exception | dict[str, str] | None = None
-        """If files lie in Xet: what is answered to the request for a token, headers or a refusal."""
+        """If files lie in Xet: what is answered to the request for a token, headers or a
+        refusal."""
         self.lock = threading.RLock()
         self._faults: list[tuple[re.Pattern[str], Exception | Callable[[], None]]] = []
         self._server: ThreadingHTTPServer | None = None
@@ -158,7 +168,8 @@ class LoopbackHub:
         self._stopping.start()
 
     def once(self, request: str, fault: Exception | Callable[[], None]) -> None:
-        """Raise or call something before the next request whose "METHOD path" matches is answered."""
+        """Raise or call something before the next request whose "METHOD path" matches is
+        answered."""
         self._faults.append((re.compile(request), fault))
 
     def strike(self, request: str) -> None:
@@ -203,10 +214,20 @@ class Handler(BaseHTTPRequestHandler):
             with self.hub.lock:
                 for methods, pattern, answer in ROUTES:
                     if self.command in methods and (match := re.fullmatch(pattern, url.path)):
-                        return answer(self, **{name: unquote(part or "") for name, part in match.groupdict().items()})
+                        return answer(
+                            self,
+                            **{
+                                name: unquote(part or "")
+                                for name, part in match.groupdict().items()
+                            },
+                        )
             raise RefusalError(404, f"no route {request}")
         except RefusalError as refusal:
-            headers = {"X-Error-Code": refusal.code, "X-Error-Message": str(refusal), **refusal.headers}
+            headers = {
+                "X-Error-Code": refusal.code,
+                "X-Error-Message": str(refusal),
+                **refusal.headers,
+            }
             self._answer({"error": str(refusal), "url": self.hub.endpoint}, refusal.status, headers)
         except DeathError:
             self.close_connection = True
@@ -224,10 +245,16 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def _answer(self, body: object = None, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    def _answer(
+        self, body: object = None, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
-        sent = {"Content-Length": str(len(data)), "Content-Type": "application/json", **(headers or {})}
+        sent = {
+            "Content-Length": str(len(data)),
+            "Content-Type": "application/json",
+            **(headers or {}),
+        }
         for name, value in sent.items():
             self.send_header(name, value)
         self.end_headers()
@@ -242,7 +269,9 @@ class Handler(BaseHTTPRequestHandler):
         if self._token not in (WRITE_TOKEN, READ_TOKEN):
             raise RefusalError(401, "Invalid username or password.")
         if self._token == READ_TOKEN or owner != USER:
-            raise RefusalError(403, "Forbidden: you must use a write token to upload to a repository.")
+            raise RefusalError(
+                403, "Forbidden: you must use a write token to upload to a repository."
+            )
 
     def _repo(self, name: str, *, write: bool = False) -> Repo:
         if write:
@@ -268,7 +297,10 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusalError(409, "You already created this dataset repo")
         private = asked.get("visibility") == "private" or bool(asked.get("private"))
         repo = self.hub.repos[name] = Repo(private)
-        repo.commit({".gitattributes": Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", False)}, "initial")
+        repo.commit(
+            {".gitattributes": Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", False)},
+            "initial",
+        )
         self._answer({"url": f"{self.hub.endpoint}/datasets/{name}", "name": name, "id": name})
 
     def validate_yaml(self) -> None:
@@ -319,7 +351,8 @@ class Handler(BaseHTTPRequestHandler):
             upload = {"actions": {"upload": {"href": f"{self.hub.endpoint}/_lfs/{asked['oid']}"}}}
             objects.append(asked | ({} if asked["oid"] in self.hub.blobs else upload))
         self._answer(
-            {"transfer": "basic", "objects": objects}, headers={"Content-Type": "application/vnd.git-lfs+json"}
+            {"transfer": "basic", "objects": objects},
+            headers={"Content-Type": "application/vnd.git-lfs+json"},
         )
 
     def lfs_put(self, oid: str) -> None:
@@ -337,7 +370,9 @@ class Handler(BaseHTTPRequestHandler):
             if item["key"] == "header":
                 message = value.get("summary", "")
                 if value.get("parentCommit") not in (None, found.head):
-                    raise RefusalError(412, "A commit has happened since. Please refresh and try again.")
+                    raise RefusalError(
+                        412, "A commit has happened since. Please refresh and try again."
+                    )
             elif item["key"] == "file":
                 files[value["path"]] = Blob(base64.b64decode(value["content"]), False)
             elif item["key"] == "lfsFile":
@@ -382,7 +417,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def refs(self, repo: str) -> None:
         found = self._repo(repo)
-        tags = [{"name": n, "ref": f"refs/tags/{n}", "targetCommit": sha} for n, sha in found.tags.items()]
+        tags = [
+            {"name": n, "ref": f"refs/tags/{n}", "targetCommit": sha}
+            for n, sha in found.tags.items()
+        ]
         main = {"name": "main", "ref": "refs/heads/main", "targetCommit": found.head}
         self._answer({"branches": [main], "tags": tags, "converts": []})
 
@@ -422,7 +460,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _folder(path: str) -> dict[str, Any]:
-    return {"type": "directory", "path": path, "oid": hashlib.sha1(path.encode()).hexdigest(), "size": 0}
+    return {
+        "type": "directory",
+        "path": path,
+        "oid": hashlib.sha1(path.encode()).hexdigest(),
+        "size": 0,
+    }
 
 
 _REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"

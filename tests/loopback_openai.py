@@ -1,8 +1,10 @@
-"""A stand-in for servers that speak the OpenAI protocol, on loopback: chats, completions, echoed log-probabilities.
+"""A stand-in for servers that speak the OpenAI protocol, on loopback: chats, completions, echoed
+log-probabilities.
 
-The client is the real one, pointed here by `OPENAI_BASE_URL`. `ScriptedServer` answers with the words of the question
-in capitals; `EchoingServer` says besides how likely a text is, by a real model in this process, in the manners and
-with the bugs of servers that are known; `talking` breaks HTTP itself. Standard library only.
+The client is the real one, pointed here by `OPENAI_BASE_URL`. `ScriptedServer` answers with the
+words of the question in capitals; `EchoingServer` says besides how likely a text is, by a real
+model in this process, in the manners and with the bugs of servers that are known; `talking` breaks
+HTTP itself. Standard library only.
 """
 
 import json
@@ -80,12 +82,14 @@ class ScriptedServer:
     fingerprints: list[str] = field(default_factory=list)
     """Of its system, in turns."""
     takes_no: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By parameter: the error (400) of a question that holds it; one with `detail` is a whole body (422)."""
+    """By parameter: the error (400) of a question that holds it; one with `detail` is a whole body
+    (422)."""
     held: dict[str, str] = field(default_factory=dict)
     """Digests of the models that it lists as Ollama does."""
 
     def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
-        """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
+        """Status and body for a question, which holds `path` and `key` besides; a body that is a
+        text goes as it is."""
         self.asked.append(question)
         if self.failures:
             return self.failures.pop(0), {"error": {"message": "not now"}}
@@ -93,7 +97,9 @@ class ScriptedServer:
             return self.faults.pop(0)
         text = said_in(question)
         if self.refuses and self.refuses in text:
-            return 400, {"error": {"message": f"we do not like {self.refuses}", "code": "content_filter"}}
+            return 400, {
+                "error": {"message": f"we do not like {self.refuses}", "code": "content_filter"}
+            }
         if self.filters and self.filters in text:
             return 200, chat_choice(None, "content_filter")
         for parameter, error in self.takes_no.items():
@@ -103,7 +109,9 @@ class ScriptedServer:
             return self.complete(question)
         of_itself: dict[str, Any] = {"model": self.served or question["model"]}
         if self.fingerprints:
-            of_itself["system_fingerprint"] = self.fingerprints[len(self.asked) % len(self.fingerprints)]
+            of_itself["system_fingerprint"] = self.fingerprints[
+                len(self.asked) % len(self.fingerprints)
+            ]
         return 200, self.chat(question) | of_itself | ({"usage": self.usage} if self.usage else {})
 
     def chat(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +120,12 @@ class ScriptedServer:
 
     def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
         """A completion, with no `echo`."""
-        choice = {"index": 0, "text": said_in(question).upper(), "finish_reason": "length", "logprobs": None}
+        choice = {
+            "index": 0,
+            "text": said_in(question).upper(),
+            "finish_reason": "length",
+            "logprobs": None,
+        }
         return 200, {"object": "text_completion", "choices": [choice]}
 
     def reply(self, question: dict[str, Any]) -> str:
@@ -147,17 +160,18 @@ class EchoingServer(ScriptedServer):
     ends: bool = False
     """Whether the model writes the end token first."""
     gives: str = "all"
-    """`all`; `none`: null; `new`: of new tokens alone; `content`: in the shape of chats; `no echo`: refused."""
+    """`all`; `none`: null; `new`: of new tokens alone; `content`: in the shape of chats; `no echo`:
+    refused."""
     together: bool = True
     """Whether several texts may be asked at once."""
     caching: str = ""
-    """A bug of prefix caching: tokens that a text shares with an earlier one have `stale` log-probabilities, or
-    `zero`."""
+    """A bug of prefix caching: tokens that a text shares with an earlier one have `stale`
+    log-probabilities, or `zero`."""
     shift: Callable[[list[str], int], float] = lambda texts, i: 0.0
     """Nats that are added to every token of the i-th text of a request."""
     beside: bool = True
-    """Whether log-probabilities stand beside their own tokens; else a place off, as llama-cpp-python's do: each is that
-    of the token's standing there twice."""
+    """Whether log-probabilities stand beside their own tokens; else a place off, as
+    llama-cpp-python's do: each is that of the token's standing there twice."""
     spoils: dict[str, float] = field(default_factory=dict)
     """Words that, in a text, make its last log-probability another one."""
     _seen: set[str] = field(default_factory=set)
@@ -175,16 +189,25 @@ class EchoingServer(ScriptedServer):
         if new == 0 and self.zero == "refused":
             return 400, {"error": {"message": "max_tokens must be at least 1, got 0"}}
         with self._lock:
-            choices = [self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))]
+            choices = [
+                self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))
+            ]
         return 200, {"object": "text_completion", "choices": choices[::-1]}
 
     def write(self, question: dict[str, Any]) -> tuple[int, Any]:
-        """The tokens of " quite" after a prompt, as if they had been drawn; their log-probabilities are right."""
+        """The tokens of " quite" after a prompt, as if they had been drawn; their log-probabilities
+        are right."""
         prompt = question["prompt"]
-        scored = self.scorer(f"{prompt} quite")[len(self.scorer(prompt)) :][: question["max_tokens"]]
+        scored = self.scorer(f"{prompt} quite")[len(self.scorer(prompt)) :][
+            : question["max_tokens"]
+        ]
         tokens, nats = [token for token, _ in scored], [value for _, value in scored]
         table = {"tokens": tokens, "token_logprobs": nats}
-        return 200, {"choices": [{"index": 0, "text": "".join(tokens), "finish_reason": "length", "logprobs": table}]}
+        return 200, {
+            "choices": [
+                {"index": 0, "text": "".join(tokens), "finish_reason": "length", "logprobs": table}
+            ]
+        }
 
     def choice(self, index: int, texts: list[str], new: int) -> dict[str, Any]:
         text, shift = texts[index], self.shift(texts, index)
@@ -196,10 +219,21 @@ class EchoingServer(ScriptedServer):
             tokens, nats = tokens + written, [*nats, -0.5]
         if self.gives == "new":
             tokens, nats = tokens[len(tokens) - len(written) :], nats[len(nats) - len(written) :]
-        offsets = [sum(map(len, tokens[:n])) for n in range(len(tokens))]  # as vLLM counts, "<s>" included
-        table: dict[str, Any] | None = {"tokens": tokens, "token_logprobs": nats, "text_offset": offsets}
+        offsets = [
+            sum(map(len, tokens[:n])) for n in range(len(tokens))
+        ]  # as vLLM counts, "<s>" included
+        table: dict[str, Any] | None = {
+            "tokens": tokens,
+            "token_logprobs": nats,
+            "text_offset": offsets,
+        }
         if self.gives == "content":
-            table = {"content": [{"token": token, "logprob": value} for token, value in zip(tokens, nats, strict=True)]}
+            table = {
+                "content": [
+                    {"token": token, "logprob": value}
+                    for token, value in zip(tokens, nats, strict=True)
+                ]
+            }
         finish = "stop" if self.ends and new else "length"
         return {
             "index": index,
@@ -213,7 +247,9 @@ class EchoingServer(ScriptedServer):
         tokens, nats = [token for token, _ in scored], [value for _, value in scored]
         if not self.beside:
             begun = ["".join(tokens[: n + 1]) for n in range(len(tokens))]
-            nats = [self.scorer(text + token)[-1][1] for text, token in zip(begun, tokens, strict=True)]
+            nats = [
+                self.scorer(text + token)[-1][1] for text, token in zip(begun, tokens, strict=True)
+            ]
         known = max((n for n in range(len(tokens)) if "".join(tokens[:n]) in self._seen), default=0)
         if self.caching and known >= 16:
             off = {"stale": nats[-known:], "zero": [0.0] * known}[self.caching]
@@ -247,7 +283,10 @@ def letters(text: str) -> list[tuple[str, float]]:
     """A made-up language: each letter is a token, the likelier the more often it stands before."""
     import math
 
-    return [(letter, math.log((1 + text[:n].count(letter)) / (200 + n))) for n, letter in enumerate(text)]
+    return [
+        (letter, math.log((1 + text[:n].count(letter)) / (200 + n)))
+        for n, letter in enumerate(text)
+    ]
 
 
 @contextmanager
@@ -268,7 +307,9 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             path, _, query = self.path.partition("?")
             scripted.queries.append(query)
-            status, reply = scripted.answer({**question, "path": path, "key": self.headers["Authorization"]})
+            status, reply = scripted.answer(
+                {**question, "path": path, "key": self.headers["Authorization"]}
+            )
             body = reply.encode() if isinstance(reply, str) else json.dumps(reply).encode()
             self.send_response(status)
             self.send_header("Content-Type", "text/html" if reply == HTML else "application/json")
@@ -312,9 +353,11 @@ def talking(handle: Callable[[socket.socket], None]) -> Iterator[str]:
 
 @contextmanager
 def dripping(parts: Iterable[bytes], seconds: float) -> Iterator[str]:
-    """A server whose answer comes in parts, so many seconds apart by the client's clock; yields its address.
+    """A server whose answer comes in parts, so many seconds apart by the client's clock; yields its
+    address.
 
-    Nobody waits: the clock is put forward, and the next part goes out when the client has looked at it. One question.
+    Nobody waits: the clock is put forward, and the next part goes out when the client has looked at
+    it. One question.
     """
     now, looked = [0.0], threading.Event()
 
@@ -324,7 +367,9 @@ def dripping(parts: Iterable[bytes], seconds: float) -> Iterator[str]:
 
     def drip(line: socket.socket) -> None:
         parted = [*parts]
-        head = f"Content-Type: application/json\r\nContent-Length: {sum(map(len, parted))}\r\n\r\n".encode()
+        head = (
+            f"Content-Type: application/json\r\nContent-Length: {sum(map(len, parted))}\r\n\r\n"
+        ).encode()
         for part in (b"HTTP/1.1 200 OK\r\n" + head, *parted):
             looked.clear()
             line.sendall(part)

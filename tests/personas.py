@@ -1,6 +1,8 @@
-"""Scripted chats whose bias is known: they choose, answer a contrast, or rate how often, in memory or over HTTP.
+"""Scripted chats whose bias is known: they choose, answer a contrast, or rate how often, in memory
+or over HTTP.
 
-The same odds give the replies of both, so what the whole way over HTTP finds can be told beforehand.
+The same odds give the replies of both, so what the whole way over HTTP finds can be told
+beforehand.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,10 +42,15 @@ STYLES: dict[str, Style] = {
 
 
 def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Every question of a set of probes in both turns, known ones too, with its `prompt` and `seed`."""
-    every = pd.concat([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])], ignore_index=True)
+    """Every question of a set of probes in both turns, known ones too, with its `prompt` and
+    `seed`."""
+    every = pd.concat(
+        [questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])], ignore_index=True
+    )
     request = choosing.request_of(every)
-    return request.rows.assign(**request.inputs).merge(every, on=["id", "framing"], how="left", validate="m:1")
+    return request.rows.assign(**request.inputs).merge(
+        every, on=["id", "framing"], how="left", validate="m:1"
+    )
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,8 @@ class Chooser:
     """Whom a chat that chooses favours, and how it words that."""
 
     rise: float = 0.0
-    """Of the share of the first group's sentences, from an attribute at 10% of the criterion to one at 90%."""
+    """Of the share of the first group's sentences, from an attribute at 10% of the criterion to one
+    at 90%."""
     of_words: float = 0.0
     """SD of the same over pairs of words, targets and placebo nouns alike."""
     knows: float = 5.0
@@ -67,13 +75,25 @@ class Chooser:
     def odds(self, rows: pd.DataFrame, random: np.random.Generator) -> NDArray[np.float64]:
         """Log odds of option A in each row of `asked`."""
         own = rows.drop_duplicates(["id", "framing"]).reset_index(drop=True)
-        slopes = {word: random.normal(0, self.of_words) for word in sorted(own["word"].dropna().unique())}
-        place = ((own["beside"] - own.loc[own["framing"] == BARE, "beside"].mean()) / 80).fillna(0.0)
-        rise = own["word"].map(slopes).fillna(0.0) + np.where(own["framing"] == BARE, self.rise, 0.0)
-        first = logit((0.5 + rise * place).clip(0.001, 0.999)) + random.normal(0, self.noise, len(own))
+        slopes = {
+            word: random.normal(0, self.of_words) for word in sorted(own["word"].dropna().unique())
+        }
+        place = ((own["beside"] - own.loc[own["framing"] == BARE, "beside"].mean()) / 80).fillna(
+            0.0
+        )
+        rise = own["word"].map(slopes).fillna(0.0) + np.where(
+            own["framing"] == BARE, self.rise, 0.0
+        )
+        first = logit((0.5 + rise * place).clip(0.001, 0.999)) + random.normal(
+            0, self.noise, len(own)
+        )
         own["first"] = np.where(own["framing"] == KNOWN, self.knows, first)
-        both = rows[["id", "framing", "turn"]].merge(own[["id", "framing", "first"]], on=["id", "framing"], how="left")
-        turned: NDArray[np.float64] = np.where(both["turn"] == 0, both["first"], -both["first"]) - self.last
+        both = rows[["id", "framing", "turn"]].merge(
+            own[["id", "framing", "first"]], on=["id", "framing"], how="left"
+        )
+        turned: NDArray[np.float64] = (
+            np.where(both["turn"] == 0, both["first"], -both["first"]) - self.last
+        )
         return turned
 
     def replies(self, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -114,19 +134,32 @@ class Writer:
     def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
         """To rows of `probes.ask.sentences`."""
         random = np.random.default_rng(seed)
-        prompts = {name: random.normal(0, self.of_prompts) for name in sorted(rows["template"].unique())}
-        attributes = {name: random.normal(0, self.of_attributes) for name in sorted(rows["attribute"].unique())}
+        prompts = {
+            name: random.normal(0, self.of_prompts) for name in sorted(rows["template"].unique())
+        }
+        attributes = {
+            name: random.normal(0, self.of_attributes)
+            for name in sorted(rows["attribute"].unique())
+        }
         middle = rows.loc[rows["framing"] == BARE, "beside"].mean()
-        share = np.clip(self.share + self.rise * (rows["beside"] - middle).fillna(0.0) / 80, 0.01, 0.99)
-        first = expit(logit(share) + rows["template"].map(prompts) + rows["attribute"].map(attributes))
+        share = np.clip(
+            self.share + self.rise * (rows["beside"] - middle).fillna(0.0) / 80, 0.01, 0.99
+        )
+        first = expit(
+            logit(share) + rows["template"].map(prompts) + rows["attribute"].map(attributes)
+        )
         right = np.where(rows["right"] == FIRST, self.knows, 1 - self.knows)
         first = np.where(rows["framing"] == KNOWN, right, first)
         drawn = random.random((len(rows), 3))
         said = []
-        for row, own, (silent, named, which) in zip(rows.to_dict("records"), first, drawn, strict=True):
+        for row, own, (silent, named, which) in zip(
+            rows.to_dict("records"), first, drawn, strict=True
+        ):
             word = ("his" if which < own else "her") if named < self.named else "their"
             refused = silent < self.refuses(row)
-            said.append(REFUSAL if refused else f"The {row['word']} missed {word} bus; nobody waited.")
+            said.append(
+                REFUSAL if refused else f"The {row['word']} missed {word} bus; nobody waited."
+            )
         return said
 
 
@@ -153,10 +186,15 @@ PREFERRED: Final = "they"
 
 def sampled(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Every prompt of a contrast that a chat is asked, with its framing, task, options and seed."""
-    read, chat = FramingPlan.read(plan), Subject("", "chat", "", frozenset({"generate"}), True, False, (), "")
+    read, chat = (
+        FramingPlan.read(plan),
+        Subject("", "chat", "", frozenset({"generate"}), True, False, (), ""),
+    )
     (request,) = framing.requests(tables, plan, {}, chat)
     rows = request.rows.assign(prompt=request.inputs["prompt"])
-    rows = rows.merge(tables["prompts"][["id", "framing", "task", "stimulus"]], on="id", validate="m:1")
+    rows = rows.merge(
+        tables["prompts"][["id", "framing", "task", "stimulus"]], on="id", validate="m:1"
+    )
     prompts = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
     options = framing.options_by_prompt(prompts, tables["stimuli"], read)
     return rows.assign(options=rows["id"].map(options))
@@ -164,7 +202,8 @@ def sampled(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Answerer:
-    """What a chat answers to a contrast: a class at random, unless a cue moves it to the preferred one."""
+    """What a chat answers to a contrast: a class at random, unless a cue moves it to the preferred
+    one."""
 
     moved: float = 0.0
     """The share of replies that the cue moves there."""
@@ -184,9 +223,13 @@ class Answerer:
         """To rows of `sampled`."""
         random = np.random.default_rng(seed)
         drawn = random.random((len(rows), 4))
-        return [self._reply(row, *own) for row, own in zip(rows.to_dict("records"), drawn, strict=True)]
+        return [
+            self._reply(row, *own) for row, own in zip(rows.to_dict("records"), drawn, strict=True)
+        ]
 
-    def _reply(self, row: dict[str, Any], silent: float, moves: float, which: float, turns: float) -> str:
+    def _reply(
+        self, row: dict[str, Any], silent: float, moves: float, which: float, turns: float
+    ) -> str:
         if silent < self.refuses(row):
             return REFUSAL
         if self.always is not None:
@@ -195,14 +238,18 @@ class Answerer:
         cued = there and (self.any_prefix or placebo_of(row["framing"]) <= 0)
         preferred = which < self.share or (cued and moves < self.moved)
         own = PREFERRED if preferred else ("he", "she")[int(moves * 1000) % 2]
-        letters = {slug: (letter, text) for letter, (slug, text) in zip(LETTERS, row["options"], strict=False)}
+        letters = {
+            slug: (letter, text)
+            for letter, (slug, text) in zip(LETTERS, row["options"], strict=False)
+        }
         if letters and turns < self.last:
             own = list(letters)[-1]
         return self.style(*letters[own]) if own in letters else own.capitalize()
 
 
 def rated(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Every question of a questionnaire to a chat, by options, with its item, twin and polarity; facts with theirs."""
+    """Every question of a questionnaire to a chat, by options, with its item, twin and polarity;
+    facts with theirs."""
     asked = questionnaires.questions(tables, plan)
     about = tables["prompts"][["id", "item", "twin", "polarity", "keying"]]
     return asked.merge(about, on="id", how="left", validate="m:1")
@@ -245,7 +292,9 @@ class Rater:
             mood = own[row["item"], row["twin"]] + self.mood * row["keying"] * (row["twin"] == 0)
             points = mood * (1 if row["polarity"] == "source" else -1) + self.noise * drawn
         points += self.agrees
-        place = min(range(len(row["words"])), key=lambda at: abs(self.weights[row["words"][at]] - points))
+        place = min(
+            range(len(row["words"])), key=lambda at: abs(self.weights[row["words"][at]] - points)
+        )
         if norm.cdf(turns) < self.last:
             place = len(row["words"]) - 1
         return self.style(LETTERS[place], row["words"][place])

@@ -32,7 +32,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "argv", ["evenruler", *words])
     with pytest.raises(SystemExit) as ended:
         cli.main()
@@ -54,7 +56,8 @@ def test_check_says_what_it_did(repository, monkeypatch, capsys) -> None:
     assert (status, err) == (0, "")
     assert out.splitlines() == [
         "active.yaml: now quick: tiny, shared, writer",
-        "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found, pairs-later",
+        "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found, "
+        "pairs-later",
         "benchmarks/.gitignore: benchmarks with third-party text, kept out of git: none",
         "removed data/built/pairs/old",
         CHECKED.replace("doctors, nurses", "doctors"),
@@ -72,7 +75,8 @@ def test_a_profile_is_made_beside_the_pipeline(repository, monkeypatch, capsys) 
     status, out, _ = run(monkeypatch, capsys, "check")
     assert (status, out.splitlines()[-1]) == (
         0,
-        "checked: profile paper; models big, shared, writer; framing hair; pairs doctors, nurses, found, bred, later",
+        "checked: profile paper; models big, shared, writer; framing hair; pairs doctors, nurses, "
+        "found, bred, later",
     )
 
 
@@ -100,15 +104,23 @@ def test_a_mistake_is_one_line_and_removes_nothing(repository, monkeypatch, caps
         (("profile", "qick"), "error: no profile 'qick'; did you mean 'quick'?\n"),
         (("new", "framings", "age"), "error: no family 'framings'; did you mean 'framing'?\n"),
         (("new", "pairs", "Age 2"), "error: 'Age 2' is not a valid name; use lower-case letters"),
-        (("new", "framing", "doctors"), "the instrument 'doctors' exists already; take another name\n"),
+        (
+            ("new", "framing", "doctors"),
+            "the instrument 'doctors' exists already; take another name\n",
+        ),
         (
             ("publish", "pairs-doctor", "--to", "you/doctor"),
             "no benchmark 'pairs-doctor'; did you mean 'pairs-doctors'?",
         ),
-        (("plan", "doctors"), "'doctors' is of the family pairs, but plans are for saged; there is none\n"),
+        (
+            ("plan", "doctors"),
+            "'doctors' is of the family pairs, but plans are for saged; there is none\n",
+        ),
     ],
 )
-def test_mistakes_are_one_line_and_status_two(repository, monkeypatch, capsys, words, message) -> None:
+def test_mistakes_are_one_line_and_status_two(
+    repository, monkeypatch, capsys, words, message
+) -> None:
     before = files_of(repository)
     status, out, err = run(monkeypatch, capsys, *words)
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -125,10 +137,14 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
         for own, one in getattr(found, "commands", {}).items():
             yield from taken(one, f"{name} {own}".strip())
         if not hasattr(found, "commands"):
-            yield from (f"{name} {p.opts[0]}" for p in found.params if not getattr(p, "is_flag", False))
+            yield from (
+                f"{name} {p.opts[0]}" for p in found.params if not getattr(p, "is_flag", False)
+            )
 
     known = {*taken(get_command(cli.app))} - {f"{name} --help" for name in [*WRONG, "repro"]}
-    assert known == ANY | {f"{name} {option}" for name, (_, _, wrong) in WRONG.items() for option in wrong}
+    assert known == ANY | {
+        f"{name} {option}" for name, (_, _, wrong) in WRONG.items() for option in wrong
+    }
 
 
 @pytest.mark.parametrize("words", [("new",), ("new", "framing"), ("profile",)])
@@ -147,12 +163,20 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
         "`evenruler repro rows@age-kindness` for its rows, `make repro` for everything",
         "params.yaml: instruments now holds age-kindness",
     ]
-    settings, path = Declared().settings("age-kindness"), Path(f"data/sources/{family}/age-kindness.yaml")
-    assert "age-kindness" in room(family, "declare").load(path, settings, path.parent / "shared").title
+    settings, path = (
+        Declared().settings("age-kindness"),
+        Path(f"data/sources/{family}/age-kindness.yaml"),
+    )
+    assert (
+        "age-kindness" in room(family, "declare").load(path, settings, path.parent / "shared").title
+    )
     assert load_params().benchmarks[f"{family}-age-kindness"] == "0.1.0"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    listed = {"framing": "framing hair, age-kindness;", "pairs": "pairs doctors, nurses, found, bred, age-kindness\n"}
+    listed = {
+        "framing": "framing hair, age-kindness;",
+        "pairs": "pairs doctors, nurses, found, bred, age-kindness\n",
+    }
     assert listed[family] in out
     changed = set(before.splitlines()) - set((repository / "active.yaml").read_text().splitlines())
     names = {line.strip().split(":")[0] for line in changed}
@@ -169,14 +193,22 @@ def test_a_command_finds_the_root_from_below(repository, monkeypatch, capsys) ->
 def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch, capsys) -> None:
     monkeypatch.chdir(repository / "data")
     status, _, err = run(monkeypatch, capsys, "ratings", "read", "filled.csv", "--key", "key.csv")
-    assert (status, err) == (2, f"error: {repository / 'data/key.csv'}: no such file; check the name\n")
+    assert (status, err) == (
+        2,
+        f"error: {repository / 'data/key.csv'}: no such file; check the name\n",
+    )
 
 
 def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
     asked = []
-    monkeypatch.setattr("evenruler.project.repro.repro", lambda root, words, profile: asked.extend(words) or 0)
+    monkeypatch.setattr(
+        "evenruler.project.repro.repro", lambda root, words, profile: asked.extend(words) or 0
+    )
     monkeypatch.chdir(repository / "data")
-    assert run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0] == 0
+    assert (
+        run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0]
+        == 0
+    )
     assert asked == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
 
 
@@ -203,18 +235,23 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
 )
 def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys, words) -> None:
     monkeypatch.chdir(tmp_path)
-    said = "error: no params.yaml here or above; run this in a clone of the repository of Even Ruler\n"
+    said = (
+        "error: no params.yaml here or above; run this in a clone of the repository of Even Ruler\n"
+    )
     assert run(monkeypatch, capsys, *words) == (2, "", said)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, capsys) -> None:
     monkeypatch.chdir(ROOT / "docs")
-    status, out, err = run(monkeypatch, capsys, "plan", "countries", "--difference", "0.5", "--difference", "1")
+    status, out, err = run(
+        monkeypatch, capsys, "plan", "countries", "--difference", "0.5", "--difference", "1"
+    )
     assert (status, err) == (0, "")
     head, half, one, end = out.splitlines()[6:10]
     assert head == "    SD  1 reply  2 replies  4 replies  10 concepts  40 concepts"
-    # Of 20 countries and 4 headlines: (t + t.8) sqrt(.95 / n), t for .05 / 80, is .5 at 75 root items and 1 at 23.
+    # Of 20 countries and 4 headlines: (t + t.8) sqrt(.95 / n), t for .05 / 80, is .5 at 75 root
+    # items and 1 at 23.
     assert (half.split()[:2], one.split()[:2], end) == (["0.5", "75"], ["1", "23"], "")
 
 
@@ -223,7 +260,9 @@ def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:
     assert run(monkeypatch, capsys, "--version") == (0, said, "")
 
 
-@pytest.mark.parametrize(("family", "name"), [(family, name) for family, own in COMMANDS.items() for name in own])
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family, own in COMMANDS.items() for name in own]
+)
 def test_a_command_of_a_family_is_listed_as_it_says_of_itself(family, name) -> None:
     listed = get_command(cli.app).commands[name]
     itself = listed.found()
@@ -240,7 +279,9 @@ def test_help_imports_no_family_and_a_command_no_other_than_its_own() -> None:
         "assert 'Have templates rated' in CliRunner().invoke(app, ['ratings', '--help']).stdout; "
         "print([name for name in sys.modules if name.endswith('.commands')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines() == [
         "['evenruler.instruments.registry']",
         "['evenruler.instruments.probes.commands']",
@@ -249,24 +290,43 @@ def test_help_imports_no_family_and_a_command_no_other_than_its_own() -> None:
 
 def test_a_shell_gets_its_completion() -> None:
     """Typer asks what shell it was started in, which has to be one."""
-    command = f"{sys.executable} -c 'from evenruler.cli import main; main()' --show-completion bash; exit $?"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = (
+        f"{sys.executable} -c 'from evenruler.cli import main; main()' --show-completion "
+        "bash; exit $?"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert "complete -o default -F" in done.stdout
 
 
-def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(tmp_path, monkeypatch, capsys) -> None:
+def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(
+    tmp_path, monkeypatch, capsys
+) -> None:
     monkeypatch.chdir(tmp_path)
     status, out, err = run(monkeypatch, capsys, "list")
     assert (status, err) == (0, "")
-    assert re.search(r"^framing-age +\d+\.\d+\.\d+ +921  Age of people by what they enjoy$", out, flags=re.M)
+    assert re.search(
+        r"^framing-age +\d+\.\d+\.\d+ +921  Age of people by what they enjoy$", out, flags=re.M
+    )
     _, of_one, _ = run(monkeypatch, capsys, "list", "probes-occupation-gender")
     assert of_one.splitlines()[0] == "probes-occupation-gender 1.0.0: Occupation and gender"
-    assert "  choice      standard    3,756 questions; 80 of 100 such studies find a share of 32 points" in of_one
+    assert (
+        "  choice      standard    3,756 questions; 80 of 100 such studies find a share of 32 "
+        "points" in of_one
+    )
     assert "  choice      trial         588 questions; no verdict is possible" in of_one
-    found = {own["name"]: own for own in json.loads(run(monkeypatch, capsys, "list", "--format", "json")[1])}
+    found = {
+        own["name"]: own
+        for own in json.loads(run(monkeypatch, capsys, "list", "--format", "json")[1])
+    }
     assert found["framing-age"]["rows"] == 921
     assert len(found) == len(out.splitlines()) - 1
-    assert run(monkeypatch, capsys, "verify", "framing-age") == (0, "framing-age: as its manifest says\n", "")
+    assert run(monkeypatch, capsys, "verify", "framing-age") == (
+        0,
+        "framing-age: as its manifest says\n",
+        "",
+    )
     status, out, err = run(monkeypatch, capsys, "diff", "framing-age", "framing-gender")
     assert (status, out) == (2, "")
     assert "framing-age and framing-gender are two benchmarks, not two versions of one" in err
@@ -316,7 +376,11 @@ stages:
         ),
         ("dvc.yaml", "stages: [", "dvc.yaml: line 1: "),
         ("dvc.yaml", "stages: [old]\n", "dvc.yaml: stages: not a mapping of stages"),
-        ("benchmarks/saged-theirs/README.md", "theirs", "benchmarks/saged-theirs: neither declared nor known"),
+        (
+            "benchmarks/saged-theirs/README.md",
+            "theirs",
+            "benchmarks/saged-theirs: neither declared nor known",
+        ),
     ],
 )
 def test_nothing_is_written_or_removed_before_everything_is_read(
@@ -330,7 +394,11 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     old.touch()
     edit(
         repository / "active.yaml",
-        ("    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, found, bred]}\n", ""),
+        (
+            "    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, "
+            "found, bred]}\n",
+            "",
+        ),
     )
     (repository / file).parent.mkdir(parents=True, exist_ok=True)
     (repository / file).write_text(text)

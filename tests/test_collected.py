@@ -30,9 +30,15 @@ def test_every_file_that_git_tracks_is_collected() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "tests"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    tracked = {path for path in listed if Path(path).name.startswith("test_") and path.endswith(".py")}
-    done = subprocess.run([sys.executable, "-c", FILES_ALONE], cwd=ROOT, capture_output=True, text=True, check=False)
-    collected = {line.removeprefix("seen ") for line in done.stdout.splitlines() if line.startswith("seen ")}
+    tracked = {
+        path for path in listed if Path(path).name.startswith("test_") and path.endswith(".py")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", FILES_ALONE], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    collected = {
+        line.removeprefix("seen ") for line in done.stdout.splitlines() if line.startswith("seen ")
+    }
     assert done.returncode == 5, done.stdout + done.stderr  # no test, since no file is opened
     assert len(tracked) > 200
     assert tracked - collected == set()

@@ -63,7 +63,9 @@ def test_any_other_is_a_traceback(module) -> None:
 
 def test_a_package_is_called_as_its_modules_say() -> None:
     known = metadata.packages_distributions()
-    assert {module: known[module][0].lower() for module in errors.DISTRIBUTIONS} == errors.DISTRIBUTIONS
+    assert {
+        module: known[module][0].lower() for module in errors.DISTRIBUTIONS
+    } == errors.DISTRIBUTIONS
 
 
 def test_ctrl_c_is_130_and_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +83,9 @@ def serializing(said: str) -> Exception:
     return SafetensorError(f"Error while serializing: I/O error: {said}")
 
 
-def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """As safetensors and PyTorch say it where a tmpfs is full."""
 
     def failing(error: Exception) -> None:
@@ -94,7 +98,14 @@ def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(capsys:
         with pytest.raises(SystemExit) as ended:
             as_program(partial(failing, error))
         assert ended.value.code == 2
-        assert capsys.readouterr().err == "error: writing: no space left on the device; free some and run again\n"
-    for other in (serializing("No such file or directory (os error 2)"), RuntimeError("CUDA out of memory"), OSError()):
+        assert (
+            capsys.readouterr().err
+            == "error: writing: no space left on the device; free some and run again\n"
+        )
+    for other in (
+        serializing("No such file or directory (os error 2)"),
+        RuntimeError("CUDA out of memory"),
+        OSError(),
+    ):
         with pytest.raises(type(other)):
             as_program(partial(failing, other))

@@ -23,7 +23,11 @@ LIGHT = [
 """What `list`, `verify`, `diff`, `compare` and `export` go into."""
 
 MEASURING = [
-    *(f"{package}.{room}" for package in FAMILIES.values() for room in ("declare", "schemas", "ask", "diagnose")),
+    *(
+        f"{package}.{room}"
+        for package in FAMILIES.values()
+        for room in ("declare", "schemas", "ask", "diagnose")
+    ),
     *(f"evenruler.{room}" for room in ("declaration.params_file", "measurement", "models")),
 ]
 """What asking a model and computing its figures goes into."""
@@ -34,12 +38,17 @@ BROUGHT = {"pydantic_core": "pydantic", "ruamel": "ruamel.yaml", "markupsafe": "
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph(*CODE, cache_dir=None, exclude_type_checking_imports=True, include_external_packages=True)
+    return grimp.build_graph(
+        *CODE, cache_dir=None, exclude_type_checking_imports=True, include_external_packages=True
+    )
 
 
 def declared(*extras: str) -> set[str]:
     """The packages of the core and of some extras."""
-    named = [*PROJECT["dependencies"], *(own for extra in extras for own in PROJECT["optional-dependencies"][extra])]
+    named = [
+        *PROJECT["dependencies"],
+        *(own for extra in extras for own in PROJECT["optional-dependencies"][extra]),
+    ]
     return {distribution_of(own.split("[")[0].split(">")[0].split("=")[0]) for own in named}
 
 
@@ -48,7 +57,9 @@ def imported(graph: grimp.ImportGraph, starts: Iterable[str]) -> set[str]:
     modules = {module for start in starts for module in {start, *graph.find_descendants(start)}}
     modules |= {found for module in modules for found in graph.find_upstream_modules(module)}
     ours = {module for module in modules if module.split(".")[0] in CODE}
-    packages = {found for module in ours for found in graph.find_modules_directly_imported_by(module)}
+    packages = {
+        found for module in ours for found in graph.find_modules_directly_imported_by(module)
+    }
     return {
         distribution_of(BROUGHT.get(package, package))
         for package in packages
@@ -57,12 +68,14 @@ def imported(graph: grimp.ImportGraph, starts: Iterable[str]) -> set[str]:
 
 
 def test_the_core_is_enough_to_list_verify_and_compare(graph) -> None:
-    """But for git revisions, which DVC reads, plots of a result, and pictures, of which a page of results has none."""
+    """But for git revisions, which DVC reads, plots of a result, and pictures, of which a page of
+    results has none."""
     assert imported(graph, LIGHT) - declared() == {"altair", "dvc", "vl-convert-python"}
 
 
 def test_measure_is_enough_to_ask_and_to_compute(graph) -> None:
-    """But on a cluster, and in the module of framing that is copied beside its task, where there is `datasets`."""
+    """But on a cluster, and in the module of framing that is copied beside its task, where there is
+    `datasets`."""
     assert imported(graph, MEASURING) - declared("measure") == {"ray", "datasets"}
 
 
@@ -72,21 +85,39 @@ def test_build_is_enough_for_all(graph) -> None:
 
 
 def test_every_package_is_pinned() -> None:
-    pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pins = [
+        line
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     pinned = {distribution_of(line.split("==")[0]) for line in pins}
     assert declared("measure", "build", "harness", "test") - {"evenruler"} - pinned == set()
 
 
 def test_what_loads_models_is_not_older_than_what_is_tested() -> None:
-    """Older versions run code of a model's folder (sentence-transformers 5), let a chat template out (jinja2 3.1.5), or
-    answer otherwise."""
+    """Older versions run code of a model's folder (sentence-transformers 5), let a chat template
+    out (jinja2 3.1.5), or answer otherwise."""
     lowest = dict(
         own.split(">=")
         for own in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["measure"]]
         if ">=" in own
     )
-    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
-    loading = ("accelerate", "peft", "safetensors", "sentence-transformers", "tokenizers", "torch", "transformers")
+    pinned = dict(
+        line.split("==")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    )
+    loading = (
+        "accelerate",
+        "peft",
+        "safetensors",
+        "sentence-transformers",
+        "tokenizers",
+        "torch",
+        "transformers",
+    )
 
-    assert {name: lowest[name] for name in loading} == {name: ".".join(pinned[name].split(".")[:2]) for name in loading}
+    assert {name: lowest[name] for name in loading} == {
+        name: ".".join(pinned[name].split(".")[:2]) for name in loading
+    }
     assert lowest["jinja2"] == pinned["Jinja2"]

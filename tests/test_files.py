@@ -74,8 +74,13 @@ def pipe(tmp_path: Path) -> Path:
         pytest.param(partial(read_csv, remedy="put it there"), id="table of a source"),
         pytest.param(read_table, id="parquet"),
         pytest.param(text_of, id="file of a benchmark or result"),
-        pytest.param(lambda path: read_data("it", TrainingData(source=f"local:{path}", **TERMS)), id="labelled rows"),
-        pytest.param(lambda path: locate("tiny", entry_of(path), RowStore(path.parent / "store")), id="model"),
+        pytest.param(
+            lambda path: read_data("it", TrainingData(source=f"local:{path}", **TERMS)),
+            id="labelled rows",
+        ),
+        pytest.param(
+            lambda path: locate("tiny", entry_of(path), RowStore(path.parent / "store")), id="model"
+        ),
     ],
 )
 def test_what_is_no_file_is_one_line(pipe: Path, read_it: Callable[[Path], object]) -> None:

@@ -57,7 +57,10 @@ ANSWERS = [
     ),
     pytest.param(answered(404), "the Hub has no such thing (404)", "check the name", id="404"),
     pytest.param(
-        answered(404, X_Error_Code="EntryNotFound"), "the Hub has no such thing (404)", "check the name", id="404-file"
+        answered(404, X_Error_Code="EntryNotFound"),
+        "the Hub has no such thing (404)",
+        "check the name",
+        id="404-file",
     ),
     pytest.param(
         answered(412),
@@ -67,10 +70,17 @@ ANSWERS = [
     ),
     pytest.param(answered(429), "the Hub limits the rate (429)", "run it again later", id="429"),
     pytest.param(
-        answered(429, Retry_After="17"), "the Hub limits the rate (429)", "run it again in 17 seconds", id="429-after"
+        answered(429, Retry_After="17"),
+        "the Hub limits the rate (429)",
+        "run it again in 17 seconds",
+        id="429-after",
     ),
-    pytest.param(answered(500), "the Hub has a fault of its own (500)", "run it again later", id="500"),
-    pytest.param(answered(503), "the Hub has a fault of its own (503)", "run it again later", id="503"),
+    pytest.param(
+        answered(500), "the Hub has a fault of its own (500)", "run it again later", id="500"
+    ),
+    pytest.param(
+        answered(503), "the Hub has a fault of its own (503)", "run it again later", id="503"
+    ),
     pytest.param(
         raising(httpx2.ReadTimeout("The read operation timed out")),
         "the Hub does not answer (The read operation timed out)",
@@ -84,14 +94,19 @@ ANSWERS = [
         id="no-words",
     ),
     pytest.param(
-        raising(errors.OfflineModeIsEnabled("Cannot reach https://huggingface.co/: offline mode is enabled.")),
+        raising(
+            errors.OfflineModeIsEnabled(
+                "Cannot reach https://huggingface.co/: offline mode is enabled."
+            )
+        ),
         "HF_HUB_OFFLINE forbids asking the Hub",
         "unset it",
         id="offline",
     ),
     pytest.param(
         lambda: validate_repo_id("a/b/c"),
-        "the Hub takes no such name (Repo id must be in the form 'repo_name' or 'namespace/repo_name': 'a/b/c'. "
+        "the Hub takes no such name (Repo id must be in the form 'repo_name' or "
+        "'namespace/repo_name': 'a/b/c'. "
         "Use `repo_type` argument if needed)",
         "name it USER/REPO",
         id="validation",
@@ -101,7 +116,10 @@ ANSWERS = [
 
 ABOUT_THE_REPOSITORY = [
     pytest.param(
-        answered(403, X_Error_Code="GatedRepo"), "is gated", f"accept its terms on its page, then {LOG_IN}", id="gated"
+        answered(403, X_Error_Code="GatedRepo"),
+        "is gated",
+        f"accept its terms on its page, then {LOG_IN}",
+        id="gated",
     ),
     pytest.param(
         answered(401, X_Error_Code="GatedRepo"),
@@ -110,7 +128,10 @@ ABOUT_THE_REPOSITORY = [
         id="gated-401",
     ),
     pytest.param(
-        answered(404, X_Error_Code="RevisionNotFound"), "has no revision v1.2.3", "fix the revision", id="revision"
+        answered(404, X_Error_Code="RevisionNotFound"),
+        "has no revision v1.2.3",
+        "fix the revision",
+        id="revision",
     ),
     pytest.param(
         answered(404, X_Error_Code="RepoNotFound"),
@@ -119,10 +140,15 @@ ABOUT_THE_REPOSITORY = [
         id="repository",
     ),
     pytest.param(
-        answered(401), "is not on the Hub, or the token is not accepted (401)", LOG_IN, id="repository-to-a-stranger"
+        answered(401),
+        "is not on the Hub, or the token is not accepted (401)",
+        LOG_IN,
+        id="repository-to-a-stranger",
     ),
     pytest.param(
-        raising(errors.LocalEntryNotFoundError("Cannot find the requested files in the disk cache.")),
+        raising(
+            errors.LocalEntryNotFoundError("Cannot find the requested files in the disk cache.")
+        ),
         "is not downloaded and the Hub cannot be reached",
         "try again with a network",
         id="not-downloaded",
@@ -147,7 +173,9 @@ def test_a_repository_is_named_once(line_of, call, what, remedy) -> None:
 
 def test_another_status_is_said_in_the_clients_words(line_of) -> None:
     line = line_of(answered(418))
-    assert line.startswith("you/it: the Hub refused (Client error '418 I'm a teapot' for url 'https://huggingface.co/")
+    assert line.startswith(
+        "you/it: the Hub refused (Client error '418 I'm a teapot' for url 'https://huggingface.co/"
+    )
     assert line.endswith("); fix it")
 
 
@@ -185,7 +213,9 @@ def test_what_goes_well_goes_through() -> None:
     assert done
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), PermissionError("no"), UserError("no", where="here", remedy="fix")])
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), PermissionError("no"), UserError("no", where="here", remedy="fix")]
+)
 def test_what_is_not_of_the_hub_goes_through(error) -> None:
     with pytest.raises(type(error)) as caught, talking_about("you/it"):
         raise error

@@ -34,7 +34,9 @@ ROOT = Path(__file__).parents[1]
         ({"EVENRULER_CI": "1"}, "1 failed, 1 passed, 1 deselected, 2 errors", 1),
     ],
 )
-def test_skipped_is_failed_in_ci(tmp_path: Path, env: dict[str, str], counted: str, status: int) -> None:
+def test_skipped_is_failed_in_ci(
+    tmp_path: Path, env: dict[str, str], counted: str, status: int
+) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "test_module.py").write_text(FILE)
     command = (

@@ -36,7 +36,9 @@ def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:
     assert repository.root() is None
     with pytest.raises(repository.UserError) as caught:
         repository.enter()
-    assert str(caught.value) == ("no params.yaml here or above; run this in a clone of the repository of Even Ruler")
+    assert str(caught.value) == (
+        "no params.yaml here or above; run this in a clone of the repository of Even Ruler"
+    )
 
 
 def test_an_experiment_of_dvc_belongs_to_the_repository_around_it(tmp_path: Path) -> None:
@@ -46,7 +48,9 @@ def test_an_experiment_of_dvc_belongs_to_the_repository_around_it(tmp_path: Path
     assert repository.outside_experiments(tmp_path / "exps/tmp1a2b") is None
 
 
-def test_an_experiment_finds_the_answers_that_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_finds_the_answers_that_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = tmp_path / ".dvc/tmp/exps/tmp1a2b"
     workspace.mkdir(parents=True)
     (workspace / "params.yaml").touch()

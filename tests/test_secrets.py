@@ -1,4 +1,5 @@
-"""Secrets stay where they are: none is committed, and none of the environment comes out anywhere."""
+"""Secrets stay where they are: none is committed, and none of the environment comes out
+anywhere."""
 
 import os
 import re
@@ -24,7 +25,8 @@ ROOT = Path(__file__).parents[1]
 
 SECRETS = re.compile(
     r"\bhf_[A-Za-z0-9]{20,}|\bsk-[A-Za-z0-9_-]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bglpat-[\w-]{20,}|\bpypi-[\w-]{50,}"
-    r"|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{10,}\.eyJ"
+    r"|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|BEGIN [A-Z ]*PRIVATE "
+    r"KEY|\beyJ[\w-]{10,}\.eyJ"
     r"|://[^\s/:@\"'{}]+:[^\s/:@\"'{}]{6,}@(?!127\.0\.0\.1)"
 )
 """Tokens of services by how they begin, private keys, and addresses with a password."""
@@ -34,20 +36,28 @@ PRIVATE = re.compile(
 )
 """Paths of somebody's own computer."""
 
-TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD = WRITE_TOKEN, "key-of-the-server-7f3a", "word-in-the-address-91c2"
+TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD = (
+    WRITE_TOKEN,
+    "key-of-the-server-7f3a",
+    "word-in-the-address-91c2",
+)
 IN_QUERY = "word in the query+5d8e"
 """A space and a plus are written otherwise in an address."""
 
 
 def committed() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.mark.parametrize("pattern", [SECRETS, PRIVATE], ids=["secrets", "private-paths"])
 def test_no_committed_file_holds_one(pattern: re.Pattern[str]) -> None:
     found = {}
-    for name in (name for name in committed() if not name.endswith((".parquet", ".safetensors", ".png"))):
+    for name in (
+        name for name in committed() if not name.endswith((".parquet", ".safetensors", ".png"))
+    ):
         text = (ROOT / name).read_bytes().decode("utf-8", errors="replace")
         if name != "tests/test_secrets.py" and (told := pattern.search(text)):
             found[name] = told[0]
@@ -56,7 +66,12 @@ def test_no_committed_file_holds_one(pattern: re.Pattern[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["hf_" + "a" * 34, "sk-" + "a" * 40, "-----BEGIN " + "PRIVATE KEY-----", "https://me:" + "secret-word@example.org"],
+    [
+        "hf_" + "a" * 34,
+        "sk-" + "a" * 40,
+        "-----BEGIN " + "PRIVATE KEY-----",
+        "https://me:" + "secret-word@example.org",
+    ],
 )
 def test_the_scan_finds_what_it_is_for(text: str) -> None:
     assert SECRETS.search(f"x = '{text}'")
@@ -79,7 +94,9 @@ def server(env: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServe
         yield server
 
 
-def said(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str]:
+def said(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str
+) -> tuple[int, str]:
     monkeypatch.setattr(sys, "argv", ["evenruler", *words])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -90,17 +107,37 @@ def require_none(folder: Path, *texts: str) -> None:
     """No text and no file below a folder holds a secret."""
     files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert files
-    for secret in (TOKEN_OF_HUB, KEY_OF_SERVER, PASSWORD, IN_QUERY, quote(IN_QUERY), quote_plus(IN_QUERY)):
+    for secret in (
+        TOKEN_OF_HUB,
+        KEY_OF_SERVER,
+        PASSWORD,
+        IN_QUERY,
+        quote(IN_QUERY),
+        quote_plus(IN_QUERY),
+    ):
         assert not [name for name, content in files.items() if secret.encode() in content]
         assert not [text for text in texts if secret in text]
 
 
-MEASURE = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "1", "--size", "trial", "--yes")
+MEASURE = (
+    "measure",
+    "endpoint:big",
+    "--with",
+    "framing-age",
+    "--limit",
+    "1",
+    "--size",
+    "trial",
+    "--yes",
+)
 
 
 @pytest.mark.enable_socket
 def test_a_measurement_through_a_server_holds_none(
-    server: ScriptedServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     status, told = said(capfd, monkeypatch, *MEASURE)
     assert status == 0, told
@@ -136,7 +173,10 @@ REPEATED = {
     "thoughts": {"content": "A", "reasoning_content": f"The header says Bearer {KEY_OF_SERVER}."},
     "thoughts-in-content": {"content": f"<think>{KEY_OF_SERVER}</think>A"},
     "refusal": {"content": None, "refusal": f"I may not tell {IN_QUERY}."},
-    "tool": {"content": "A", "tool_calls": [{"function": {"name": "f", "arguments": {"key": [KEY_OF_SERVER]}}}]},
+    "tool": {
+        "content": "A",
+        "tool_calls": [{"function": {"name": "f", "arguments": {"key": [KEY_OF_SERVER]}}}],
+    },
     "list": {"content": [{"type": "text", "text": KEY_OF_SERVER}]},
 }
 """Messages that repeat a secret, by where."""
@@ -160,10 +200,17 @@ def test_a_reply_that_repeats_a_secret_is_refused_and_not_stored(
     monkeypatch.setattr(server, "chat", chat)
     status, told = said(capfd, monkeypatch, *MEASURE)
     assert status == 2
-    assert f"big: a reply repeats a secret, {KEY} or one in {URL}, so it is not stored; change it" in told
+    assert (
+        f"big: a reply repeats a secret, {KEY} or one in {URL}, so it is not stored; change it"
+        in told
+    )
     assert not list(tmp_path.glob("results/**/result.json"))
     require_none(tmp_path, told)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and IN_PATH.encode() in path.read_bytes()]
+    assert not [
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and IN_PATH.encode() in path.read_bytes()
+    ]
     monkeypatch.setattr(server, "chat", plain)
     status, told = said(capfd, monkeypatch, *MEASURE)
     assert status == 0, told
@@ -175,7 +222,10 @@ def test_a_reply_that_repeats_a_secret_is_refused_and_not_stored(
 
 @pytest.mark.enable_socket
 def test_words_that_a_model_may_say_are_no_secrets(
-    server: ScriptedServer, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A short value, as servers without keys are given, a version, and the name of a deployment."""
     monkeypatch.setenv(KEY, "none")
@@ -186,7 +236,9 @@ def test_words_that_a_model_may_say_are_no_secrets(
 
 
 @pytest.mark.enable_socket
-def test_a_publication_holds_none(env: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_publication_holds_none(
+    env: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     with hub_running() as hub, talking_to(hub.endpoint, tmp_path / "home"):
         hub.once("POST .*/tag/", RefusalError(400, f"no: {WRITE_TOKEN}"))
         with pytest.raises(Exception, match="HF_TOKEN") as caught:

@@ -30,7 +30,10 @@ def test_rows_with_the_lines_that_they_end_in(tmp_path: Path, encoding: str) -> 
         (b"word\ttext\na\tone\n", "line 1: no commas between fields; save it with commas"),
         (f"{TABLE}c\n".encode(), "line 4 (c): not as many fields as the header"),
         (b"\na,b\n", "line 2 (a): not as many fields as the header"),
-        (f"{TABLE}c,{'x' * 200_000}\n".encode(), "line 4: not CSV (field larger than field limit (131072))"),
+        (
+            f"{TABLE}c,{'x' * 200_000}\n".encode(),
+            "line 4: not CSV (field larger than field limit (131072))",
+        ),
     ],
 )
 def test_what_is_no_table_is_one_line(tmp_path: Path, error_of, content: bytes, said: str) -> None:
@@ -53,7 +56,10 @@ def test_the_delimiter_is_the_one_of_the_header(delimiter: str) -> None:
 
 @pytest.mark.parametrize(
     ("header", "said"),
-    [("word,txt", "here: no column 'text'; did you mean 'txt'?"), ("text,text", "here: more than one column 'text';")],
+    [
+        ("word,txt", "here: no column 'text'; did you mean 'txt'?"),
+        ("text,text", "here: more than one column 'text';"),
+    ],
 )
 def test_a_column_that_is_needed_is_there_once(error_of, header: str, said: str) -> None:
     assert error_of(csv_of, f"{header}\na,b\n", "here", ["text"]).startswith(said)
@@ -67,17 +73,24 @@ def test_with_tabs_alone_quotes_are_letters() -> None:
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("word,txt", "here: line 1: unknown column 'txt'; did you mean 'text'?; rename or remove it"),
+        (
+            "word,txt",
+            "here: line 1: unknown column 'txt'; did you mean 'text'?; rename or remove it",
+        ),
         ("word,word", "here: more than one column 'word'; "),
     ],
 )
 def test_where_columns_are_known_others_are_refused(error_of, header: str, said: str) -> None:
-    assert error_of(lambda: csv_of(f"{header}\na,b\n", "here", known=["word", "text"])).startswith(said)
+    assert error_of(lambda: csv_of(f"{header}\na,b\n", "here", known=["word", "text"])).startswith(
+        said
+    )
     assert csv_of("word\na\n", "here", known=["word", "text"])[1] == [(2, {"word": "a"})]
 
 
 def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:
-    assert error_of(read_csv, tmp_path / "none.csv", "put it there").endswith("no such file; put it there")
+    assert error_of(read_csv, tmp_path / "none.csv", "put it there").endswith(
+        "no such file; put it there"
+    )
     assert "a folder, expected a file" in error_of(read_csv, tmp_path, "put it there")
 
 
@@ -116,7 +129,9 @@ class Told(Strict):
         ),
     ],
 )
-def test_yaml_that_is_refused_says_what_to_write(tmp_path: Path, error_of, text: str, said: str) -> None:
+def test_yaml_that_is_refused_says_what_to_write(
+    tmp_path: Path, error_of, text: str, said: str
+) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     assert error_of(lambda: validate(Told, read_yaml(path), path)) == f"{path}: {said}"

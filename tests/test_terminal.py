@@ -40,13 +40,17 @@ def test_all_that_is_said_is_printable(capsys: pytest.CaptureFixture[str]) -> No
         as_program(refuse)
     out, err = capsys.readouterr()
     assert out == printable(STEERS)
-    assert err.splitlines() == [printable(STEERS)] * 2 + [f"error: {printable(' '.join(STEERS.split()))}"]
+    assert err.splitlines() == [printable(STEERS)] * 2 + [
+        f"error: {printable(' '.join(STEERS.split()))}"
+    ]
 
 
 def test_what_a_measurement_is_of_is_printable(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenruler.evaluate.measure.measure_each", lambda *_, **__: iter([f"  part {STEERS}"]))
+    monkeypatch.setattr(
+        "evenruler.evaluate.measure.measure_each", lambda *_, **__: iter([f"  part {STEERS}"])
+    )
     monkeypatch.setattr(sys, "argv", ["evenruler", "measure", "endpoint:big", "--with", "it"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -56,7 +60,11 @@ def test_what_a_measurement_is_of_is_printable(
 def _doors() -> Iterator[str]:
     for path in sorted(HOUSE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "typer.echo", "click.echo"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "print",
+                "typer.echo",
+                "click.echo",
+            ):
                 yield path.relative_to(HOUSE).as_posix()
 
 

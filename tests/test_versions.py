@@ -39,7 +39,17 @@ class TestVersions:
         assert bumped(version, bump) == expected
 
     def test_order_is_that_of_the_numbers(self):
-        ordered = ["0.0.9", "0.1.0", "0.10.0", "1.0.0", "1.9.0", "1.9.10", "1.10.0", "2.0.0", "10.0.0"]
+        ordered = [
+            "0.0.9",
+            "0.1.0",
+            "0.10.0",
+            "1.0.0",
+            "1.9.0",
+            "1.9.10",
+            "1.10.0",
+            "2.0.0",
+            "10.0.0",
+        ]
         for reordered in (ordered[::-1], sorted(ordered)):
             assert sorted(reordered, key=version_key) == ordered
         for lower, higher in itertools.pairwise(ordered):
@@ -51,7 +61,19 @@ class TestVersions:
 
     @pytest.mark.parametrize(
         "version",
-        ["1.2", "1.2.3.4", "v1.2.3", "1.2.3-rc1", "01.2.3", "1.02.3", "1.2.03", "1..3", "-1.2.3", "1.2.3\n", "1.2.x"],
+        [
+            "1.2",
+            "1.2.3.4",
+            "v1.2.3",
+            "1.2.3-rc1",
+            "01.2.3",
+            "1.02.3",
+            "1.2.03",
+            "1..3",
+            "-1.2.3",
+            "1.2.3\n",
+            "1.2.x",
+        ],
     )
     def test_else_it_is_none(self, version):
         with pytest.raises(ValidationError, match=r"expected MAJOR\.MINOR\.PATCH"):
@@ -62,7 +84,9 @@ class TestChangelog:
     def test_values(self, file_with):
         assert load_changelog(file_with("probes-jobs.yaml", CHANGELOG)).releases == {
             "1.9.0": Release(date=datetime.date(2025, 4, 2), changes=["More rows."]),
-            "1.10.0": Release(date=datetime.date(2025, 5, 31), changes=["Even: more.", "And else."]),
+            "1.10.0": Release(
+                date=datetime.date(2025, 5, 31), changes=["Even: more.", "And else."]
+            ),
         }
 
     def test_newest_first(self, file_with):
@@ -84,10 +108,26 @@ class TestChangelog:
         ("old", "new", "message"),
         [
             ("1.9.0:", "1.9:", "releases.1.9: found 1.9, expected text; put it in quotes"),
-            ("1.9.0:", "v1.9.0:", "releases.v1.9.0: found 'v1.9.0', expected MAJOR.MINOR.PATCH; fix it"),
-            ("releases:", "release:", "release: unknown key 'release'; did you mean 'releases'?; rename or remove it"),
-            ("[More rows.]", "[' ']", "releases.1.9.0.changes.0: found ' ': string should have at least 1 character"),
-            ("2025-04-02", "02.04.2025", "releases.1.9.0.date: found '02.04.2025': input should be a valid date"),
+            (
+                "1.9.0:",
+                "v1.9.0:",
+                "releases.v1.9.0: found 'v1.9.0', expected MAJOR.MINOR.PATCH; fix it",
+            ),
+            (
+                "releases:",
+                "release:",
+                "release: unknown key 'release'; did you mean 'releases'?; rename or remove it",
+            ),
+            (
+                "[More rows.]",
+                "[' ']",
+                "releases.1.9.0.changes.0: found ' ': string should have at least 1 character",
+            ),
+            (
+                "2025-04-02",
+                "02.04.2025",
+                "releases.1.9.0.date: found '02.04.2025': input should be a valid date",
+            ),
             pytest.param(
                 "2025-04-02",
                 "2025-04-31",
@@ -122,10 +162,18 @@ class TestVersionsInParams:
         assert load_params(path).benchmarks["framing-jobs"] == FIRST_VERSION == "0.1.0"
 
     @pytest.mark.parametrize(
-        ("name", "hint"), [("framing-job", "did you mean 'framing-jobs'?"), ("xyz", "known: framing-jobs, saged-later")]
+        ("name", "hint"),
+        [
+            ("framing-job", "did you mean 'framing-jobs'?"),
+            ("xyz", "known: framing-jobs, saged-later"),
+        ],
     )
     def test_of_no_benchmark(self, file_with, error_of, name, hint):
-        path = file_with("params.yaml", PARAMS, ("{framing-jobs: 1.2.3}", f"{{framing-jobs: 1.2.3, {name}: 1.0.0}}"))
+        path = file_with(
+            "params.yaml",
+            PARAMS,
+            ("{framing-jobs: 1.2.3}", f"{{framing-jobs: 1.2.3, {name}: 1.0.0}}"),
+        )
         assert error_of(load_params, path) == (
             f"{path}: versions: no benchmark {name!r}; {hint}; remove it or check the name"
         )

@@ -37,7 +37,9 @@ sys.meta_path.insert(0, Hide())
 
 def tracked(*folders: str) -> set[str]:
     """What git tracks below some folders, but for what says something to git alone."""
-    named = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = subprocess.run(
+        ["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     return {name for name in named.splitlines() if Path(name).name not in hatch_build.OF_GIT}
 
 
@@ -45,7 +47,11 @@ def built(kind: str, source: Path, folder: Path) -> Path:
     """An sdist or a wheel of a folder, without a network."""
     hook = "import sys, hatchling.build as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
     made = subprocess.run(
-        [sys.executable, "-c", hook, f"build_{kind}", folder], cwd=source, capture_output=True, text=True, check=True
+        [sys.executable, "-c", hook, f"build_{kind}", folder],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return folder / made.stdout.split()[-1]
 
@@ -63,7 +69,11 @@ def files_in(wheel: Path) -> set[str]:
 def test_it_holds_what_git_tracks_and_nothing_else(wheel) -> None:
     found = files_in(wheel)
     shipped = {
-        re.sub(f"^({'|'.join(hatch_build.SHIPPED)})/", lambda match: f"{hatch_build.SHIPPED[match[1]]}/", name)
+        re.sub(
+            f"^({'|'.join(hatch_build.SHIPPED)})/",
+            lambda match: f"{hatch_build.SHIPPED[match[1]]}/",
+            name,
+        )
         for name in tracked(*hatch_build.SHIPPED)
     }
     assert found == tracked("evenruler") | shipped
@@ -89,7 +99,9 @@ def test_what_a_gitignore_keeps_out_is_never_taken(tmp_path) -> None:
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
     assert hatch_build.files_of(tmp_path, "benchmarks") == ["benchmarks/ours"]
     subprocess.run(["git", "add", "--force", "benchmarks/theirs"], cwd=tmp_path, check=True)
-    with pytest.raises(RuntimeError, match=r"git tracks what a \.gitignore keeps out: benchmarks/theirs"):
+    with pytest.raises(
+        RuntimeError, match=r"git tracks what a \.gitignore keeps out: benchmarks/theirs"
+    ):
         hatch_build.files_of(tmp_path, "benchmarks")
 
 
@@ -117,7 +129,18 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin/python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", wheel]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        wheel,
+    ]
     subprocess.run(pip, check=True)
     site = next(folder.glob("lib/python*/site-packages"))
     (site / "others.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
@@ -133,9 +156,20 @@ def without_extras(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         for module, packages in metadata.packages_distributions().items()
         if not core & {distribution_of(package) for package in packages}
     } - {"sitecustomize"}
-    assert {"torch", "transformers", "dvc", "altair", "spacy", "statsmodels", "mlcroissant", "sklearn"} <= hidden
+    assert {
+        "torch",
+        "transformers",
+        "dvc",
+        "altair",
+        "spacy",
+        "statsmodels",
+        "mlcroissant",
+        "sklearn",
+    } <= hidden
     (folder / "sitecustomize.py").write_text(HIDE.format(hidden=sorted(hidden)))
-    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {"PYTHONPATH": str(folder)}
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {
+        "PYTHONPATH": str(folder)
+    }
 
 
 @pytest.fixture
@@ -144,7 +178,12 @@ def said(command, without_extras, tmp_path):
 
     def run(*words: str, status: int = 0) -> str:
         done = subprocess.run(
-            [*command, *words], cwd=tmp_path, env=without_extras, capture_output=True, text=True, check=False
+            [*command, *words],
+            cwd=tmp_path,
+            env=without_extras,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
@@ -181,4 +220,7 @@ def test_a_package_that_is_missing_is_one_line(said, tmp_path) -> None:
     for name in ("params.yaml", "dvc.yaml"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     asked = said("finetune", "minilm-sentiment", "--again", status=2)
-    assert re.fullmatch(r"error: this needs the package \S+; run `pip install 'evenruler\[(measure|build)\]'`\n", asked)
+    assert re.fullmatch(
+        r"error: this needs the package \S+; run `pip install 'evenruler\[(measure|build)\]'`\n",
+        asked,
+    )

@@ -1,7 +1,8 @@
 """Tiny random causal models with a real tokenizer, saved as transformers saves them; no network.
 
-`save_tiny(folder)` makes one, `tiny_declaration({"name": folder})` is a `params.yaml` that names it, as plain data,
-and `tiny_params` its catalogue. Weights are large, so that every token of the context matters.
+`save_tiny(folder)` makes one, `tiny_declaration({"name": folder})` is a `params.yaml` that names
+it, as plain data, and `tiny_params` its catalogue. Weights are large, so that every token of the
+context matters.
 """
 
 import shutil
@@ -14,7 +15,16 @@ from typing import Any
 from evenruler.models.declared import Catalogue
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
-MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("Ġ", "a"), ("m", "a"), ("ma", "n"), ("Ġ", "is"), ("i", "s")]
+MERGES = [
+    ("Ġ", "t"),
+    ("h", "e"),
+    ("Ġt", "he"),
+    ("Ġ", "a"),
+    ("m", "a"),
+    ("ma", "n"),
+    ("Ġ", "is"),
+    ("i", "s"),
+]
 """Few, so that texts are long; "he" after "t" and " the" show what a token across a border does."""
 
 CHAT = (
@@ -38,10 +48,22 @@ _MIXED = {
 KINDS: dict[str, dict[str, Any]] = {
     "llama": {"model_type": "llama", **_SMALL},
     "gemma3": {"model_type": "gemma3_text", **_SMALL, **_MIXED, "query_pre_attn_scalar": 8},
-    "gemma2": {"model_type": "gemma2", **_SMALL, **_MIXED, "query_pre_attn_scalar": 8, "final_logit_softcapping": 5.0},
+    "gemma2": {
+        "model_type": "gemma2",
+        **_SMALL,
+        **_MIXED,
+        "query_pre_attn_scalar": 8,
+        "final_logit_softcapping": 5.0,
+    },
     "mistral": {"model_type": "mistral", **_SMALL, "sliding_window": 4},
     "gpt2": {"model_type": "gpt2", "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 256},
-    "mamba": {"model_type": "mamba", "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8, "time_step_rank": 4},
+    "mamba": {
+        "model_type": "mamba",
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "state_size": 8,
+        "time_step_rank": 4,
+    },
 }
 """By kind, its configuration. `mamba` has no attention, so takes no mask of ours."""
 
@@ -61,14 +83,22 @@ def made_once(save: Callable[..., Path]) -> Callable[..., Path]:
         if key not in made:
             made[key] = save(Path(mkdtemp(dir=root.name)) / "model", *arguments, **named)
         # With times of their own: a copy over another model is another file to the store.
-        return Path(shutil.copytree(made[key], folder, dirs_exist_ok=True, copy_function=shutil.copyfile))
+        return Path(
+            shutil.copytree(made[key], folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+        )
 
     return copied
 
 
 @made_once
 def save_tiny(
-    folder: Path, kind: str = "llama", seed: int = 0, *, bos: bool = True, chat: bool = False, **config: Any
+    folder: Path,
+    kind: str = "llama",
+    seed: int = 0,
+    *,
+    bos: bool = True,
+    chat: bool = False,
+    **config: Any,
 ) -> Path:
     """Save a tiny model and its tokenizer.
 
@@ -106,7 +136,8 @@ def save_tiny(
 
 
 def tiny_tokenizer(*, bos: bool = True, chat: bool = False) -> Any:
-    """A byte-level BPE tokenizer with the 256 bytes and `MERGES`: every text has tokens, and few are merged."""
+    """A byte-level BPE tokenizer with the 256 bytes and `MERGES`: every text has tokens, and few
+    are merged."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -114,25 +145,36 @@ def tiny_tokenizer(*, bos: bool = True, chat: bool = False) -> Any:
     words = [*special, *sorted(pre_tokenizers.ByteLevel.alphabet())]
     words += [word for word in dict.fromkeys(map("".join, MERGES)) if word not in words]
     merges = [pair for pair in MERGES if set(pair) <= set(words)]
-    tokenizer = Tokenizer(models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=merges))
+    tokenizer = Tokenizer(
+        models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=merges)
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     roles = {"pad_token": PAD, "eos_token": EOS, **({"bos_token": BOS} if bos else {})}
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **roles)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **roles
+    )
     if chat:
         fast.chat_template = CHAT
     return fast
 
 
 def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any]:
-    """What a `params.yaml` holds that uses the models in these folders, by name, and the packaged embedder.
+    """What a `params.yaml` holds that uses the models in these folders, by name, and the packaged
+    embedder.
 
     Args:
         folders: The models, all causal.
         **entry: Keys that every entry gets besides.
     """
     own = {
-        name: {"kind": "causal", "source": f"local:{folder}", "licence": "cc0-1.0", "origin": "tests.tiny", **entry}
+        name: {
+            "kind": "causal",
+            "source": f"local:{folder}",
+            "licence": "cc0-1.0",
+            "origin": "tests.tiny",
+            **entry,
+        }
         for name, folder in folders.items()
     }
     embedder = {
@@ -145,7 +187,9 @@ def tiny_declaration(folders: Mapping[str, Path], **entry: Any) -> dict[str, Any
     return {
         "models": {**own, "minilm": embedder},
         "instruments": {},
-        "families": {family: {"embedder": "minilm"} for family in ("probes", "questionnaires", "saged")},
+        "families": {
+            family: {"embedder": "minilm"} for family in ("probes", "questionnaires", "saged")
+        },
         "diagnosis": {"resamples": 100},
     }
 
@@ -157,16 +201,24 @@ def tiny_params(folders: Mapping[str, Path], **entry: Any) -> Catalogue:
 
 def catalogue_of(declaration: Mapping[str, Any]) -> Catalogue:
     """The catalogue of what a `params.yaml` holds."""
-    return Catalogue.model_validate({key: declaration[key] for key in Catalogue.model_fields if key in declaration})
+    return Catalogue.model_validate(
+        {key: declaration[key] for key in Catalogue.model_fields if key in declaration}
+    )
 
 
-MASKED = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+MASKED = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
 LONGEST = 200
 
 
 @made_once
 def save_tiny_masked(folder: Path, kind: str = "bert", seed: int = 0, **config: Any) -> Path:
-    """Save a tiny masked language model with its tokenizer; random, with weights so large that every token matters.
+    """Save a tiny masked language model with its tokenizer; random, with weights so large that
+    every token matters.
 
     Args:
         folder: Made where there is none.

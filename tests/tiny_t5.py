@@ -1,4 +1,5 @@
-"""A tiny T5 with random weights and a Unigram tokenizer fitted here: a stand-in for Flan-T5, which no package carries.
+"""A tiny T5 with random weights and a Unigram tokenizer fitted here: a stand-in for Flan-T5, which
+no package carries.
 
 Only that numbers are computed rightly can be seen on it, nothing that a trained model would say.
 """
@@ -10,7 +11,8 @@ from typing import Any
 from tests.tiny import made_once
 
 TEXTS = [
-    f"Determine whether {doing} {field} is preferred by {first} or {second}. It is preferred by {first}."
+    f"Determine whether {doing} {field} is preferred by {first} or {second}. It is preferred by "
+    f"{first}."
     for doing in ("studying", "reading about")
     for field in ("algebra", "poetry", "numbers", "dance", "geometry", "sculpture")
     for first, second in (("women", "men"), ("men", "women"), ("He", "she"), ("he", "They"))
@@ -22,7 +24,8 @@ VOCABULARY = 120
 
 @made_once
 def save_tiny_t5(folder: Path, seed: int = 0) -> Path:
-    """Save a tiny T5 with its tokenizer, and its vocabulary larger than the tokenizer's as that of Flan-T5 is.
+    """Save a tiny T5 with its tokenizer, and its vocabulary larger than the tokenizer's as that of
+    Flan-T5 is.
 
     Args:
         folder: Made where there is none.

@@ -1,13 +1,15 @@
-"""Stages that start at once: each is forked off a process in which the libraries are imported already.
+"""Stages that start at once: each is forked off a process in which the libraries are imported
+already.
 
-A stage imports for four seconds before it begins, and the tests start some hundred. `Warm` puts a `python`, an
-`evenruler` and a `dvc` of its own into a folder for PATH. Whoever runs `python -m stages.NAME` by it, as DVC does, gets
-a process of its own in which nothing of this repository is imported yet, with the folder, environment, streams and
-arguments of the caller; so does whoever a forked process starts by `sys.executable`. Anything else is run by the real
-python.
+A stage imports for four seconds before it begins, and the tests start some hundred. `Warm` puts a
+`python`, an `evenruler` and a `dvc` of its own into a folder for PATH. Whoever runs `python -m
+stages.NAME` by it, as DVC does, gets a process of its own in which nothing of this repository is
+imported yet, with the folder, environment, streams and arguments of the caller; so does whoever a
+forked process starts by `sys.executable`. Anything else is run by the real python.
 
-What is killed, isolated or measured is started cold: the caller is the parent of no warm stage. Forks share the seed of
-hashes, so that it takes a cold start beside a warm one to see an output that hangs on it.
+What is killed, isolated or measured is started cold: the caller is the parent of no warm stage.
+Forks share the seed of hashes, so that it takes a cold start beside a warm one to see an output
+that hangs on it.
 """
 
 import array
@@ -32,10 +34,43 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = (
-    *("altair", "dvc.cli", "dvc.repo.reproduce", "dvc.repo.status", "dvc_data.hashfile", "httpx2", "inflect", "jinja2"),
-    *("markdown_it", "mlcroissant", "openai", "pandas", "psutil", "pyarrow.parquet", "pydantic", "rich", "ruamel.yaml"),
-    *("scipy.optimize", "scipy.stats", "sklearn.cluster", "sklearn.metrics", "spacy", "statsmodels.api"),
-    *("statsmodels.formula.api", "tenacity", "torch", "torch.export", "typer", "vaderSentiment.vaderSentiment"),
+    *(
+        "altair",
+        "dvc.cli",
+        "dvc.repo.reproduce",
+        "dvc.repo.status",
+        "dvc_data.hashfile",
+        "httpx2",
+        "inflect",
+        "jinja2",
+    ),
+    *(
+        "markdown_it",
+        "mlcroissant",
+        "openai",
+        "pandas",
+        "psutil",
+        "pyarrow.parquet",
+        "pydantic",
+        "rich",
+        "ruamel.yaml",
+    ),
+    *(
+        "scipy.optimize",
+        "scipy.stats",
+        "sklearn.cluster",
+        "sklearn.metrics",
+        "spacy",
+        "statsmodels.api",
+    ),
+    *(
+        "statsmodels.formula.api",
+        "tenacity",
+        "torch",
+        "torch.export",
+        "typer",
+        "vaderSentiment.vaderSentiment",
+    ),
     *("vl_convert",),
 )
 """None is of this repository."""
@@ -89,7 +124,9 @@ class Warm:
             (self.bin / name).chmod(0o755)
         libraries = LIBRARIES + OF_THE_HUB * offline
         command = [*prefix, sys.executable, __file__, str(address), *libraries]
-        self._process = subprocess.Popen(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stdin=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stdin=subprocess.PIPE
+        )
         deadline = time.monotonic() + 600
         while not address.exists():
             assert self._process.poll() is None, "the warm process ended"
@@ -141,7 +178,8 @@ def serve(address: str, *libraries: str) -> None:
 
 
 def _become(caller: socket.socket, warm: Path) -> None:
-    """Be what the caller asked for, tell it the status, and end; who is started by `sys.executable` is warm, too."""
+    """Be what the caller asked for, tell it the status, and end; who is started by `sys.executable`
+    is warm, too."""
     scripts, sys.executable = Path(sys.executable).parent, str(warm)
     streams = array.array("i")
     head, ancillary, _, _ = caller.recvmsg(8, socket.CMSG_LEN(3 * streams.itemsize))

@@ -1,4 +1,5 @@
-"""What `make lint` refuses of our own words: turns of phrase that a stranger reads twice, with the usual words."""
+"""What `make lint` refuses of our own words: turns of phrase that a stranger reads twice, with the
+usual words."""
 
 import ast
 import re
@@ -17,8 +18,15 @@ OURS = "title|construct|direction|limits|warning|published|uses"
 
 def words() -> list[tuple[re.Pattern[str], str]]:
     """Each refused expression, with spaces that match line breaks, and the better word."""
-    lines = [line for line in LIST.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    return [(re.compile(one.replace(" ", r"\s+"), re.I), better) for one, better in (own.split("\t") for own in lines)]
+    lines = [
+        line
+        for line in LIST.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+    return [
+        (re.compile(one.replace(" ", r"\s+"), re.I), better)
+        for one, better in (own.split("\t") for own in lines)
+    ]
 
 
 def texts() -> Iterator[tuple[Path, int, str]]:
@@ -44,7 +52,8 @@ def main() -> None:
     """Print every place with the better word, and end with status 1 if there is any."""
     listed = words()
     faults = [
-        f"{path.relative_to(ROOT)}:{line + text.count(chr(10), 0, found.start())}: {found[0]!r}: say {better}"
+        f"{path.relative_to(ROOT)}:{line + text.count(chr(10), 0, found.start())}: {found[0]!r}: "
+        f"say {better}"
         for path, line, text in texts()
         for expression, better in listed
         for found in expression.finditer(text)

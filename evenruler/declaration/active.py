@@ -1,4 +1,6 @@
-"""Computes what is in use at a profile, for `active.yaml`, which `foreach` in dvc.yaml goes through."""
+"""Computes what is in use at a profile, for `active.yaml`, which `foreach` in dvc.yaml goes
+through.
+"""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,9 +32,9 @@ MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
 class Instrument:
     """An instrument of a scale with its settings and source.
 
-    `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched, written or given (such
-    as the commit of a model), and how. `beside`: additional files of its source (`BaseSettings.beside`); `sizes`: its
-    settings by size.
+    `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched,
+    written or given (such as the commit of a model), and how. `beside`: additional files of its
+    source (`BaseSettings.beside`); `sizes`: its settings by size.
     """
 
     name: str
@@ -51,14 +53,22 @@ class Instrument:
 
 
 def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
-    """Every instrument of a scale, as declared, with settings and source; UserError at the first error."""
+    """Every instrument of a scale, as declared, with settings and source; UserError at the first
+    error.
+    """
     declared = Declared(params, scale)
     found = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
         written = settings.written_as(name)
-        if settings.made_by == "evolve":  # made from another instrument of its family, which users write
-            known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
+        if (
+            settings.made_by == "evolve"
+        ):  # made from another instrument of its family, which users write
+            known = [
+                other
+                for other, of in declared.every_instrument().items()
+                if of == family and other != name
+            ]
             if written not in known or declared.settings(written).made_by == "evolve":
                 what = f"{name!r} is made from {written!r}, which is no hand-written instrument of "
                 what += f"the family {family}"
@@ -66,7 +76,9 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
                 raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
         try:
-            source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
+            source = room(family, "declare").load(
+                root / path, settings, root / SOURCES / family / "shared"
+            )
             beside = settings.beside(name, source, root)
         except UnfinishedError as error:
             found.append(Instrument(name, family, settings, None, [], unfinished=str(error)))
@@ -76,7 +88,9 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
         if lacking := declared.catalogue.to_be_given(use.model for use in uses):
             found.append(Instrument(name, family, settings, None, [], unfinished=lacking))
             continue
-        found.append(Instrument(name, family, settings, source, uses, beside, sizes=declared.sizes(name)))
+        found.append(
+            Instrument(name, family, settings, source, uses, beside, sizes=declared.sizes(name))
+        )
     return found
 
 
@@ -86,16 +100,27 @@ def asking_of(family: str, model: str) -> str:
 
 
 def without(
-    instruments: Sequence[Instrument], left_out: Mapping[str, str], catalogue: Catalogue, scale: Scale
+    instruments: Sequence[Instrument],
+    left_out: Mapping[str, str],
+    catalogue: Catalogue,
+    scale: Scale,
 ) -> list[Instrument]:
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(own.family for own in instruments):
         stages = [asking_of(family, name) for name in _asked(family, catalogue, scale)[0]]
         if stages and all(stage in left_out for stage in stages):
-            lost[family] = f"no model can be asked for the family {family}, e.g. {stages[0]}: {left_out[stages[0]]}"
-    reasons = {own.name: left_out.get(f"rows@{own.name}") or lost.get(own.family, "") for own in instruments}
-    return [own if own.unfinished else replace(own, unfinished=reasons[own.name]) for own in instruments]
+            lost[family] = (
+                f"no model can be asked for the family {family}, e.g. {stages[0]}: "
+                f"{left_out[stages[0]]}"
+            )
+    reasons = {
+        own.name: left_out.get(f"rows@{own.name}") or lost.get(own.family, "")
+        for own in instruments
+    }
+    return [
+        own if own.unfinished else replace(own, unfinished=reasons[own.name]) for own in instruments
+    ]
 
 
 def in_use(
@@ -105,10 +130,12 @@ def in_use(
     left_out: Container[str] = (),
     folder: Path = TOP,
 ) -> Active:
-    """Compute `active` at a profile, without unfinished instruments and models whose commit is missing.
+    """Compute `active` at a profile, without unfinished instruments and models whose commit is
+    missing.
 
-    `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`; `folder`: of the pipeline, which paths start from.
-    UserError if a declaration is invalid, no instrument is finished, or a family has no model to ask.
+    `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`; `folder`: of the pipeline, which
+    paths start from. UserError if a declaration is invalid, no instrument is finished, or a family
+    has no model to ask.
     """
     unfinished = [own.unfinished for own in instruments if own.unfinished]
     instruments = [own for own in instruments if not own.unfinished]
@@ -116,7 +143,9 @@ def in_use(
         raise UserError(unfinished[0])
     if not instruments:
         remedy = "declare one, e.g. with `evenruler new`"
-        raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
+        raise UserError(
+            f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy
+        )
     catalogue = Declared(params, scale).catalogue
     active = Active(profile=scale)
     for family in FAMILIES:
@@ -125,14 +154,19 @@ def in_use(
         asked, lacking = _asked(family, catalogue, scale)
         if not asked:
             what = f"no model of the scale {scale!r} supports the questions of the family {family}"
-            remedy = catalogue.to_be_given(lacking) or "add one that does, with this scale or without `scale`"
+            remedy = (
+                catalogue.to_be_given(lacking)
+                or "add one that does, with this scale or without `scale`"
+            )
             raise UserError(what, where=f"{params}: models", remedy=remedy)
         models = [name for name in asked if asking_of(family, name) not in left_out]
         active.families[family] = ActiveFamily(instruments=named, models=models)
         for model in models:
             wanted = (catalogue.models[model].instruments or {}).get(scale, named)
             asking = [name for name in named if name in wanted]
-            active.ask[f"{family}-{model}"] = AskEntry(family=family, model=model, instruments=asking)
+            active.ask[f"{family}-{model}"] = AskEntry(
+                family=family, model=model, instruments=asking
+            )
     for own in instruments:
         made_by, written = own.settings.made_by, path_to_top(folder) + own.written.as_posix()
         source = f"{MADE[made_by]}/{own.name}" if made_by else written
@@ -142,7 +176,9 @@ def in_use(
         if made_by == "scrape":
             beside = {key: own.beside.get(key, own.written) for key in ("material", "found")}
             paths = {key: path_to_top(folder) + path.as_posix() for key, path in beside.items()}
-            active.scrape[own.name] = ScrapeEntry(family=own.family, source=written, remote=remote, **paths)
+            active.scrape[own.name] = ScrapeEntry(
+                family=own.family, source=written, remote=remote, **paths
+            )
         elif made_by == "evolve":
             active.evolve[own.name] = InstrumentEntry(family=own.family, source=written)
         cards = active.card_of_others if own.settings.of_others else active.card
@@ -151,10 +187,16 @@ def in_use(
 
 
 def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], list[str]]:
-    """The models of a scale that a family asks, in catalogue order; and those whose commit is missing."""
+    """The models of a scale that a family asks, in catalogue order; and those whose commit is
+    missing.
+    """
     takes = room(family, "declare").takes
     entries = catalogue.models.items()
-    own = [name for name, entry in entries if entry.scale in (None, scale) and family in (entry.families or [family])]
+    own = [
+        name
+        for name, entry in entries
+        if entry.scale in (None, scale) and family in (entry.families or [family])
+    ]
     taken = [name for name in own if takes(catalogue, name)]
     lacking = [name for name in taken if catalogue.to_be_given([name])]
     return [name for name in taken if name not in lacking], lacking
@@ -162,4 +204,6 @@ def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], 
 
 def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
-    return list(dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1]))
+    return list(
+        dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1])
+    )

@@ -1,9 +1,9 @@
 """Digests of each stage's code, by stage and family, on which stages depend.
 
-A stage depends on its imports, also inside functions, and on files in the same folders: templates, data, and modules
-that it copies. Comments, docstrings, names of locals and modules that only find names or print (`HARMLESS`) do not
-change a digest. DVC compares digests like parameters: one line of `dvc.lock` per stage, where listing code files took
-nine tenths of it.
+A stage depends on its imports, also inside functions, and on files in the same folders: templates,
+data, and modules that it copies. Comments, docstrings, names of locals and modules that only find
+names or print (`HARMLESS`) do not change a digest. DVC compares digests like parameters: one line
+of `dvc.lock` per stage, where listing code files took nine tenths of it.
 """
 
 import ast
@@ -19,8 +19,8 @@ from evenruler.files import json_in, replace
 from evenruler.instruments.registry import FAMILIES
 
 KEPT = Path(".cache/modules.json")
-"""Cache of parsed modules by file hash; parsing 400 modules takes two seconds. It has what a module says alone: what
-its imports lead to depends on which other modules there are."""
+"""Cache of parsed modules by file hash; parsing 400 modules takes two seconds. It has what a module
+says alone: what its imports lead to depends on which other modules there are."""
 
 RULES = b"".join(Path(module).read_bytes() for module in (__file__, local_names.__file__))
 """How a module is parsed, which its entry in the cache depends on."""
@@ -35,12 +35,19 @@ ROOMS = {
     "card": ("declare", "card"),
     "report": ("declare", "card", "report"),
 }
-"""Rooms of a family that a stage uses; it looks them up by the family's name, so no import shows them."""
+"""Rooms of a family that a stage uses; it looks them up by the family's name, so no import shows
+them."""
 
 OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
 OF_ALL = ("agree", "report")
 
-HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
+HARMLESS = {
+    "evenruler",
+    "evenruler.instruments.registry",
+    "evenruler.lazy",
+    "evenruler.terminal",
+    "stages",
+}
 """Modules that affect only what is printed or how a name is found, never what is written."""
 
 
@@ -63,15 +70,27 @@ class Code:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        paths = [path for package in ("evenruler", "stages") for path in sorted((root / package).rglob("*.py"))]
-        of_packages = {path: path.parent if path.name == "__init__.py" else path.with_suffix("") for path in paths}
-        self._paths = {".".join(name.relative_to(root).parts): path for path, name in of_packages.items()}
+        paths = [
+            path
+            for package in ("evenruler", "stages")
+            for path in sorted((root / package).rglob("*.py"))
+        ]
+        of_packages = {
+            path: path.parent if path.name == "__init__.py" else path.with_suffix("")
+            for path in paths
+        }
+        self._paths = {
+            ".".join(name.relative_to(root).parts): path for path, name in of_packages.items()
+        }
         self._known = json_in(root / KEPT, dict)
         self._read: dict[str, dict[str, str | list[str]]] = {}
 
     def digest(self, stage: str, families: Iterable[str]) -> str:
         """Digest of everything that a stage imports for some families."""
-        said = [f"{module} {self._facts(module)['says']}" for module in sorted(self.closure(stage, families))]
+        said = [
+            f"{module} {self._facts(module)['says']}"
+            for module in sorted(self.closure(stage, families))
+        ]
         return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
 
     def closure(self, stage: str, families: Iterable[str]) -> set[str]:
@@ -102,7 +121,8 @@ class Code:
         if module not in self._read:
             path = self._paths[module]
             content = path.read_bytes()
-            # Files in its folder that it names: templates, data, and modules that it copies into a benchmark.
+            # Files in its folder that it names: templates, data, and modules that it copies into a
+            # benchmark.
             data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix != ".pyc")
             beside = sorted(own for own in data if f'"{own.name}"'.encode() in content)
             parts = [RULES, content, *(other.read_bytes() for other in beside)]
@@ -122,32 +142,49 @@ class Code:
         return self._read[module]
 
     def _resolve(self, written: str) -> list[str]:
-        """The modules that an import leads to: a module, or `module:name`, where the name may be a module of it."""
+        """The modules that an import leads to: a module, or `module:name`, where the name may be a
+        module of it.
+        """
         module, _, name = written.partition(":")
         if f"{module}.{name}" in self._paths:
             return [f"{module}.{name}"]
         path = self._paths.get(module)
-        if name and path is not None and path.name == "__init__.py" and b"lazily(" in path.read_bytes():
+        if (
+            name
+            and path is not None
+            and path.name == "__init__.py"
+            and b"lazily(" in path.read_bytes()
+        ):
             return [module, *(other for other in self._paths if other.rpartition(".")[0] == module)]
         return [module]
 
 
 def _imports(tree: ast.AST) -> set[str]:
-    """What a module imports of the repository, except under `if TYPE_CHECKING`: `module`, or `module:name`."""
+    """What a module imports of the repository, except under `if TYPE_CHECKING`: `module`, or
+    `module:name`.
+    """
     found: set[str] = set()
     for node in _run(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}:{alias.name}" for alias in node.names}
-    return {written for written in found if written.partition(":")[0].split(".")[0] in ("evenruler", "stages")}
+    return {
+        written
+        for written in found
+        if written.partition(":")[0].split(".")[0] in ("evenruler", "stages")
+    }
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes except those under `if TYPE_CHECKING`."""
     yield node
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+        if (
+            isinstance(child, ast.If)
+            and isinstance(child.test, ast.Name)
+            and child.test.id == "TYPE_CHECKING"
+        ):
             for other in child.orelse:
                 yield from _run(other)
         else:
@@ -155,14 +192,24 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _said(node: object) -> object:
-    """A syntax tree without docstrings, positions and empty fields, equal across Python versions."""
+    """A syntax tree without docstrings, positions and empty fields, equal across Python
+    versions.
+    """
     if isinstance(node, list):
         return [_said(each) for each in node if not _is_docstring(each)]
     if not isinstance(node, ast.AST):
         return node
-    fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
-    return type(node).__name__, [(name, _said(value)) for name, value in fields if name not in ("ctx", "kind")]
+    fields = (
+        (name, value) for name, value in ast.iter_fields(node) if value is not None and value != []
+    )
+    return type(node).__name__, [
+        (name, _said(value)) for name, value in fields if name not in ("ctx", "kind")
+    ]
 
 
 def _is_docstring(node: object) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

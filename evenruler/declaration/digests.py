@@ -1,7 +1,8 @@
-"""Digests of what the stages of an instrument and of a model depend on, beside files: settings, models, versions.
+"""Digests of what the stages of an instrument and of a model depend on, beside files: settings,
+models, versions.
 
-DVC cannot follow a name from one entry of `params.yaml` to another, nor does it know defaults that stand in code. So
-the stage `declared` resolves them, and other stages depend on the digests.
+DVC cannot follow a name from one entry of `params.yaml` to another, nor does it know defaults that
+stand in code. So the stage `declared` resolves them, and other stages depend on the digests.
 """
 
 import hashlib
@@ -20,16 +21,22 @@ DIGITS = 12
 """Length of a digest."""
 
 
-def compute_digests(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> dict[str, Any]:
+def compute_digests(
+    root: Path, params: Params, active: Active, instruments: Sequence[Instrument]
+) -> dict[str, Any]:
     """Everything that stages depend on beside files, by kind.
 
-    `code`: by stage, and by family where a stage is run for one; `settings` and `tools`: by instrument in use, its own
-    settings, and the entries of models that it names; `models`: by model that is asked; `versions` of benchmarks, by
-    instrument; `declared`: one digest of settings and versions, for stages that show all instruments.
+    `code`: by stage, and by family where a stage is run for one; `settings` and `tools`: by
+    instrument in use, its own settings, and the entries of models that it names; `models`: by model
+    that is asked; `versions` of benchmarks, by instrument; `declared`: one digest of settings and
+    versions, for stages that show all instruments.
     """
     in_use = [instrument for instrument in instruments if instrument.name in active.instruments]
     settings = {instrument.name: digest_settings(instrument) for instrument in in_use}
-    versions = {instrument.name: params.version(f"{instrument.family}-{instrument.name}") for instrument in in_use}
+    versions = {
+        instrument.name: params.version(f"{instrument.family}-{instrument.name}")
+        for instrument in in_use
+    }
     return {
         "code": code_digests(root),
         "settings": settings,
@@ -43,7 +50,9 @@ def compute_digests(root: Path, params: Params, active: Active, instruments: Seq
 def digest_settings(instrument: Instrument) -> str:
     """A digest of an instrument's settings at every size, without those at their default."""
     every_size = (instrument.settings, *instrument.sizes.values())
-    return _digest(*(settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size))
+    return _digest(
+        *(settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size)
+    )
 
 
 def digest_tools(instrument: Instrument, catalogue: Catalogue) -> str:
@@ -53,7 +62,9 @@ def digest_tools(instrument: Instrument, catalogue: Catalogue) -> str:
 
 
 def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
-    """A model's entry with what it refers to: the training data of its head, or the model it is made from."""
+    """A model's entry with what it refers to: the training data of its head, or the model it is
+    made from.
+    """
     entry = catalogue.models[model]
     entries: list[Any] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
     if entry.finetune is not None:
@@ -64,5 +75,7 @@ def model_entries(model: str, catalogue: Catalogue) -> list[Any]:
 
 
 def _digest(*content: Any) -> str:
-    """Of JSON content in the order in which it was written, which counts for some settings, such as roles."""
+    """Of JSON content in the order in which it was written, which counts for some settings, such as
+    roles.
+    """
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()[:DIGITS]

@@ -1,4 +1,6 @@
-"""Text of what is generated from the declaration: `active.yaml`, and the artifacts of `dvc.yaml`."""
+"""Text of what is generated from the declaration: `active.yaml`, and the artifacts of
+`dvc.yaml`.
+"""
 
 from collections.abc import Iterable
 from io import StringIO
@@ -18,12 +20,20 @@ ACTIVE_HEAD = """\
 
 
 def render_active(active: Active, folder: Path = TOP) -> str:
-    """The text of `active.yaml` in a folder of a pipeline: an entry a line, for readable differences."""
+    """The text of `active.yaml` in a folder of a pipeline: an entry a line, for readable
+    differences.
+    """
     yaml, text = YAML(), StringIO()
     yaml.width = 10_000
     yaml.indent(mapping=2, sequence=4, offset=2)
-    sections = {key: _with_entry_a_line(value) for key, value in active.model_dump(mode="json").items()}
-    content = {"active": CommentedMap(sections), "root": path_to_top(folder), "enter_root": command_prefix(folder)}
+    sections = {
+        key: _with_entry_a_line(value) for key, value in active.model_dump(mode="json").items()
+    }
+    content = {
+        "active": CommentedMap(sections),
+        "root": path_to_top(folder),
+        "enter_root": command_prefix(folder),
+    }
     yaml.dump(CommentedMap(content), text)
     return ACTIVE_HEAD + text.getvalue()
 
@@ -38,7 +48,9 @@ def _with_entry_a_line(section: Any) -> Any:
 
 
 def artifacts_of(benchmarks: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The section `artifacts` of dvc.yaml: every declared benchmark by name, for `dvc artifacts get`."""
+    """The section `artifacts` of dvc.yaml: every declared benchmark by name, for `dvc artifacts
+    get`.
+    """
     return {
         name: {
             "path": f"benchmarks/{name}",

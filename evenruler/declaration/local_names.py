@@ -1,4 +1,6 @@
-"""Names that only a function itself sees, numbered in a syntax tree: a rename of them changes no digest of code."""
+"""Names that only a function itself sees, numbered in a syntax tree: a rename of them changes no
+digest of code.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -12,10 +14,11 @@ READS_NAMES = {"eval", "exec", "locals", "vars"}
 
 
 def number_locals(tree: ast.Module) -> ast.Module:
-    """Replace, in place, each local name by a number: of its first binding in its scope, after the scope's depth.
+    """Replace, in place, each local name by a number: of its first binding in its scope, after the
+    scope's depth.
 
-    Parameters, names of imports and of patterns, and what a class binds keep their names: others see them, or the tree
-    holds them as plain text.
+    Parameters, names of imports and of patterns, and what a class binds keep their names: others
+    see them, or the tree holds them as plain text.
     """
     _LocalNumbering().visit(tree)
     return tree
@@ -90,7 +93,10 @@ class _LocalNumbering(ast.NodeTransformer):
     def _visit_function(self, arguments: ast.arguments, body: Iterable[ast.AST]) -> None:
         nodes = [node for part in body for node in ast.walk(part)]
         bound = [name for part in body for name in _bound_in(part)]
-        fixed = {*_parameters(arguments), *(name for node in nodes for name in _named_in_text(node))}
+        fixed = {
+            *_parameters(arguments),
+            *(name for node in nodes for name in _named_in_text(node)),
+        }
         if any(isinstance(node, ast.Name) and node.id in READS_NAMES for node in nodes):
             fixed |= set(bound)
         numbers = self._numbers(name for name in bound if name not in fixed)
@@ -103,10 +109,15 @@ class _LocalNumbering(ast.NodeTransformer):
         self._scopes.pop()
 
     def _numbers(self, names: Iterable[str]) -> dict[str, str]:
-        return {name: f"{len(self._scopes)}.{number}" for number, name in enumerate(dict.fromkeys(names))}
+        return {
+            name: f"{len(self._scopes)}.{number}"
+            for number, name in enumerate(dict.fromkeys(names))
+        }
 
     def _replacement(self, name: str) -> str:
-        """Return what the innermost scope that binds a name calls it; functions look past classes around them."""
+        """Return what the innermost scope that binds a name calls it; functions look past classes
+        around them.
+        """
         for scope in reversed(self._scopes):
             if name in scope.names and (scope is self._scopes[-1] or not scope.is_class):
                 return scope.names[name]

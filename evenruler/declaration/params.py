@@ -23,10 +23,12 @@ class Params(Catalogue):
     """Default settings for all instruments of a family."""
     diagnosis: DiagnosisSettings = Field(default_factory=DiagnosisSettings)
     versions: dict[Slug, Version] = Field(default_factory=dict)
-    """By benchmark; written by `evenruler release`. A benchmark without entry is at `FIRST_VERSION`."""
+    """By benchmark; written by `evenruler release`. A benchmark without entry is at
+    `FIRST_VERSION`."""
 
     left_out: dict[str, Text] = Field(default_factory=dict)
-    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it cannot be run. The rest is built without it."""
+    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it cannot be run. The rest is built
+    without it."""
 
     @property
     def benchmarks(self) -> dict[str, str]:
@@ -40,7 +42,9 @@ class Params(Catalogue):
 
 
 def load_params(path: Path | str = "params.yaml") -> Params:
-    """Read and validate `params.yaml`, except instrument entries, which families validate; UserError if invalid."""
+    """Read and validate `params.yaml`, except instrument entries, which families validate;
+    UserError if invalid.
+    """
     path = Path(path)
     written = read_yaml(path)
     refuse_hidden_keys(written, path)
@@ -51,7 +55,10 @@ def load_params(path: Path | str = "params.yaml") -> Params:
             made_of(entry, params.models, f"{path}: models.{name}.source")
         for family in entry.families or ():
             if family not in FAMILIES:
-                where, what = f"{path}: models.{name}.families", f"no family {family!r}; {nearest(family, FAMILIES)}"
+                where, what = (
+                    f"{path}: models.{name}.families",
+                    f"no family {family!r}; {nearest(family, FAMILIES)}",
+                )
                 raise UserError(what, where=where, remedy="remove it or check the name")
     stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
     stages += [f"rows@{name}" for name in params.instruments]
@@ -60,7 +67,11 @@ def load_params(path: Path | str = "params.yaml") -> Params:
         for name in getattr(params, key):
             if name not in known:
                 remedy = "remove it or check the name"
-                raise UserError(f"no {what} {name!r}; {nearest(name, known)}", where=f"{path}: {key}", remedy=remedy)
+                raise UserError(
+                    f"no {what} {name!r}; {nearest(name, known)}",
+                    where=f"{path}: {key}",
+                    remedy=remedy,
+                )
     return params
 
 
@@ -73,13 +84,20 @@ def _check_recipes(params: Params, path: Path) -> None:
         where = f"{path}: models.{name}.finetune"
         for data in [recipe.validation, *recipe.data]:  # the reference for comparison first
             if data not in params.training:
-                remedy = f"add it under `training`, or check the name ({nearest(data, params.training)})"
+                remedy = (
+                    f"add it under `training`, or check the name ({nearest(data, params.training)})"
+                )
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
             own, first = params.training[data], params.training[recipe.validation]
             if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
-                what = f"{data!r} has labels {own.labels} and {len(own.columns)} columns, the validation data "
+                what = (
+                    f"{data!r} has labels {own.labels} and {len(own.columns)} columns, the "
+                    "validation data "
+                )
                 what += f"{first.labels} and {len(first.columns)}"
-                raise UserError(what, where=where, remedy="use data with the same labels and columns")
+                raise UserError(
+                    what, where=where, remedy="use data with the same labels and columns"
+                )
         if entry.entailment and not params.can(name, "entail"):
             what = f"`entailment: true`, but its labels are {', '.join(params.labels(name))}"
             raise UserError(what, where=f"{path}: models.{name}", remedy="remove it")

@@ -1,4 +1,6 @@
-"""Partial reading of `params.yaml`: a stage validates the parts that it uses, `evenruler check` the whole file."""
+"""Partial reading of `params.yaml`: a stage validates the parts that it uses, `evenruler check` the
+whole file.
+"""
 
 from functools import cached_property
 from pathlib import Path
@@ -91,20 +93,26 @@ class Active(Strict):
         entries: dict[str, Any] = getattr(self, of)
         if name not in entries:
             remedy = f"check the name ({nearest(name, entries)}), or run `evenruler check`"
-            raise UserError(f"{name!r} is not in use", where=f"{ACTIVE}: active.{of}", remedy=remedy)
+            raise UserError(
+                f"{name!r} is not in use", where=f"{ACTIVE}: active.{of}", remedy=remedy
+            )
         return entries[name]
 
 
 def load_active(path: Path) -> Active:
     """Read `active.yaml`; UserError if it is missing or invalid."""
     if not path.exists():
-        raise UserError("no such file", where=str(path), remedy="run `evenruler check`, which writes it")
+        raise UserError(
+            "no such file", where=str(path), remedy="run `evenruler check`, which writes it"
+        )
     content: dict[str, Any] = read_yaml(path)
     return validate(Active, content.get("active", {}), path, under="active")
 
 
 def profile_in_use(path: Path) -> Scale:
-    """The profile of `active.yaml`; the first one where `evenruler check` has not written that file yet."""
+    """The profile of `active.yaml`; the first one where `evenruler check` has not written that file
+    yet.
+    """
     if not path.exists():
         return SCALES[0]
     try:
@@ -118,8 +126,8 @@ def profile_in_use(path: Path) -> Scale:
 
 
 Resamples = Annotated[int, Field(ge=100, le=100_000)]
-"""Number of bootstrap resamples. From 10,000 on, interval ends hardly change while time grows linearly: 2,000 take
-seconds, 100,000 minutes, 10^9 weeks."""
+"""Number of bootstrap resamples. From 10,000 on, interval ends hardly change while time grows
+linearly: 2,000 take seconds, 100,000 minutes, 10^9 weeks."""
 
 
 class DiagnosisSettings(Strict):
@@ -139,7 +147,9 @@ class Declared:
     """One `params.yaml`, whose parts are validated on access."""
 
     def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
-        """Read the file for `scale`, by default the profile in use; UserError if it is missing or not YAML."""
+        """Read the file for `scale`, by default the profile in use; UserError if it is missing or
+        not YAML.
+        """
         self.path = path
         self._active = path.parent / folder_in_use() / ACTIVE
         self._data: dict[str, Any] = read_yaml(path)
@@ -162,7 +172,9 @@ class Declared:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The models."""
-        return validate(Catalogue, {key: self._data.get(key, {}) for key in Catalogue.model_fields}, self.path)
+        return validate(
+            Catalogue, {key: self._data.get(key, {}) for key in Catalogue.model_fields}, self.path
+        )
 
     @cached_property
     def resampling(self) -> Resampling:
@@ -176,7 +188,9 @@ class Declared:
 
     @cached_property
     def instruments(self) -> dict[str, str]:
-        """Instruments of the scale with their families, in declared order; UserError if one has no known family."""
+        """Instruments of the scale with their families, in declared order; UserError if one has no
+        known family.
+        """
         return {name: self._family(name) for name in self._entries if self._is_used(name)}
 
     def every_instrument(self) -> dict[str, str]:
@@ -184,22 +198,29 @@ class Declared:
         return {name: self._family(name) for name in self._entries}
 
     def settings(self, name: str, of: str | None = None, size: Size | None = None) -> Any:
-        """The settings of an instrument: its own entry merged over that of its family in `families`.
+        """The settings of an instrument: its own entry merged over that of its family in
+        `families`.
 
-        `of`: the required family, by default any; `size`: how much is asked, by default what the pipeline asks. Returns
-        the family's `Settings`, resolved by scale and size; UserError if there is no such instrument or a setting is
-        invalid.
+        `of`: the required family, by default any; `size`: how much is asked, by default what the
+        pipeline asks. Returns the family's `Settings`, resolved by scale and size; UserError if
+        there is no such instrument or a setting is invalid.
         """
         entries = [key for key in self._entries if of is None or self._family(key) == of]
         if name not in entries:
             remedy = f"check the name ({nearest(name, entries)})"
-            what = f"no instrument {name!r}" if of is None else f"no instrument {name!r} of the family {of}"
+            what = (
+                f"no instrument {name!r}"
+                if of is None
+                else f"no instrument {name!r} of the family {of}"
+            )
             raise UserError(what, where=f"{self.path}: instruments", remedy=remedy)
         own = {key: value for key, value in self._entries[name].items() if key not in OF_PARAMS}
         model: type[BaseSettings] = room(self._family(name), "declare").Settings
         context = {"scale": self.scale, "size": size}
         given = {**self._shared(name), **own}
-        found = validate(model, given, self.path, under=lambda key: self._place(name, key), context=context)
+        found = validate(
+            model, given, self.path, under=lambda key: self._place(name, key), context=context
+        )
         if not size and found.size != SIZE_AT[self.scale]:
             return self.settings(name, of, found.size)
         return found.having(self.catalogue)
@@ -240,5 +261,7 @@ class Declared:
         own = entry.get("scale") if isinstance(entry, dict) else None
         if own not in (None, *SCALES):
             remedy = f"name one ({' or '.join(SCALES)}), or leave it out for both"
-            raise UserError(f"no scale {own!r}", where=f"{self.path}: instruments.{name}.scale", remedy=remedy)
+            raise UserError(
+                f"no scale {own!r}", where=f"{self.path}: instruments.{name}.scale", remedy=remedy
+            )
         return own in (None, self.scale)

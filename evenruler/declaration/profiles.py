@@ -1,7 +1,8 @@
-"""Where the pipeline of a profile lies: that of the first at the top, any other in a folder of its own.
+"""Where the pipeline of a profile lies: that of the first at the top, any other in a folder of its
+own.
 
-Such a folder (`profiles/paper`) has a link to the same `dvc.yaml`, and its own `active.yaml`, outputs and `dvc.lock`.
-Its stages run at the top, with the profile's name in the environment.
+Such a folder (`profiles/paper`) has a link to the same `dvc.yaml`, and its own `active.yaml`,
+outputs and `dvc.lock`. Its stages run at the top, with the profile's name in the environment.
 """
 
 import os
@@ -54,7 +55,9 @@ def command_prefix(folder: Path) -> str:
 
 
 def link_pipeline(root: Path, profile: str) -> Path:
-    """Make the folder of a profile with a link to `dvc.yaml`; returns the folder, seen from the top."""
+    """Make the folder of a profile with a link to `dvc.yaml`; returns the folder, seen from the
+    top.
+    """
     folder = folder_of(profile)
     link = root / folder / PIPELINE
     if not link.exists():

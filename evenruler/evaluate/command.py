@@ -18,7 +18,8 @@ def measure(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER (an adapter, too), package:MODULE/FILE, "
+            help="hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER (an adapter, too), "
+            "package:MODULE/FILE, "
             "endpoint:NAME, ollama:NAME, recorded:FILE, or a name of params.yaml.",
         ),
     ],
@@ -27,66 +28,121 @@ def measure(
         typer.Option(
             "--with",
             metavar="BENCHMARK",
-            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], FILE.yaml "
-            "(a source of your own), or lm_eval:TASK. Not needed for recorded answers, which name theirs.",
+            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, "
+            "USER/REPO[@TAG], FILE.yaml "
+            "(a source of your own), or lm_eval:TASK. Not needed for recorded answers, which name "
+            "theirs.",
         ),
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that groups documents of lm_eval:TASK into units.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column that groups documents of lm_eval:TASK into units."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
-    device: Annotated[str | None, typer.Option(metavar="cpu|cuda", help="Default: a GPU if there is one.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use at most N units: a trial run.")] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="cpu|cuda", help="Default: a GPU if there is one.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Use at most N units: a trial run.")
+    ] = None,
     size: Annotated[
         Literal["trial", "standard", "paper"],
-        typer.Option(help="How much to ask: a first look, enough to detect the stated effect, or all rows."),
+        typer.Option(
+            help="How much to ask: a first look, enough to detect the stated effect, or all rows."
+        ),
     ] = "standard",
     form: Annotated[
-        str | None, typer.Option(metavar="FORM", help="Ask in this form only: likelihood, choice, mass, sampled ...")
+        str | None,
+        typer.Option(
+            metavar="FORM", help="Ask in this form only: likelihood, choice, mass, sampled ..."
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the model in the results.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="causal, seq2seq, masked or nli; for an endpoint: chat or completions."),
+        typer.Option(
+            metavar="KIND",
+            help="causal, seq2seq, masked or nli; for an endpoint: chat or completions.",
+        ),
     ] = None,
-    dtype: Annotated[str, typer.Option(metavar="float32|bfloat16", help="GPU data type.")] = "float32",
-    start: Annotated[str | None, typer.Option(metavar="TOKEN", help="The token before plain texts.")] = None,
+    dtype: Annotated[
+        str, typer.Option(metavar="float32|bfloat16", help="GPU data type.")
+    ] = "float32",
+    start: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="The token before plain texts.")
+    ] = None,
     thinking: Annotated[
-        str | None, typer.Option(metavar="off|N", help="Thinking before the answer: off, or a budget in tokens.")
+        str | None,
+        typer.Option(
+            metavar="off|N", help="Thinking before the answer: off, or a budget in tokens."
+        ),
     ] = None,
     effort: Annotated[
-        str | None, typer.Option(metavar="WORD", help="Reasoning effort, in the words of the model: low, high ...")
+        str | None,
+        typer.Option(
+            metavar="WORD", help="Reasoning effort, in the words of the model: low, high ..."
+        ),
     ] = None,
     template: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the chat template; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Option of the chat template; repeatable."),
     ] = None,
     new_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Maximum new tokens per reply, if a benchmark allows fewer.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Maximum new tokens per reply, if a benchmark allows fewer."
+        ),
     ] = None,
     timeout: Annotated[
-        int | None, typer.Option(min=1, metavar="SECONDS", help="Longest wait for an endpoint's answer; default: 120.")
+        int | None,
+        typer.Option(
+            min=1, metavar="SECONDS", help="Longest wait for an endpoint's answer; default: 120."
+        ),
     ] = None,
     answers_as: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Another name that the endpoint gives the model in its answers.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Another name that the endpoint gives the model in its answers."
+        ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Print every figure, not only headlines.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every figure, not only headlines.")
+    ] = False,
     output: Annotated[
         Literal["text", "json", "html"],
-        typer.Option("--format", help="json: one line per benchmark, as in result.json; html: one page of all."),
+        typer.Option(
+            "--format",
+            help="json: one line per benchmark, as in result.json; html: one page of all.",
+        ),
     ] = "text",
     max_requests: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Most requests to send, with retries; 0 prints the cost.")
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="Most requests to send, with retries; 0 prints the cost."
+        ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Send requests to an endpoint without confirmation.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Send requests to an endpoint without confirmation.")
+    ] = False,
     price: Annotated[
-        str | None, typer.Option(metavar="IN,OUT", help="Dollars per million tokens, to estimate the cost.")
+        str | None,
+        typer.Option(metavar="IN,OUT", help="Dollars per million tokens, to estimate the cost."),
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Send nothing if it may cost more, in dollars.")] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Send nothing if it may cost more, in dollars.")
+    ] = None,
     engine: Annotated[
-        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE.")
+        str | None,
+        typer.Option(
+            metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE."
+        ),
     ] = None,
 ) -> None:
-    """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
+    """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in
+    minutes.
+    """
     from evenruler.evaluate.cost import Price, Spending
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.subject import options_of
@@ -117,17 +173,26 @@ def measure(
 results = typer.Typer(rich_markup_mode=None)
 
 Places = Annotated[
-    list[str], typer.Argument(metavar="PLACE...", help="A result's folder or result.json, or a folder of results.")
+    list[str],
+    typer.Argument(
+        metavar="PLACE...", help="A result's folder or result.json, or a folder of results."
+    ),
 ]
 
 
 @results.command()
 def compare(
     places: Places,
-    output: Annotated[Literal["markdown", "json", "csv"], typer.Option("--format", help="Output format.")] = "markdown",
-    page: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a self-contained page.")] = None,
+    output: Annotated[
+        Literal["markdown", "json", "csv"], typer.Option("--format", help="Output format.")
+    ] = "markdown",
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Also write a self-contained page.")
+    ] = None,
 ) -> None:
-    """Compare models by their results: figures, controls and verdicts side by side, and how each pair differs."""
+    """Compare models by their results: figures, controls and verdicts side by side, and how each
+    pair differs.
+    """
     from evenruler.files import replace
     from evenruler.results import comparison, view
     from evenruler.results.store import load_results, read_all
@@ -155,17 +220,27 @@ def compare(
 def gate(
     places: Places,
     fail_on: Annotated[
-        list[str] | None, typer.Option(metavar="effect|'not specific'|worse", help="What fails the gate; repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="effect|'not specific'|worse", help="What fails the gate; repeatable."
+        ),
     ] = None,
     most: Annotated[
         list[str] | None,
-        typer.Option("--max", metavar="BENCHMARK:FIGURE=SIZE", help="Fail if the whole interval lies beyond SIZE."),
+        typer.Option(
+            "--max",
+            metavar="BENCHMARK:FIGURE=SIZE",
+            help="Fail if the whole interval lies beyond SIZE.",
+        ),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="PLACE", help="Earlier results to compare with, for `worse`.")
+        Path | None,
+        typer.Option(metavar="PLACE", help="Earlier results to compare with, for `worse`."),
     ] = None,
 ) -> None:
-    """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or invalid."""
+    """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or
+    invalid.
+    """
     from evenruler.errors import UserError
     from evenruler.results import comparison
     from evenruler.results.store import read_all
@@ -178,7 +253,9 @@ def gate(
             if not 0 <= bounds[name] < math.inf:
                 raise ValueError(size)
         except ValueError:
-            raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None
+            raise UserError(
+                f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE"
+            ) from None
     before = read_all(str(baseline)) if baseline else []
     found = comparison.gate(read_all(*places), fail_on or ["effect"], bounds, before)
     say_each(found.lines)
@@ -188,16 +265,22 @@ def gate(
 @results.command()
 def export(
     places: Places,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="Output folder; records go into its subfolder data.")],
+    to: Annotated[
+        Path, typer.Option(metavar="DIR", help="Output folder; records go into its subfolder data.")
+    ],
     model_ids: Annotated[
         list[str] | None,
         typer.Option(
-            "--id", metavar="NAME=ORG/MODEL", help="Identifier of a model that is not from the Hub; repeatable."
+            "--id",
+            metavar="NAME=ORG/MODEL",
+            help="Identifier of a model that is not from the Hub; repeatable.",
         ),
     ] = None,
     date: Annotated[
         datetime.datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Date of the records; default: when each result was written."),
+        typer.Option(
+            formats=["%Y-%m-%d"], help="Date of the records; default: when each result was written."
+        ),
     ] = None,
     relationship: Annotated[
         Literal["first_party", "third_party", "collaborative", "other"],
@@ -216,7 +299,9 @@ def export(
             raise UserError(f"found {given!r}", where="--id", remedy="say NAME=ORG/MODEL")
         ids[name] = identity
     day = date.date() if date else None
-    for one in every_eval_ever.export(read_all(*places), to, ids=ids, date=day, relationship=relationship):
+    for one in every_eval_ever.export(
+        read_all(*places), to, ids=ids, date=day, relationship=relationship
+    ):
         say(f"{one.path}: {one.figures} figures")
         for line in one.left_out:
             say(f"  not exported: {line}")

@@ -1,4 +1,6 @@
-"""The cost of a measurement on a server, before anything is sent: requests, tokens, dollars; and asking to go on."""
+"""The cost of a measurement on a server, before anything is sent: requests, tokens, dollars; and
+asking to go on.
+"""
 
 import math
 import sys
@@ -11,7 +13,16 @@ import typer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.instruments.instrument import SIZES, STANDARD, SUBJECT, Plan, Request, Size, Subject, at_size
+from evenruler.instruments.instrument import (
+    SIZES,
+    STANDARD,
+    SUBJECT,
+    Plan,
+    Request,
+    Size,
+    Subject,
+    at_size,
+)
 from evenruler.instruments.registry import room
 from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.models.records import LETTERS_A_TOKEN
@@ -42,7 +53,9 @@ class Price:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of requests to the measured model; those that depend on answers go to tools and are not counted."""
+    """The cost of requests to the measured model; those that depend on answers go to tools and are
+    not counted.
+    """
 
     questions: dict[str, int]
     """Number of requests by operation."""
@@ -53,7 +66,9 @@ class Cost:
 
     @property
     def requests(self) -> int:
-        """Requests without retries; fewer for servers with log-probabilities, which take several texts at once."""
+        """Requests without retries; fewer for servers with log-probabilities, which take several
+        texts at once.
+        """
         return sum(self.questions.values())
 
     def dollars(self, price: Price) -> float:
@@ -66,8 +81,13 @@ class Cost:
 
     def in_words(self, price: Price | None) -> str:
         """The cost in one line."""
-        said = f"{self.requests:,} requests, about {self.read:,} tokens in, at most {self.written:,} out"
-        return f"{said}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else said
+        said = (
+            f"{self.requests:,} requests, about {self.read:,} tokens in, at most "
+            f"{self.written:,} out"
+        )
+        return (
+            f"{said}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else said
+        )
 
 
 READ = ("prompt", "system", "text", "before")
@@ -87,14 +107,18 @@ def cost_of(requests: Iterable[Request]) -> Cost:
 
 
 def detectable(plan: Plan, size: Size, form: str | None) -> str | None:
-    """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty where it is unknown."""
+    """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty
+    where it is unknown.
+    """
     of_size = plan.get("sizes", {}).get(size, {})
     found: str | None = of_size.get(form, of_size.get("detects", ""))
     return found if form != OPTIONS else None
 
 
 def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
-    """For each form and size: its cost for a model that can do everything, and the effect it detects, in words."""
+    """For each form and size: its cost for a model that can do everything, and the effect it
+    detects, in words.
+    """
     door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
     forms = (VERBALISER, SENTENCE, OPTIONS)
     subject = Subject("", "causal", "", able, chats=True, continues=True, forms=forms, origin="")
@@ -103,7 +127,11 @@ def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
             plan, detects = at_size(benchmark.plan, size), detectable(benchmark.plan, size, form)
             cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
             if cost.requests:
-                found = f"80 of 100 such studies find {detects}" if detects else "what they find is not known"
+                found = (
+                    f"80 of 100 such studies find {detects}"
+                    if detects
+                    else "what they find is not known"
+                )
                 yield form, size, cost, "no verdict is possible" if detects is None else found
 
 
@@ -117,24 +145,34 @@ class Spending:
     yes: bool = False
 
     def agree(self, costs: Sequence[Cost], hopeless: Sequence[str]) -> None:
-        """Ask whether to send everything, unless `yes`, or a `most` that covers the cost, already answers.
+        """Ask whether to send everything, unless `yes`, or a `most` that covers the cost, already
+        answers.
 
-        `costs`: one per benchmark; `hopeless`: benchmarks that can have no verdict at their size. UserError where it
-        costs more than `most`, no verdict is possible, or there is no terminal to ask at.
+        `costs`: one per benchmark; `hopeless`: benchmarks that can have no verdict at their size.
+        UserError where it costs more than `most`, no verdict is possible, or there is no terminal
+        to ask at.
         """
         whole = sum(costs, Cost({}))
         if self.most is not None and self.price is None:
             raise UserError("prices are unknown", where="--max-cost", remedy="add --price IN,OUT")
-        if self.most is not None and self.price is not None and (dollars := whole.dollars(self.price)) > self.most:
+        if (
+            self.most is not None
+            and self.price is not None
+            and (dollars := whole.dollars(self.price)) > self.most
+        ):
             what = f"it may cost ${dollars:,.2f}"
-            raise UserError(what, where=f"--max-cost {self.most:g}", remedy="take --size trial, or allow more")
+            raise UserError(
+                what, where=f"--max-cost {self.most:g}", remedy="take --size trial, or allow more"
+            )
         sends = f"sends {whole.in_words(self.price)}"
         if self.yes or (self.most is not None and not hopeless):
             note(f"it {sends}")
             return
         if hopeless:
             remedy = "take another size or benchmark, or say --yes to describe the model alone"
-            raise UserError(f"no verdict is possible on {', '.join(hopeless)}", where="measure", remedy=remedy)
+            raise UserError(
+                f"no verdict is possible on {', '.join(hopeless)}", where="measure", remedy=remedy
+            )
         if not sys.stdin.isatty():
             remedy = "say --yes, or --max-cost with --price"
             raise UserError(f"it {sends}", where="measure", remedy=remedy)

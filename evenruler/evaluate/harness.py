@@ -1,6 +1,8 @@
-"""Run a multiple-choice or log-likelihood task of lm-evaluation-harness on a model: figures without a verdict.
+"""Run a multiple-choice or log-likelihood task of lm-evaluation-harness on a model: figures without
+a verdict.
 
-The task's code makes prompts and metrics; the model, the cache and the intervals are those of this library.
+The task's code makes prompts and metrics; the model, the cache and the intervals are those of this
+library.
 """
 
 import math
@@ -35,11 +37,19 @@ def lines_of(model: "Model", name: str, unit: str | None, limit: int | None) -> 
         except Exception as error:  # of the task's own code
             told = f"its code fails ({type(error).__name__}: {error})".splitlines()[0]
             raise UserError(told[:200], where=f"{SCHEME}{name}", remedy="fix the task") from error
-        yield f"{SCHEME}{task.config.task} (a unit is {'a document' if unit is None else unit}) on {model.name}"
+        yield (
+            f"{SCHEME}{task.config.task} (a unit is {'a document' if unit is None else unit}) on "
+            f"{model.name}"
+        )
         for metric, (value, low, high, effect) in found.items():
             interval = "no interval" if math.isnan(low) else f"[{low:z.3f}, {high:z.3f}]"
-            yield f"    {metric}  {value:z.3f} {interval}" + ("" if unit is None else f", design effect {effect:.1f}")
-        yield "  No verdict: a task says no roles of texts, no unit and no neutral value. No result file is written."
+            yield f"    {metric}  {value:z.3f} {interval}" + (
+                "" if unit is None else f", design effect {effect:.1f}"
+            )
+        yield (
+            "  No verdict: a task says no roles of texts, no unit and no neutral value. No "
+            "result file is written."
+        )
 
 
 def _tasks(name: str) -> list[Any]:
@@ -52,24 +62,39 @@ def _tasks(name: str) -> list[Any]:
     except Exception as error:  # of data sets, of the Hub, of YAML and of the task's own code
         told = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
         lacking = isinstance(error, ImportError) and "lm_eval" in str(error)
-        remedy = "pip install 'evenruler[harness]'" if lacking else "check its name or file, or get its data"
+        remedy = (
+            "pip install 'evenruler[harness]'"
+            if lacking
+            else "check its name or file, or get its data"
+        )
         raise UserError(told[:200], where=where, remedy=remedy) from None
     for task in tasks:
         kind, metrics = task.OUTPUT_TYPE, task.aggregation()
         if GREEDY.get(kind) in {None, *metrics}:
-            what = f"{task.config.task} is of type {kind} with the metrics {', '.join(sorted(metrics))}"
+            what = (
+                f"{task.config.task} is of type {kind} with the metrics "
+                f"{', '.join(sorted(metrics))}"
+            )
             remedy = "take multiple_choice without exact_match, or loglikelihood without acc"
             raise UserError(what, where=where, remedy=remedy)
     return tasks
 
 
-def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> dict[str, tuple[float, ...]]:
-    """Metrics by `metric,filter`, as from `clustered`; `unit`: a column of documents; `limit`: number of documents."""
+def measured(
+    model: "Model", task: Any, unit: str | None, limit: int | None
+) -> dict[str, tuple[float, ...]]:
+    """Metrics by `metric,filter`, as from `clustered`; `unit`: a column of documents; `limit`:
+    number of documents.
+    """
     docs = dict(task.doc_iterator(limit=limit))
     units = [str(place if unit is None else doc.get(unit, "")) for place, doc in docs.items()]
     if "" in units:
         known = ", ".join(sorted(docs[units.index("")]))
-        raise UserError(f"document {units.index('')} has no {unit!r}", where="--unit", remedy=f"say one of {known}")
+        raise UserError(
+            f"document {units.index('')} has no {unit!r}",
+            where="--unit",
+            remedy=f"say one of {known}",
+        )
     task.set_fewshot_seed(seed=1234)  # the default of lm-evaluation-harness
     task.build_all_requests(limit=limit)
     asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
@@ -87,15 +112,21 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
             for metric in told.keys() & aggregation.keys():
                 values.setdefault((metric, chain), []).append((of_unit, told[metric]))
     given = {name: map(list, zip(*own, strict=True)) for name, own in sorted(values.items())}
-    return {f"{metric},{chain}": clustered(aggregation[metric], *own) for (metric, chain), own in given.items()}
+    return {
+        f"{metric},{chain}": clustered(aggregation[metric], *own)
+        for (metric, chain), own in given.items()
+    }
 
 
-def clustered(aggregate: Callable[[list[Any]], Any], units: Sequence[str], values: list[Any]) -> tuple[float, ...]:
-    """Aggregate the values of n documents: value, jackknife interval over units (low, high; 95%), design effect.
+def clustered(
+    aggregate: Callable[[list[Any]], Any], units: Sequence[str], values: list[Any]
+) -> tuple[float, ...]:
+    """Aggregate the values of n documents: value, jackknife interval over units (low, high; 95%),
+    design effect.
 
-    The design effect is the variance over units divided by that over documents. All but the value are NaN below five
-    units, or where the aggregate is undefined without some unit.
-    Source: Tukey (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
+    The design effect is the variance over units divided by that over documents. All but the value
+    are NaN below five units, or where the aggregate is undefined without some unit. Source: Tukey
+    (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
     """
 
     def left_out(of: Sequence[Any]) -> Floats:

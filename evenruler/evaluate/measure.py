@@ -1,4 +1,6 @@
-"""Measure a model with published benchmarks: `measure` for one in Python, `measure_each` for the command line."""
+"""Measure a model with published benchmarks: `measure` for one in Python, `measure_each` for the
+command line.
+"""
 
 import tempfile
 import time
@@ -51,23 +53,29 @@ def measure(
     Every answer is cached (`evenruler.models.store.cache_root`), so that nothing is asked twice.
 
     Args:
-        model: As in `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`, `endpoint:name`, ..., a loaded
-            model with its `tokenizer`, or a function `f(messages, **settings) -> str | None`.
-        benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or `FILE.yaml`, an unpublished
-            source (`evenruler.evaluate.benchmark.of_file`).
+        model: As in `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`,
+            `endpoint:name`, ..., a loaded model with its `tokenizer`, or a function `f(messages,
+            **settings) -> str | None`.
+        benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or
+            `FILE.yaml`, an unpublished source (`evenruler.evaluate.benchmark.of_file`).
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: The most units asked about (attributes, items, stimuli, root items), evenly spread.
-        size: How much is asked: `trial` for a first look, `standard` to detect the stated effect, `paper` for all.
-        form: The one form to ask in, of those of the family; by default the best that the model supports.
+        size: How much is asked: `trial` for a first look, `standard` to detect the stated effect,
+            `paper` for all.
+        form: The one form to ask in, of those of the family; by default the best that the model
+            supports.
         name: Name of the model in results; by default derived from `model`.
-        kind: The backend, where the files do not say; for an endpoint `chat` (the default) or `completions`.
+        kind: The backend, where the files do not say; for an endpoint `chat` (the default) or
+            `completions`.
         dtype: Data type of computations on a GPU.
-        start: The token before plain texts, as text: of files or a loaded model instead of the usual one; for an
-            endpoint with log-probabilities that does not prepend one itself.
-        options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or `{"thinking": "off"}`;
-            also `effort`, `template`, `new_tokens` and the others of `evenruler.models.chats.ChatSettings`.
-        max_requests: Limit on requests to servers, retries included; by default `EVENRULER_MAX_REQUESTS`, or no limit.
+        start: The token before plain texts, as text: of files or a loaded model instead of the
+            usual one; for an endpoint with log-probabilities that does not prepend one itself.
+        options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or
+            `{"thinking": "off"}`; also `effort`, `template`, `new_tokens` and the others of
+            `evenruler.models.chats.ChatSettings`.
+        max_requests: Limit on requests to servers, retries included; by default
+            `EVENRULER_MAX_REQUESTS`, or no limit.
         tokenizer: Of a loaded model.
         cache_key: The key of a function's answers in the cache; without one they are not cached.
 
@@ -75,16 +83,20 @@ def measure(
         Figures with intervals, controls and verdicts, and what was measured how.
 
     Raises:
-        UserError: There is no such model or benchmark, the model cannot answer it, or the request budget is used up;
-            answers up to then are cached.
+        UserError: There is no such model or benchmark, the model cannot answer it, or the request
+            budget is used up; answers up to then are cached.
     """
     if limit is not None and limit < 1:
-        raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
+        raise UserError(
+            f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out"
+        )
     if size not in SIZES:
         raise UserError(f"no size {size!r}", where="size", remedy=f"say {' or '.join(SIZES)}")
     store = RowStore()
     given = {"tokenizer": tokenizer, "cache_key": cache_key}
-    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given)
+    subject = chosen(
+        model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given
+    )
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
     with allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit, form=form)
@@ -114,17 +126,21 @@ def measure_each(
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
 
-    `named`: further arguments of `chosen`. A benchmark that cannot be opened stops the run before anything is asked;
-    other UserErrors are raised together at the end. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents
-    are grouped into units by the column `unit`. Without benchmarks, the one that the recorded answers belong to is
-    used.
+    `named`: further arguments of `chosen`. A benchmark that cannot be opened stops the run before
+    anything is asked; other UserErrors are raised together at the end. `lm_eval:TASK` is a task of
+    lm-evaluation-harness, whose documents are grouped into units by the column `unit`. Without
+    benchmarks, the one that the recorded answers belong to is used.
     """
     started = time.monotonic()
     store = RowStore()
     if dtype not in get_args(Dtype):
-        raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
+        raise UserError(
+            f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}"
+        )
     if not benchmarks and not is_recorded(model):  # before minutes of converting or training
-        raise UserError("no benchmark is named", where=model, remedy="say which benchmark as --with NAME")
+        raise UserError(
+            "no benchmark is named", where=model, remedy="say which benchmark as --with NAME"
+        )
     subject = chosen(model, store, dtype=cast(Dtype, dtype), **named)
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
@@ -138,12 +154,18 @@ def measure_each(
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
         raise UserError(
-            "it applies to lm_eval:TASK only", where="--unit", remedy="leave it out, or add --with lm_eval:TASK"
+            "it applies to lm_eval:TASK only",
+            where="--unit",
+            remedy="leave it out, or add --with lm_eval:TASK",
         )
     refused, pages = list[str](), list[Stored]()
     with allowing(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
-        found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks) if place not in tasks]
+        found = [
+            opened.enter_context(benchmark_at(place))
+            for place in dict.fromkeys(benchmarks)
+            if place not in tasks
+        ]
         planned = []
         for benchmark in found:
             try:
@@ -157,7 +179,9 @@ def measure_each(
         left = [session.left(one) for one in planned] if entry.kind in HOSTED else []
         most = current_budget().most
         if any(cost.requests for cost in left):
-            hopeless = [one.benchmark.name for one in planned if one.detects is None and size != "trial"]
+            hopeless = [
+                one.benchmark.name for one in planned if one.detects is None and size != "trial"
+            ]
             # A budget of requests is consent, too, but not to more dollars than the user allows.
             agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
             replace(spending, yes=agreed).agree(left, hopeless)
@@ -177,7 +201,9 @@ def measure_each(
             elif show == "html":
                 pages.append(Stored(measured.result, folder))
             else:
-                yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
+                yield from (
+                    lines_of(measured.result) if show == "all" else answer_of(measured.result)
+                )
                 yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
         for place in tasks:
             try:
@@ -207,7 +233,11 @@ def _require_place(planned: Planned, out: Path) -> None:
     root = repository.root()
     for benchmarks in (repository.shipped_benchmarks(), *([root / "benchmarks"] if root else [])):
         if out.resolve().is_relative_to(benchmarks.resolve()):
-            raise UserError("published benchmarks lie here", where=str(out), remedy="name another folder with --out")
+            raise UserError(
+                "published benchmarks lie here",
+                where=str(out),
+                remedy="name another folder with --out",
+            )
     refuse_another(planned.result, out)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -225,8 +255,14 @@ MOST_LINES = 11
 def answer_of(result: Result) -> Iterator[str]:
     """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
     yield f"{_called(result)}, {result.settings.size}"
-    told = [*result.answer, *_limited(result), *(f"warning: {line}" for line in result.warnings[:2])]
-    told += [f"{more} more warning{'s' * (more > 1)}"] if (more := len(result.warnings) - 2) > 0 else []
+    told = [
+        *result.answer,
+        *_limited(result),
+        *(f"warning: {line}" for line in result.warnings[:2]),
+    ]
+    told += (
+        [f"{more} more warning{'s' * (more > 1)}"] if (more := len(result.warnings) - 2) > 0 else []
+    )
     told += [f"not asked: {'; '.join(result.left_out)}"] if result.left_out else []
     lines = [line for one in told for line in _wrapped(f"  {one}", subsequent_indent="    ")]
     yield from lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
@@ -243,13 +279,21 @@ def _limited(result: Result) -> Iterator[str]:
     settings, benchmark = result.settings, result.benchmark
     if settings.limit is not None:
         yield f"trial run: figures are for at most {settings.limit} units (--limit)"
-    elif settings.size == "trial" and any("No verdict is possible" in line for line in result.answer):
-        known = f"; what other sizes find: evenruler list {benchmark.name}" if benchmark.origin == "shipped" else ""
+    elif settings.size == "trial" and any(
+        "No verdict is possible" in line for line in result.answer
+    ):
+        known = (
+            f"; what other sizes find: evenruler list {benchmark.name}"
+            if benchmark.origin == "shipped"
+            else ""
+        )
         yield f"a trial mostly asks too little for a verdict{known}"
 
 
 def lines_of(result: Result) -> Iterator[str]:
-    """The answer and all figures of a result as terminal lines: by part amounts, then the instrument's fitness."""
+    """The answer and all figures of a result as terminal lines: by part amounts, then the
+    instrument's fitness.
+    """
     yield _called(result)
     for told in (*result.answer, *_limited(result)):
         yield from _wrapped(f"  {told}", subsequent_indent="    ")
@@ -266,16 +310,26 @@ def lines_of(result: Result) -> Iterator[str]:
     # Explain the figures that have verdicts; without any verdict, all amounts.
     each = [figures for models in result.figures.values() for figures in models.values()]
     shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]
-    judged = [heading for heading in shown if any("verdict" in figures.get(heading.figure, {}) for figures in each)]
+    judged = [
+        heading
+        for heading in shown
+        if any("verdict" in figures.get(heading.figure, {}) for figures in each)
+    ]
     for heading in judged or shown:
-        yield from _wrapped(f"  {heading.heading}: {heading.meaning}", subsequent_indent="    ", break_on_hyphens=True)
+        yield from _wrapped(
+            f"  {heading.heading}: {heading.meaning}",
+            subsequent_indent="    ",
+            break_on_hyphens=True,
+        )
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  not asked: {line}" for line in result.left_out)
     if not result.settings.prefixes:
         yield "  Wording sensitivity was not measured (no prefixes)."
 
 
-def _figures(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _figures(
+    headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
     """A line for each figure, aligned, with its control or placebo and its verdict."""
     shown = [heading for heading in headings if heading.figure in figures]
     width = max((len(heading.heading) for heading in shown), default=0)

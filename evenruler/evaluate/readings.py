@@ -1,7 +1,9 @@
-"""How instruments respond to planted associations: sensitivity, threshold, monotony, and verdicts on them.
+"""How instruments respond to planted associations: sensitivity, threshold, monotony, and verdicts
+on them.
 
-A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures use its change from
-the weight of dose 0 and the same seed, trained on the same sentences with poles at random (docs/weights.md).
+A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures
+use its change from the weight of dose 0 and the same seed, trained on the same sentences with poles
+at random (docs/weights.md).
 """
 
 from collections.abc import Collection, Mapping
@@ -28,13 +30,15 @@ READINGS: Final = columns(
     "benchmark asked part figure by unit: str",
     "along value: float; smallest: float?; unfit: str?",
 )
-"""Readings by unit: the `value` of each unit on a weight, and `along`, its coefficient in the reading. `asked`: a hash
-of the benchmark and of how much it asked; `by`: the plant whose units or words the instrument shares, so that the
-reading contrasts its poles, or empty; `unfit`: the validity check that the benchmark fails on this weight."""
+"""Readings by unit: the `value` of each unit on a weight, and `along`, its coefficient in the
+reading. `asked`: a hash of the benchmark and of how much it asked; `by`: the plant whose units or
+words the instrument shares, so that the reading contrasts its poles, or empty; `unfit`: the
+validity check that the benchmark fails on this weight."""
 
 CHECKS: Final = columns(WEIGHED, "own held_out: float?; learned: str")
-"""Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out sentences; null where
-less than the dose was learned, so that there is no weight. `learned`: hash of the plant."""
+"""Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out
+sentences; null where less than the dose was learned, so that there is no weight. `learned`: hash of
+the plant."""
 
 
 FEWEST: Final = 2
@@ -53,11 +57,15 @@ class Reading:
 
     @classmethod
     def of(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "Reading":
-        """Keep the weights on which the instrument is valid; keep all where these are too few for a slope."""
+        """Keep the weights on which the instrument is valid; keep all where these are too few for a
+        slope.
+        """
         fit = rows[rows["unfit"].isna()]
         doses = fit.groupby("seed")["dose"].unique()
         return cls(
-            fit if sum(0 in own and len(own) > 1 for own in doses) > 1 else rows, checks, rows["smallest"].iloc[0]
+            fit if sum(0 in own and len(own) > 1 for own in doses) > 1 else rows,
+            checks,
+            rows["smallest"].iloc[0],
         )
 
     @property
@@ -68,12 +76,19 @@ class Reading:
     @cached_property
     def values(self) -> pd.DataFrame:
         """[weights, units]: indexed by dose and seed; only units asked of all weights."""
-        return self.rows.pivot(index=["dose", "seed"], columns="unit", values="value").dropna(axis=1)
+        return self.rows.pivot(index=["dose", "seed"], columns="unit", values="value").dropna(
+            axis=1
+        )
 
     @cached_property
     def weights(self) -> Floats:
         """[units] coefficients that turn values into a reading."""
-        return self.rows.groupby("unit")["along"].first().reindex(self.values.columns).to_numpy(dtype=np.float64)
+        return (
+            self.rows.groupby("unit")["along"]
+            .first()
+            .reindex(self.values.columns)
+            .to_numpy(dtype=np.float64)
+        )
 
     @property
     def by(self) -> str:
@@ -83,14 +98,21 @@ class Reading:
     def facet(self) -> Facet:
         """The units as a random facet, with one list per pole where the reading contrasts poles."""
         opposed = self.by and (self.weights < 0).any()
-        return Facet([int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights))
+        return Facet(
+            [int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights)
+        )
 
     def made(self, values: Floats, kept: Kept) -> Floats:
-        """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps its total weight."""
+        """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps
+        its total weight.
+        """
         lists, found = np.asarray(self.facet().lists), np.zeros(values.shape[:-1])
         for own in np.unique(lists):
             those = lists == own
-            whole, left = np.abs(self.weights[those]).sum(), np.abs(self.weights[those & kept]).sum()
+            whole, left = (
+                np.abs(self.weights[those]).sum(),
+                np.abs(self.weights[those & kept]).sum(),
+            )
             found += values[..., those & kept] @ self.weights[those & kept] * whole / left
         return found
 
@@ -100,9 +122,11 @@ class Reading:
         return pd.Series(self.made(self.values.to_numpy(), every), index=self.values.index)
 
     def slope(self) -> Estimate | None:
-        """Change of the reading per nat of the check, from dose 0 of the same seed; units and seeds are random facets.
+        """Change of the reading per nat of the check, from dose 0 of the same seed; units and seeds
+        are random facets.
 
-        Mean over seeds. Uses only doses that at least two seeds have; None below two seeds, or with too few units.
+        Mean over seeds. Uses only doses that at least two seeds have; None below two seeds, or with
+        too few units.
         """
         changes, nats = self._changes()
         dosed = nats.index.get_level_values("dose") != 0
@@ -113,7 +137,9 @@ class Reading:
         if len(set(seeds)) < 2 or len(self.weights) < 2 * len(set(self.facet().lists)):
             return None
         of_seed = [nats.to_numpy() * (seeds == seed) for seed in sorted(set(seeds))]
-        per_nat = np.stack([own @ changes.to_numpy() / (own @ own) for own in of_seed])  # seeds, units
+        per_nat = np.stack(
+            [own @ changes.to_numpy() / (own @ own) for own in of_seed]
+        )  # seeds, units
 
         def mean(units: Kept, kept: Kept) -> float:
             return float(self.made(per_nat[kept], units).mean())
@@ -121,15 +147,21 @@ class Reading:
         return crossed(mean, [self.facet(), Facet.of(len(per_nat))])
 
     def _changes(self) -> "tuple[pd.DataFrame, pd.Series[float]]":
-        """Changes of unit values, and of checks, from dose 0 of the same seed, by dose and seed, where that exists."""
+        """Changes of unit values, and of checks, from dose 0 of the same seed, by dose and seed,
+        where that exists.
+        """
         seeds = self.values.index.get_level_values("seed")
         there = self.values[seeds.isin(self.values.xs(0, level="dose").index)]
         nothing = [(0, seed) for seed in there.index.get_level_values("seed")]
         checks = self.checks.reindex(there.index)
-        return there - self.values.loc[nothing].to_numpy(), checks - self.checks.loc[nothing].to_numpy()
+        return there - self.values.loc[nothing].to_numpy(), checks - self.checks.loc[
+            nothing
+        ].to_numpy()
 
     def correlation(self) -> float | None:
-        """Correlation over units of the change by dose with the plant's signs; None for readings not by poles."""
+        """Correlation over units of the change by dose with the plant's signs; None for readings
+        not by poles.
+        """
         if len(set(self.facet().lists)) < 2:
             return None
         doses = self.values.index.get_level_values("dose")
@@ -137,15 +169,21 @@ class Reading:
         return float(np.corrcoef(change, np.sign(self.weights))[0, 1]) if np.ptp(change) else None
 
     def monotone(self) -> float | None:
-        """Rank correlation of changes of readings with changes of checks; None where either is constant."""
+        """Rank correlation of changes of readings with changes of checks; None where either is
+        constant.
+        """
         changes, nats = self._changes()
         one, every = nats.to_numpy(), np.ones(len(self.weights), dtype=np.bool_)
         other = self.made(changes.to_numpy(), every)
-        return float(stats.spearmanr(one, other).statistic) if np.ptp(one) and np.ptp(other) else None
+        return (
+            float(stats.spearmanr(one, other).statistic) if np.ptp(one) and np.ptp(other) else None
+        )
 
 
 def apart(of: Reading, one: Floats, other: Floats, fits: tuple[float, float]) -> Estimate:
-    """The difference between the readings of two weights, [units] each, with variance over units and over fits."""
+    """The difference between the readings of two weights, [units] each, with variance over units
+    and over fits.
+    """
     over_units = crossed(lambda units: float(of.made(one - other, units)), [of.facet()])
     return summed(over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])])
 
@@ -155,16 +193,33 @@ def verdict_of(estimate: Estimate, smallest: float, n: int) -> Confirmed:
     p = PValues(estimate.p(), estimate.p_within(smallest), 1.0)
     whole = estimate.interval()
     made = Confirmatory(
-        "change", "units", {"units": n}, whole, smallest, p.effect, None, whole, estimate.detectable(), p
+        "change",
+        "units",
+        {"units": n},
+        whole,
+        smallest,
+        p.effect,
+        None,
+        whole,
+        estimate.detectable(),
+        p,
     )
     (found,) = judge([(made, Fitness())])
     assert isinstance(found, Confirmed)
     return found
 
 
-def between_fits(readings: Mapping[str, Reading], without: tuple[str, ...] = ()) -> tuple[float, float] | None:
-    """The variance of a reading between fits of dose 0, pooled within plants, with its degrees of freedom."""
-    own = [one.readings().xs(0, level="dose") for plant, one in readings.items() if plant not in without]
+def between_fits(
+    readings: Mapping[str, Reading], without: tuple[str, ...] = ()
+) -> tuple[float, float] | None:
+    """The variance of a reading between fits of dose 0, pooled within plants, with its degrees of
+    freedom.
+    """
+    own = [
+        one.readings().xs(0, level="dose")
+        for plant, one in readings.items()
+        if plant not in without
+    ]
     parts = [(float(values.var(ddof=1)), len(values) - 1) for values in own if len(values) > 1]
     df = sum(n for _, n in parts)
     return (sum(variance * n for variance, n in parts) / df, float(df)) if df else None
@@ -175,20 +230,28 @@ FIGURES: Final = columns(
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
 )
-"""Figures of one headline on one plant. `own`: whether the plant is of its construct; `sensitivity`: unit of the
-headline per nat of the check; `correlation`: over units, of the change by dose with the plant's signs; `monotone`: rank
-correlation over doses; `threshold`: the smallest dose, in nats, at which every weight differs from dose 0 in the
-planted direction, `found`: how many do, by dose; `change`: expected change at 2 nats, with a verdict, which is
-`invalid` where too few weights are left for a slope (`unfit`: weights that fail a validity check). A headline should
-have an effect on plants of its construct, and none on others."""
+"""Figures of one headline on one plant. `own`: whether the plant is of its construct;
+`sensitivity`: unit of the headline per nat of the check; `correlation`: over units, of the change
+by dose with the plant's signs; `monotone`: rank correlation over doses; `threshold`: the smallest
+dose, in nats, at which every weight differs from dose 0 in the planted direction, `found`: how many
+do, by dose; `change`: expected change at 2 nats, with a verdict, which is `invalid` where too few
+weights are left for a slope (`unfit`: weights that fail a validity check). A headline should have
+an effect on plants of its construct, and none on others."""
 
 NATS: Final = 2
 """The dose at which `change` is stated."""
 
 
-def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Reading]]:
-    """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect are left out."""
-    told = {str(plant): own.set_index(["dose", "seed"])["held_out"] for plant, own in checks.groupby("plant")}
+def series(
+    readings: pd.DataFrame, checks: pd.DataFrame
+) -> dict[tuple[str, str, str], dict[str, Reading]]:
+    """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect
+    are left out.
+    """
+    told = {
+        str(plant): own.set_index(["dose", "seed"])["held_out"]
+        for plant, own in checks.groupby("plant")
+    }
     found: dict[tuple[str, str, str], dict[str, Reading]] = {}
     for (benchmark, part, figure, plant), rows in readings.dropna(subset=["smallest"]).groupby(
         ["benchmark", "part", "figure", "plant"], sort=False
@@ -199,13 +262,19 @@ def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str,
     return found
 
 
-def figures(readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, Collection[str]]) -> pd.DataFrame:
-    """Sensitivity, threshold, monotony and specificity of every headline on every plant, as `FIGURES`.
+def figures(
+    readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, Collection[str]]
+) -> pd.DataFrame:
+    """Sensitivity, threshold, monotony and specificity of every headline on every plant, as
+    `FIGURES`.
 
-    `read_by`: by plant, the benchmarks of its construct (`BENCHMARK` or `BENCHMARK: PART`) that do not share its units.
+    `read_by`: by plant, the benchmarks of its construct (`BENCHMARK` or `BENCHMARK: PART`) that do
+    not share its units.
     """
     rows, by = [], ["benchmark", "part", "figure", "plant"]
-    unfit = readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
+    unfit = (
+        readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
+    )
     for key, own in series(readings, checks).items():
         fits = between_fits(own)
         for plant, one in own.items():
@@ -213,15 +282,28 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, 
             n = len(one.weights)
             slope, told = one.slope(), dict[str, Any]()
             if slope is not None:
-                interval, two = slope.interval(), Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df)
+                interval, two = (
+                    slope.interval(),
+                    Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df),
+                )
                 verdict = verdict_of(two, one.smallest, n)
                 told = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
-                told |= {"change": two.value, "change_low": verdict.low, "change_high": verdict.high}
-                told |= {"detectable": verdict.detectable, "verdict": verdict.verdict, "why": verdict.why}
+                told |= {
+                    "change": two.value,
+                    "change_low": verdict.low,
+                    "change_high": verdict.high,
+                }
+                told |= {
+                    "detectable": verdict.detectable,
+                    "verdict": verdict.verdict,
+                    "why": verdict.why,
+                }
             if one.unfit:
                 told |= {"verdict": Verdict.INVALID, "why": one.unfit}
             elif slope is None:
-                told["why"] = "No slope: it takes two seeds with the same dose, and two units of each pole."
+                told["why"] = (
+                    "No slope: it takes two seeds with the same dose, and two units of each pole."
+                )
             threshold, found = (None, None) if one.unfit else _threshold(one, fits)
             told |= {"correlation": one.correlation(), "monotone": one.monotone()}
             told |= {"threshold": threshold, "found": found, "smallest": one.smallest}
@@ -233,7 +315,9 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, 
 
 
 def _threshold(one: Reading, fits: tuple[float, float] | None) -> tuple[float | None, str | None]:
-    """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in words."""
+    """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in
+    words.
+    """
     if fits is None:
         return None, None
     counts: dict[float, list[bool]] = {}
@@ -243,26 +327,39 @@ def _threshold(one: Reading, fits: tuple[float, float] | None) -> tuple[float | 
             far = verdict_of(apart(one, *pair, fits), one.smallest, len(one.weights))
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
-    told = "; ".join(f"{sum(own)} of {len(own)} at {dose:g}" for dose, own in sorted(counts.items()))
+    told = "; ".join(
+        f"{sum(own)} of {len(own)} at {dose:g}" for dose, own in sorted(counts.items())
+    )
     return next((dose for dose, own in sorted(counts.items()) if all(own)), None), told
 
 
 def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts on all pairs of weights of dose 0, where no difference was planted: a check on false positives.
+    """Verdicts on all pairs of weights of dose 0, where no difference was planted: a check on false
+    positives.
 
-    Columns benchmark, part, figure, `same` (whether of one plant: trained on the same sentences), verdict. The variance
-    between fits is estimated on plants other than those of the pair, where possible.
+    Columns benchmark, part, figure, `same` (whether of one plant: trained on the same sentences),
+    verdict. The variance between fits is estimated on plants other than those of the pair, where
+    possible.
     """
     rows = []
     for key, own in series(readings, checks).items():
-        nothing = [(plant, seed) for plant, one in own.items() for seed in one.values.xs(0, level="dose").index]
+        nothing = [
+            (plant, seed)
+            for plant, one in own.items()
+            for seed in one.values.xs(0, level="dose").index
+        ]
         for (plant, seed), (other, second) in combinations(nothing, 2):
             fits = between_fits(own, (plant, other)) or between_fits(own, (plant,))
             one = own[plant]
-            pair = one.values.loc[(0, seed)].to_numpy(), own[other].values.loc[(0, second)].reindex(one.values.columns)
+            pair = (
+                one.values.loc[(0, seed)].to_numpy(),
+                own[other].values.loc[(0, second)].reindex(one.values.columns),
+            )
             if fits is None or pair[1].isna().any() or one.unfit or own[other].unfit:
                 continue
-            far = verdict_of(apart(one, pair[0], pair[1].to_numpy(), fits), one.smallest, len(one.weights))
+            far = verdict_of(
+                apart(one, pair[0], pair[1].to_numpy(), fits), one.smallest, len(one.weights)
+            )
             told = dict(zip(("benchmark", "part", "figure"), key, strict=True))
             rows.append({**told, "same": plant == other, "verdict": far.verdict})
     return pd.DataFrame(rows, columns=["benchmark", "part", "figure", "same", "verdict"])

@@ -75,7 +75,8 @@ class Measured:
 
     result: Result
     tables: Mapping[str, pd.DataFrame | pa.Table]
-    """Scores by row, the tables of the family's diagnosis, and the model's answers (`ANSWERS`), by name."""
+    """Scores by row, the tables of the family's diagnosis, and the model's answers (`ANSWERS`), by
+    name."""
     examples: Sequence[tuple[str, str]]
     """A few prompts with the model's replies."""
 
@@ -96,17 +97,28 @@ class Planned:
 
     @property
     def in_words(self) -> str:
-        """The number of questions by kind, and the effect that such a study detects, where the plan states one."""
-        asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.cost.questions.items())
+        """The number of questions by kind, and the effect that such a study detects, where the plan
+        states one.
+        """
+        asked = ", ".join(
+            f"{n:,} {CALLED.get(operation, operation)}"
+            for operation, n in self.cost.questions.items()
+        )
         asked = f"{asked} ({self.subject.form})" if self.subject.form else asked
         if self.result.settings.limit is not None or self.detects == "":  # unknown for fewer units
             return asked
-        found = f"80 of 100 such studies find {self.detects}" if self.detects else "no verdict is possible"
+        found = (
+            f"80 of 100 such studies find {self.detects}"
+            if self.detects
+            else "no verdict is possible"
+        )
         return f"{asked}; {found}"
 
     @property
     def detects(self) -> str | None:
-        """The detectable effect in words; None where no verdict is possible, empty where it is unknown."""
+        """The detectable effect in words; None where no verdict is possible, empty where it is
+        unknown.
+        """
         forms = room(self.benchmark.family, "ask").FORMS
         usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
         return detectable(self.plan, self.result.settings.size, self.subject.form or usual)
@@ -115,28 +127,43 @@ class Planned:
 class Session:
     """One model, loaded once, for several benchmarks."""
 
-    def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:
-        """Set the model; `said`: the user's name for it, for errors. Weights are loaded when an answer is missing."""
+    def __init__(
+        self, chosen: Chosen, store: RowStore, said: str, device: str | None = None
+    ) -> None:
+        """Set the model; `said`: the user's name for it, for errors. Weights are loaded when an
+        answer is missing.
+        """
         self._chosen, self._store, self._said, self._device = chosen, store, said, device
         # Unadapted, even if the catalogue says that the pipeline adapts it to corpora.
         self.subject = replace(subject_of(chosen.name, chosen.catalogue), adapted=None)
 
     @cached_property
     def model(self) -> "Model":
-        """The model, loaded on first use; UserError where its files are missing, or there is no such device."""
+        """The model, loaded on first use; UserError where its files are missing, or there is no
+        such device.
+        """
         from evenruler.models.catalogue import load
 
         chosen = self._chosen
         if chosen.model is not None:
             return chosen.model
-        return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
+        return load(
+            chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said
+        )
 
     def planned(
-        self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None, form: str | None = None
+        self,
+        benchmark: Benchmark,
+        *,
+        size: Size = STANDARD,
+        limit: int | None = None,
+        form: str | None = None,
     ) -> Planned:
-        """Plan what the model will be asked, on at most `limit` units, evenly spread; loads no weights.
+        """Plan what the model will be asked, on at most `limit` units, evenly spread; loads no
+        weights.
 
-        UserError where the model can answer none of it, its files are missing, or it does not support the form.
+        UserError where the model can answer none of it, its files are missing, or it does not
+        support the form.
         """
         door = room(benchmark.family, "ask")
         subject = formed(door.FORMS, self.subject, form)
@@ -150,7 +177,11 @@ class Session:
             lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
-            others = [name for name in door.FORMS if name != subject.form and self._asks(benchmark, plan, name)]
+            others = [
+                name
+                for name in door.FORMS
+                if name != subject.form and self._asks(benchmark, plan, name)
+            ]
             raise _unasked(benchmark, subject, lacking, others, limit if whole else None)
         manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
@@ -166,14 +197,19 @@ class Session:
             ),
             model=MeasuredModel(
                 name=self._chosen.name,
-                source=[f"local:{entry.adapter}", str(entry.source)] if entry.adapter else entry.source,
+                source=[f"local:{entry.adapter}", str(entry.source)]
+                if entry.adapter
+                else entry.source,
                 revision=entry.revision,
                 kind=subject.kind,
                 chat=subject.chats,
                 licence=entry.licence,
                 start=asdict(self.model.start) if self.model.start else None,
-                engine=json.loads(self.model.engine) | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
-                subject=json.loads(as_json({**asdict(subject), "operations": sorted(subject.operations)})),
+                engine=json.loads(self.model.engine)
+                | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
+                subject=json.loads(
+                    as_json({**asdict(subject), "operations": sorted(subject.operations)})
+                ),
             ),
             settings=Settings(
                 prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
@@ -182,7 +218,10 @@ class Session:
                 limit=None if questions == whole else limit,
                 **asdict(RESAMPLING),
             ),
-            headings=[Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
+            headings=[
+                Heading(**{key: getattr(own, key) for key in Heading.model_fields})
+                for own in headings
+            ],
             figures={},
             left_out=lacking,
             warnings=[],
@@ -205,11 +244,23 @@ class Session:
         for request in door.requests(planned.tables, planned.plan, {}, planned.subject):
             if request.by == SUBJECT:
                 try:
-                    stored.answer(request, {name: list(own) for name, own in request.inputs.items()}, len(request.rows))
+                    stored.answer(
+                        request,
+                        {name: list(own) for name, own in request.inputs.items()},
+                        len(request.rows),
+                    )
                 except LackingError as error:
                     amount = error.amount
-                    thinking = amount.questions * thoughts.tokens if thoughts and amount.written else 0
-                    costs.append(Cost({request.operation: amount.questions}, amount.read, amount.written + thinking))
+                    thinking = (
+                        amount.questions * thoughts.tokens if thoughts and amount.written else 0
+                    )
+                    costs.append(
+                        Cost(
+                            {request.operation: amount.questions},
+                            amount.read,
+                            amount.written + thinking,
+                        )
+                    )
         return sum(costs, Cost({}))
 
     def measure(self, planned: Planned) -> Measured:
@@ -218,17 +269,32 @@ class Session:
         try:
             return measured(planned, {}, self.model, self._device)
         except LackingError as error:
-            what = f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
-            raise UserError(what, where=self._said, remedy="take the size and version that were answered") from None
+            what = (
+                f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
+            )
+            raise UserError(
+                what, where=self._said, remedy="take the size and version that were answered"
+            ) from None
 
 
-@pd.option_context("mode.string_storage", "python")  # as in pipeline stages, whatever the user's process has set
+@pd.option_context(
+    "mode.string_storage", "python"
+)  # as in pipeline stages, whatever the user's process has set
 def measured(planned: Planned, given: Tables, model: Any, device: str | None = None) -> Measured:
-    """Compute figures from the answers in `given`, and of `model` (None if it is not needed) and tools to the rest."""
-    benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, planned.subject
+    """Compute figures from the answers in `given`, and of `model` (None if it is not needed) and
+    tools to the rest.
+    """
+    benchmark, tables, plan, subject = (
+        planned.benchmark,
+        planned.tables,
+        planned.plan,
+        planned.subject,
+    )
     ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
     with _as_published(benchmark):
-        answering = Answering(model, tools_of([plan], benchmark.folder / PLAN, device=device, published=True))
+        answering = Answering(
+            model, tools_of([plan], benchmark.folder / PLAN, device=device, published=True)
+        )
 
     def requests(tables: Tables, plan: Plan, found: Tables, subject: Subject) -> Any:
         return ask_room.requests(tables, plan, {**given, **found}, subject)
@@ -249,7 +315,11 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     update = {
         "figures": for_people(figures),
         "warnings": [
-            *([] if subject.kind == "recorded" else unread_texts(ask_room.requests(tables, plan, {}, subject), own)),
+            *(
+                []
+                if subject.kind == "recorded"
+                else unread_texts(ask_room.requests(tables, plan, {}, subject), own)
+            ),
             *silences(own, read),
             *changes(heard),
             *doubts,
@@ -267,14 +337,24 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
     result = planned.result.model_copy(update=update)
     planted = _of_planted(benchmark, result)
-    result = result.model_copy(update={"answer": [*_answer(result), *([planted] if planted else [])]})
+    result = result.model_copy(
+        update={"answer": [*_answer(result), *([planted] if planted else [])]}
+    )
     result = result.with_tables(made_of, {**kept, **written(own, tables)})
-    of_model = {own.table for own in ask_room.requests(tables, plan, {}, subject) if own.by == SUBJECT}
-    return Measured(result, {**kept, **{f"{ANSWERS}{table}": stored[table] for table in sorted(of_model)}}, examples)
+    of_model = {
+        own.table for own in ask_room.requests(tables, plan, {}, subject) if own.by == SUBJECT
+    }
+    return Measured(
+        result,
+        {**kept, **{f"{ANSWERS}{table}": stored[table] for table in sorted(of_model)}},
+        examples,
+    )
 
 
 def _answer(result: Result) -> list[str]:
-    """The answer of `sentences.answer`; parts of a model that was asked in several ways have both names."""
+    """The answer of `sentences.answer`; parts of a model that was asked in several ways have both
+    names.
+    """
     words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
     named = {
         part if label == result.model.name else f"{part}, {label}": own
@@ -285,7 +365,9 @@ def _answer(result: Result) -> list[str]:
 
 
 def _of_planted(benchmark: Benchmark, result: Result) -> str:
-    """The sensitivity of these headlines to planted associations, if nothing is found here; empty where unknown."""
+    """The sensitivity of these headlines to planted associations, if nothing is found here; empty
+    where unknown.
+    """
     path = benchmark.folder / PLANTED
     shown = {Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.INVALID} & {*result.verdicts.values()}
     if shown or not is_file(path):
@@ -294,33 +376,50 @@ def _of_planted(benchmark: Benchmark, result: Result) -> str:
     return of_planted([one for one in json_of(path) if (one["part"], one["figure"]) in judged])
 
 
-def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
+def _examples(
+    door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables
+) -> list[tuple[str, str]]:
     """Three prompts, evenly spread, with the reply, or the reason why there is none."""
     for request in door.requests(tables, plan, {}, subject):
         if request.operation == "generate" and request.by == SUBJECT:
             prompts, rows = request.inputs["prompt"], answers[request.table]
-            replies = rows["reply"].fillna(rows["reason"]).tolist() if "reason" in rows else rows["reply"].tolist()
+            replies = (
+                rows["reply"].fillna(rows["reason"]).tolist()
+                if "reason" in rows
+                else rows["reply"].tolist()
+            )
             places = evenly_spread(list(map(str, range(len(prompts)))), 3)
             return [(prompts[int(at)], str(replies[int(at)])) for at in places]
     return []
 
 
 def _unasked(
-    benchmark: Benchmark, subject: Subject, lacking: Sequence[str], others: Sequence[str], limit: int | None
+    benchmark: Benchmark,
+    subject: Subject,
+    lacking: Sequence[str],
+    others: Sequence[str],
+    limit: int | None,
 ) -> UserError:
     """The error where a benchmark has no question for a model.
 
-    `lacking`: by `left_out`; `others`: forms that have questions for it; `limit`: that which leaves none.
+    `lacking`: by `left_out`; `others`: forms that have questions for it; `limit`: that which leaves
+    none.
     """
     why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
     what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
     remedy = "take a model or a benchmark that fit"
     form = room(benchmark.family, "ask").FORMS.get(subject.form)
     if form is not None:
-        what = f"it has no question for {subject.name} (kind {subject.kind}) in the form {subject.form}"
+        what = (
+            f"it has no question for {subject.name} (kind {subject.kind}) in the form "
+            f"{subject.form}"
+        )
         what += f", which takes {form.takes}" if form.takes else ""
     if limit is not None:
-        what, remedy = f"the first {limit:,} units have no question for {subject.name}", "say a larger --limit"
+        what, remedy = (
+            f"the first {limit:,} units have no question for {subject.name}",
+            "say a larger --limit",
+        )
     elif others:
         remedy = f"say --form {' or '.join(others)}"
     elif subject.kind == "chat":
@@ -338,7 +437,8 @@ BUG = "This is a fault of evenruler, not of what you wrote. Please report it wit
 def _as_published(benchmark: Benchmark) -> Iterator[None]:
     """Turn failures on rows or a plan into a UserError where others may have built them.
 
-    Where this evenruler did (`BUILT_HERE`) they are its bugs: they pass through, with a note that says so.
+    Where this evenruler did (`BUILT_HERE`) they are its bugs: they pass through, with a note that
+    says so.
     """
     try:
         yield
@@ -349,13 +449,18 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
             error.add_note(BUG)
             raise
         told = f"{type(error).__name__}: {error}".splitlines()[0]
-        what = f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})"
+        what = (
+            f"rows or plan are not as this evenruler knows the family {benchmark.family} "
+            f"({told:.200})"
+        )
         remedy = "get the benchmark again, or the evenruler that built it"
         raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
 def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
-    """The record of a benchmark on a model, and its figures, except those of the instrument alone (on its card)."""
+    """The record of a benchmark on a model, and its figures, except those of the instrument alone
+    (on its card).
+    """
     door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
     found = door.figures(name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING)
     record = Record(name, planned.subject, planned.tables, planned.plan, found)
@@ -389,13 +494,19 @@ NAMED: int = 5
 
 
 def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
-    """Warnings on texts that a local model was not asked about, since its tokenizer does not know a word of theirs.
+    """Warnings on texts that a local model was not asked about, since its tokenizer does not know a
+    word of theirs.
 
-    Answers do not hold the words. Named are those of these texts that stand in no other text, which may be more.
+    Answers do not hold the words. Named are those of these texts that stand in no other text, which
+    may be more.
     """
     scored, unread = set[str](), list[str]()
     for request in requests:
-        local = request.operation == "loglikelihood" and request.by == SUBJECT and "other_start" not in request.settings
+        local = (
+            request.operation == "loglikelihood"
+            and request.by == SUBJECT
+            and "other_start" not in request.settings
+        )
         if local and request.table in answers:
             rows = request.rows.assign(text=request.inputs["text"])
             rows = rows.merge(answers[request.table], on=list(request.rows.columns))
@@ -405,17 +516,23 @@ def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
     if not unread:
         return []
     said = (
-        f"{len(unread):,} texts hold a word that is unknown to the tokenizer, and are left out, as {unread[0][:60]!r}"
+        f"{len(unread):,} texts hold a word that is unknown to the tokenizer, and are left out, "
+        f"as {unread[0][:60]!r}"
     )
     words = [word for word in dict.fromkeys(" ".join(unread).split()) if word not in scored]
     if not scored or not words:
         return [said]
     more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
-    return [f"{said}; of their words, these stand in no other text: {', '.join(map(repr, words[:NAMED]))}{more}"]
+    return [
+        f"{said}; of their words, these stand in no other text: "
+        f"{', '.join(map(repr, words[:NAMED]))}{more}"
+    ]
 
 
 def silences(answers: Tables, readings: Tables) -> list[str]:
-    """Warnings on missing, empty or cut-off replies; and on those of `readings` in which no rule finds an answer."""
+    """Warnings on missing, empty or cut-off replies; and on those of `readings` in which no rule
+    finds an answer.
+    """
     found = []
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
         cut = cut_of(rows["reason"]) if "reason" in rows else []
@@ -423,7 +540,11 @@ def silences(answers: Tables, readings: Tables) -> list[str]:
         withheld = int(rows["reply"].isna().sum()) - len(cut)
         empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
         found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if cut else []
-        found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
+        found += (
+            [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"]
+            if withheld
+            else []
+        )
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
     recorded = any(rows["replied"].notna().any() for rows in answers.values() if "replied" in rows)
     for rows in (rows for rows in readings.values() if {"reply", "rule"} <= {*rows}):
@@ -436,8 +557,13 @@ def silences(answers: Tables, readings: Tables) -> list[str]:
 
 
 def heard_of(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What a server called its model, and its fingerprints, from the metadata of its replies (`Reply.said`)."""
-    found = {key: sorted({str(said[key]) for said in heard if key in said}) for key in ("model", "fingerprint")}
+    """What a server called its model, and its fingerprints, from the metadata of its replies
+    (`Reply.said`).
+    """
+    found = {
+        key: sorted({str(said[key]) for said in heard if key in said})
+        for key in ("model", "fingerprint")
+    }
     return {key: values for key, values in found.items() if values}
 
 
@@ -446,7 +572,9 @@ def behaviour_of(model: "Model") -> Behaviour | None:
     if "weights" not in json.loads(model.engine or "{}"):
         return None
     if model.fingerprint is None:
-        return Behaviour(numbers=None, reason="all its answers were stored, and no fingerprint beside them")
+        return Behaviour(
+            numbers=None, reason="all its answers were stored, and no fingerprint beside them"
+        )
     return Behaviour(numbers=fingerprints.as_text(model.fingerprint))
 
 
@@ -454,7 +582,10 @@ def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     """Warnings on a server that changed or refused settings, from the metadata of its replies."""
     prints = heard_of(heard).get("fingerprint", [])
     refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
-    changed = f"the server changed meanwhile: replies bear {len(prints)} fingerprints ({', '.join(prints)})"
+    changed = (
+        f"the server changed meanwhile: replies bear {len(prints)} fingerprints "
+        f"({', '.join(prints)})"
+    )
     own = f"the server takes no {', no '.join(refused)}: it samples by its own"
     return [changed] * (len(prints) > 1) + [own] * bool(refused)
 
@@ -468,9 +599,19 @@ def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
                 value = own.get(column.figure, {}).get("value")
                 if value is None:
                     continue
-                least = next((own for end, own in column.least_of.items() if part.endswith(end)), column.least)
-                below, above = least is not None and value < least, column.most is not None and abs(value) > column.most
+                least = next(
+                    (own for end, own in column.least_of.items() if part.endswith(end)),
+                    column.least,
+                )
+                below, above = (
+                    least is not None and value < least,
+                    column.most is not None and abs(value) > column.most,
+                )
                 if below or above:
-                    said = {"value": value, "size": abs(value), "more": "more" if value > 0 else "fewer"}
+                    said = {
+                        "value": value,
+                        "size": abs(value),
+                        "more": "more" if value > 0 else "fewer",
+                    }
                     found.append(f"{part}: {column.warning.format(**said)}")
     return found

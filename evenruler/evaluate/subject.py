@@ -1,4 +1,6 @@
-"""Resolve the model that a user names: on the Hub, in files, on a server, in the catalogue, or a Python object."""
+"""Resolve the model that a user names: on the Hub, in files, on a server, in the catalogue, or a
+Python object.
+"""
 
 import json
 import re
@@ -23,7 +25,8 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
 
 FORMS: Final = (
-    "hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER, package:MODULE/FILE, endpoint:NAME, ollama:NAME, "
+    "hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER, package:MODULE/FILE, "
+    "endpoint:NAME, ollama:NAME, "
     "recorded:FILE, planted:BASE/PLANT/DOSE/SEED"
 )
 
@@ -73,16 +76,22 @@ def chosen(
 ) -> Chosen:
     """Resolve a model: one of `FORMS`, a name in the catalogue, a loaded model, or a function.
 
-    Outside the catalogue, kind and chat support are read from the model's files; a Hub name is resolved to its commit.
-    Arguments as in `evenruler.measure`; `store`: where converted files are kept; `root`: the repository with the
-    catalogue, by default the current folder's or one above. UserError where there is no such model, its files are
-    missing, or its kind is not supported.
+    Outside the catalogue, kind and chat support are read from the model's files; a Hub name is
+    resolved to its commit. Arguments as in `evenruler.measure`; `store`: where converted files are
+    kept; `root`: the repository with the catalogue, by default the current folder's or one above.
+    UserError where there is no such model, its files are missing, or its kind is not supported.
     """
     if name is not None and name != _slug(name):
-        raise UserError(f"found {name!r}", where="--name", remedy=f"lower-case letters, digits, hyphens: {_slug(name)}")
+        raise UserError(
+            f"found {name!r}",
+            where="--name",
+            remedy=f"lower-case letters, digits, hyphens: {_slug(name)}",
+        )
     if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
         known = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
-        raise UserError(f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out")
+        raise UserError(
+            f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out"
+        )
     if not isinstance(model, str | Path):
         return _at_hand(model, store, name, kind, tokenizer, cache_key, start)
     model = str(model)
@@ -95,7 +104,15 @@ def chosen(
     if kind is not None and rest and (kind in HOSTED) != (scheme in SERVED):
         what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
         raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
-    if not rest or scheme not in ("hub", "local", "package", "endpoint", "ollama", "recorded", "planted"):
+    if not rest or scheme not in (
+        "hub",
+        "local",
+        "package",
+        "endpoint",
+        "ollama",
+        "recorded",
+        "planted",
+    ):
         params = (root or repository.root() or Path()) / "params.yaml"
         remedy = f"name it as {FORMS}"
         if not params.exists():
@@ -103,13 +120,20 @@ def chosen(
                 remedy = f"say `local:{model}`"
             elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
                 remedy = f"say `hub:{model}`"
-            raise UserError("no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy)
+            raise UserError(
+                "no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy
+            )
         catalogue = Declared(params).catalogue
         if model not in catalogue.models:
             remedy = f"{remedy}, or check the name ({nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-        own = _with(catalogue.models[model], {**options, **({"start": start} if start else {})}, model)
-        return Chosen(name or model, catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}))
+        own = _with(
+            catalogue.models[model], {**options, **({"start": start} if start else {})}, model
+        )
+        return Chosen(
+            name or model,
+            catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}),
+        )
     if scheme == "planted":
         from evenruler.training import plants
 
@@ -117,7 +141,9 @@ def chosen(
         catalogue = Declared((root or repository.root() or Path()) / "params.yaml").catalogue
         entry = _with(plants.entry_of(weight, catalogue, store), options, model)
         slug = name or weight.name
-        return Chosen(slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}}))
+        return Chosen(
+            slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}})
+        )
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
     called = rest
     if scheme == "hub":
@@ -126,9 +152,13 @@ def chosen(
         given |= {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
         called = f"{repo}-{revision[:12]}" if revision else repo
     slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
-    if start is not None and (scheme not in FILES if kind is None else kind not in ("causal", "completions")):
+    if start is not None and (
+        scheme not in FILES if kind is None else kind not in ("causal", "completions")
+    ):
         what = "a start token is of models that give log-probabilities of texts"
-        raise UserError(what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out")
+        raise UserError(
+            what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out"
+        )
     given["start"] = start
     if scheme == "endpoint":
         given |= {"kind": kind or "chat"}
@@ -146,17 +176,26 @@ def chosen(
     else:
         # From the model's files: kind, chat support, and for a single file its checksum.
         told, files = {}, []
-        if scheme == "local" and (at_home(rest) / ADAPTER).is_file() and not (at_home(rest) / "config.json").exists():
+        if (
+            scheme == "local"
+            and (at_home(rest) / ADAPTER).is_file()
+            and not (at_home(rest) / "config.json").exists()
+        ):
             given |= _over(at_home(rest))
             files = [*at_home(rest).iterdir()]
         if scheme == "package" or given["source"].lower().endswith(".gguf"):
             path = sources.path_of(given["source"], model)
-            told["sha256"] = folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
+            told["sha256"] = (
+                folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
+            )
         guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
         folder = sources.locate(slug, guessed, store, where=model)
         told["kind"] = kind or kind_of(_said_in(folder / "config.json"), model)
         if start is not None and told["kind"] != "causal":
-            what = f"a start token is of models that give log-probabilities of texts, and it is {told['kind']}"
+            what = (
+                "a start token is of models that give log-probabilities of texts, and it is "
+                f"{told['kind']}"
+            )
             raise UserError(what, where=f"--start of {model}", remedy="leave --start out")
         if told["kind"] == "causal":
             files += [*folder.iterdir()]
@@ -170,7 +209,9 @@ def chosen(
 
 
 def is_recorded(model: str) -> bool:
-    """Whether a name is that of recorded answers, here or in the catalogue; no model's files are read."""
+    """Whether a name is that of recorded answers, here or in the catalogue; no model's files are
+    read.
+    """
     params = (repository.root() or Path()) / "params.yaml"
     declared = Declared(params).catalogue.models.get(model) if params.exists() else None
     return model.startswith("recorded:") or (declared is not None and declared.scheme == "recorded")
@@ -189,9 +230,10 @@ def load(
     """Load a model of any kind, whose answers are cached in the row store.
 
     Args:
-        name: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, `ollama:name`,
-            `recorded:FILE`, a path that begins with `./` or `/` or ends with `.gguf`, or a name in the catalogue; or a
-            loaded model of transformers or PEFT, or a function (`evenruler.models.given.Function`).
+        name: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`,
+            `ollama:name`, `recorded:FILE`, a path that begins with `./` or `/` or ends with
+            `.gguf`, or a name in the catalogue; or a loaded model of transformers or PEFT, or a
+            function (`evenruler.models.given.Function`).
         params: The catalogue; by default that of `params.yaml` in the current folder or above.
         store: Where answers are cached; the store under `cache_root()` by default.
         device: Device to compute on; a GPU where there is one by default.
@@ -200,7 +242,8 @@ def load(
         cache_key: The key of a function's answers in the cache; without one they are not cached.
 
     Returns:
-        A model; `Model.can` says what it can do. Its weights are loaded when an answer is missing from the store.
+        A model; `Model.can` says what it can do. Its weights are loaded when an answer is missing
+        from the store.
 
     Raises:
         UserError: No such model or device, or its files are missing or not as declared.
@@ -211,14 +254,20 @@ def load(
         return catalogue.load(name, params, store=store, device=device, where=where)
     own = store or RowStore()
     found = chosen(name, own, tokenizer=tokenizer, cache_key=cache_key)
-    return found.model or catalogue.load(found.name, found.catalogue, store=own, device=device, where=where)
+    return found.model or catalogue.load(
+        found.name, found.catalogue, store=own, device=device, where=where
+    )
 
 
 def _with(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
     """An entry updated with options; mappings are merged."""
     own = entry.model_dump(exclude_unset=True)
     for key, value in options.items():
-        own[key] = {**(own.get(key) or {}), **value} if isinstance(value, dict) and own.get(key) != "off" else value
+        own[key] = (
+            {**(own.get(key) or {}), **value}
+            if isinstance(value, dict) and own.get(key) != "off"
+            else value
+        )
     return validate(ModelEntry, own, Path(model)) if options else entry
 
 
@@ -232,26 +281,41 @@ def options_of(
 ) -> dict[str, Any]:
     """Turn command-line options into entry options; UserError where one is malformed.
 
-    `thinking`: `off` or a number of tokens; `template`: items `key=value`, where a value that is not JSON is a string.
+    `thinking`: `off` or a number of tokens; `template`: items `key=value`, where a value that is
+    not JSON is a string.
     """
     if thinking is not None and thinking != "off" and not re.fullmatch("[0-9]{1,9}", thinking):
-        raise UserError(f"found {thinking!r}", where="--thinking", remedy="say off, or how many tokens, as in 4096")
+        raise UserError(
+            f"found {thinking!r}",
+            where="--thinking",
+            remedy="say off, or how many tokens, as in 4096",
+        )
     told = {}
     for given in template:
         key, sign, value = given.partition("=")
         if not (key and sign):
-            raise UserError(f"found {given!r}", where="--template", remedy="say key=value, as in enable_thinking=false")
+            raise UserError(
+                f"found {given!r}",
+                where="--template",
+                remedy="say key=value, as in enable_thinking=false",
+            )
         try:
             told[key] = json.loads(value)
         except ValueError:
             told[key] = value
     own = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
     found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens}
-    return {key: value for key, value in {**found, "timeout": timeout, "answers_as": answers_as}.items() if value}
+    return {
+        key: value
+        for key, value in {**found, "timeout": timeout, "answers_as": answers_as}.items()
+        if value
+    }
 
 
 def _over(folder: Path) -> dict[str, Any]:
-    """The entry fields of an adapter folder: the adapter, and its base in a local folder or on the Hub."""
+    """The entry fields of an adapter folder: the adapter, and its base in a local folder or on the
+    Hub.
+    """
     said = _said_in(folder / ADAPTER)
     base, revision = str(said.get("base_model_name_or_path") or ""), said.get("revision")
     given: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
@@ -286,21 +350,32 @@ def _at_hand(
         if tokenizer is None:
             raise UserError("no tokenizer is given", where=called, remedy="say tokenizer=...")
         core = given.core_of(model, called)
-        told["kind"] = kind or kind_of({**core.config.to_dict(), "architectures": [type(core).__name__]}, called)
+        told["kind"] = kind or kind_of(
+            {**core.config.to_dict(), "architectures": [type(core).__name__]}, called
+        )
         if told["kind"] == "causal":
             told |= {"chat": bool(getattr(tokenizer, "chat_template", None)), "entailment": True}
         if told["kind"] in ("causal", "seq2seq"):
-            own, kinds = core.generation_config.to_diff_dict(), {"temperature": float, "top_p": float, "top_k": int}
-            told["sampling"] = {key: make(own[key]) for key, make in kinds.items() if own.get(key) is not None}
+            own, kinds = (
+                core.generation_config.to_diff_dict(),
+                {"temperature": float, "top_p": float, "top_k": int},
+            )
+            told["sampling"] = {
+                key: make(own[key]) for key, make in kinds.items() if own.get(key) is not None
+            }
         slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
         entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
         made = given.loaded(slug, entry, Loaded(tokenizer, core), store, cache_key, backend_of)
     else:
         called = given.called(model)
         slug = name or _slug(called.rpartition(".")[2])
-        entry = validate(ModelEntry, {**told, "kind": "chat", "source": f"function:{called}"}, Path(called))
+        entry = validate(
+            ModelEntry, {**told, "kind": "chat", "source": f"function:{called}"}, Path(called)
+        )
         made = given.function(slug, entry, model, store, cache_key)
-    return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)), made)
+    return Chosen(
+        slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)), made
+    )
 
 
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
@@ -329,11 +404,15 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     classes, named = config.get("architectures"), config.get("id2label")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
     found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)
-    labels = sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
+    labels = (
+        sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
+    )
     if found == "seq2seq" and not config.get("is_encoder_decoder"):
         found = None  # models of images and text have this class name, too
     if found is None or (found == "nli" and labels != sorted(LABELS)):
-        what = f"its configuration says {classes[0]}" + (f" with labels {', '.join(labels)}" if found else "")
+        what = f"its configuration says {classes[0]}" + (
+            f" with labels {', '.join(labels)}" if found else ""
+        )
         remedy = "give --kind causal, seq2seq, masked or nli if it is one"
         raise UserError(f"{what}, which is nothing that can be asked", where=where, remedy=remedy)
     return found

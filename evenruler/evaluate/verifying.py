@@ -1,4 +1,6 @@
-"""Verify a result of `evenruler measure`: its files, its benchmark, its figures, and some answers of its model."""
+"""Verify a result of `evenruler measure`: its files, its benchmark, its figures, and some answers
+of its model.
+"""
 
 import json
 import math
@@ -43,25 +45,42 @@ from evenruler.tables.frames import TOLERANCE, differs
 VERIFIED, OPEN, DIFFERS = "verified", "not verified", "differs"
 
 
-def verify(path: Path, place: str | None = None, model: str | None = None) -> Iterator[tuple[str, str]]:
-    """Verify a `result.json` and the tables beside it; yields an outcome, as above, and what it is about.
+def verify(
+    path: Path, place: str | None = None, model: str | None = None
+) -> Iterator[tuple[str, str]]:
+    """Verify a `result.json` and the tables beside it; yields an outcome, as above, and what it is
+    about.
 
-    `place`: the benchmark, by default as the result names it; `model`: the model to ask again, as for `measure`, by
-    default none. UserError if the result, or a benchmark or model that was given, cannot be read.
+    `place`: the benchmark, by default as the result names it; `model`: the model to ask again, as
+    for `measure`, by default none. UserError if the result, or a benchmark or model that was given,
+    cannot be read.
     """
     result = read_result(path)
     said, of, rest = result.tables_sha256, result.benchmark, "benchmark, figures, answers"
     if not said or result.model.subject is None:
-        yield OPEN, f"evenruler {result.evenruler} stored neither checksums nor answers: measure again"
+        yield (
+            OPEN,
+            f"evenruler {result.evenruler} stored neither checksums nor answers: measure again",
+        )
         return
     files = {name: path.parent / Path(name).name for name in said}  # nowhere else, whatever is said
-    wrong = [name for name, file in files.items() if not is_file(file) or file_sha256(file) != said[name]]
-    yield from ((DIFFERS, f"{name} is missing, or its sha256 is not that in result.json") for name in wrong)
+    wrong = [
+        name for name, file in files.items() if not is_file(file) or file_sha256(file) != said[name]
+    ]
+    yield from (
+        (DIFFERS, f"{name} is missing, or its sha256 is not that in result.json") for name in wrong
+    )
     if not wrong:
         yield VERIFIED, f"sha256 of {len(said)} tables"
-    origin, _, named = of.origin.partition(":")  # what a stranger's result names is not fetched from elsewhere
+    origin, _, named = of.origin.partition(
+        ":"
+    )  # what a stranger's result names is not fetched from elsewhere
     known = (
-        of.name if origin in ("shipped", "hub") and of.name in shipped_names() else named if origin == "git" else None
+        of.name
+        if origin in ("shipped", "hub") and of.name in shipped_names()
+        else named
+        if origin == "git"
+        else None
     )
     at = known if place is None else place
     if at is None:
@@ -69,8 +88,13 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
         return
     try:
         with benchmark_at(at) as benchmark:
-            here, there = f"{benchmark.name} {benchmark.manifest.version}", f"{of.name} {of.version}"
-            if of.content_sha256 == benchmark.identity:  # a new version may have the same rows and plan
+            here, there = (
+                f"{benchmark.name} {benchmark.manifest.version}",
+                f"{of.name} {of.version}",
+            )
+            if (
+                of.content_sha256 == benchmark.identity
+            ):  # a new version may have the same rows and plan
                 yield VERIFIED, f"rows and plan of {here}"
                 if here != there:
                     yield OPEN, f"its name and version, {there}"
@@ -86,17 +110,23 @@ def verify(path: Path, place: str | None = None, model: str | None = None) -> It
         yield OPEN, f"{rest}: {error}"
 
 
-def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | None) -> Iterator[tuple[str, str]]:
+def _content(
+    result: Result, benchmark: Benchmark, folder: Path, model: str | None
+) -> Iterator[tuple[str, str]]:
     """Compare the figures with those of the stored answers, and the answers with a model's."""
     door, settings = room(benchmark.family, "ask"), result.settings
     try:
         subject = TypeAdapter(Subject).validate_python(result.model.subject)
         tables, plan = benchmark.tables, at_size(benchmark.plan, settings.size)
-        tables, plan = door.limited(tables, plan, settings.limit) if settings.limit else (tables, plan)
+        tables, plan = (
+            door.limited(tables, plan, settings.limit) if settings.limit else (tables, plan)
+        )
         requests = [own for own in door.requests(tables, plan, {}, subject) if own.by == SUBJECT]
         headings = room(benchmark.family, "declare").headings(plan)
         asked = {own.table: folder / f"{ANSWERS}{own.table}.parquet" for own in requests}
-        answers = {table: table_in_result(path, door.ANSWERS[table]) for table, path in asked.items()}
+        answers = {
+            table: table_in_result(path, door.ANSWERS[table]) for table, path in asked.items()
+        }
         if (n := sum(map(len, answers.values()))) != (cost := cost_of(requests)).requests:
             raise ValueError(f"{n:,} rows for {cost.requests:,} questions")
         for own in requests:
@@ -104,15 +134,26 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
             if {*_keys(own.rows, own, held)} - {*_keys(held, own, held)}:
                 raise ValueError(f"{own.table} are answers to other questions")
         prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
-        said = {"title": benchmark.title, "family": benchmark.family, "plan_sha256": benchmark.manifest.files[PLAN]}
+        said = {
+            "title": benchmark.title,
+            "family": benchmark.family,
+            "plan_sha256": benchmark.manifest.files[PLAN],
+        }
         ours = {
             "benchmark": result.benchmark.model_copy(update=said),
-            "headings": [Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
+            "headings": [
+                Heading(**{key: getattr(own, key) for key in Heading.model_fields})
+                for own in headings
+            ],
             "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
             "left_out": left_out(door, {benchmark.instrument: (tables, plan)}, subject),
         }
-        shipped = replace(benchmark, origin="shipped")  # whose rows are sound: what fails is of the answers
-        planned = Planned(shipped, subject, tables, plan, cost, headings, result.model_copy(update=ours))
+        shipped = replace(
+            benchmark, origin="shipped"
+        )  # whose rows are sound: what fails is of the answers
+        planned = Planned(
+            shipped, subject, tables, plan, cost, headings, result.model_copy(update=ours)
+        )
         done = measured(planned, answers, None)
         altered = _altered(result, done, folder)
     except UserError:
@@ -122,8 +163,12 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
         yield DIFFERS, f"no figures can be computed from its answers ({told:.100})"
         return
     were, are = ({own[:3]: own[3] for own in figures_of(one)} for one in (result, done.result))
-    wrong = [", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))] + altered
-    stray = sum(len(own) for models in result.figures.values() for own in models.values()) - len(were)
+    wrong = [
+        ", ".join(key) for key in sorted(were | are) if apart(were.get(key), are.get(key))
+    ] + altered
+    stray = sum(len(own) for models in result.figures.values() for own in models.values()) - len(
+        were
+    )
     wrong += [f"records that are no figures: {stray}"] if stray else []
     if wrong:
         shown = "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more" if len(wrong) > 3 else "")
@@ -141,10 +186,14 @@ def _content(result: Result, benchmark: Benchmark, folder: Path, model: str | No
 
 
 def _keys(rows: pd.DataFrame, request: Request, answers: pd.DataFrame) -> list[tuple[str, ...]]:
-    """What names each question in rows of a request or of its answers; numbers in one form, nulls as ""."""
+    """What names each question in rows of a request or of its answers; numbers in one form, nulls
+    as "".
+    """
 
     def plain(value: Any) -> str:
-        return "" if pd.isna(value) else repr(float(value)) if isinstance(value, Real) else str(value)
+        return (
+            "" if pd.isna(value) else repr(float(value)) if isinstance(value, Real) else str(value)
+        )
 
     names = [name for name in request.rows if name in answers and name != "tokens"]
     return [tuple(map(plain, row)) for row in rows[names].itertuples(index=False)]
@@ -156,7 +205,9 @@ def _altered(result: Result, done: Measured, folder: Path) -> list[str]:
     with TemporaryDirectory() as fresh:
         made = write(done.result, Path(fresh), done.tables)
         known = {path.name for path in made.glob("*.parquet")}
-        found += [f"{name} is no table of it" for name in sorted(result.tables_sha256.keys() - known)]
+        found += [
+            f"{name} is no table of it" for name in sorted(result.tables_sha256.keys() - known)
+        ]
         for path in sorted(made.glob("*.parquet")):
             own = folder / path.name
             if path.name not in result.tables_sha256:
@@ -166,7 +217,8 @@ def _altered(result: Result, done: Measured, folder: Path) -> list[str]:
                 alike = was.schema.equals(now.schema) and len(was) == len(now)
                 columns = zip(was.columns, now.columns, strict=True) if alike else ()
                 if not alike or any(
-                    differs(old.combine_chunks(), new.combine_chunks(), TOLERANCE).any() for old, new in columns
+                    differs(old.combine_chunks(), new.combine_chunks(), TOLERANCE).any()
+                    for old, new in columns
                 ):
                     found.append(path.name)
     return found
@@ -178,8 +230,14 @@ def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
     # What a server said, and what a model's files hold, is not stored with the answers.
     new = {line for line in result.warnings if not line.startswith(("the server ", OF_FILES))}
-    other += ["warnings"] if set(again.warnings) - set(result.warnings) or new - set(again.warnings) else []
-    whys = ([_undigited(str(own.get("why"))) for *_, own in figures_of(one)] for one in (result, again))
+    other += (
+        ["warnings"]
+        if set(again.warnings) - set(result.warnings) or new - set(again.warnings)
+        else []
+    )
+    whys = (
+        [_undigited(str(own.get("why"))) for *_, own in figures_of(one)] for one in (result, again)
+    )
     other += ["why"] if next(whys) != next(whys) else []
     told, now = ([*map(_undigited, one.answer)] for one in (result, again))
     n = min(len(told), len(now))
@@ -196,8 +254,12 @@ def _undigited(line: str) -> str:
     return re.sub(r"[\d.,]*\d", "#", line)
 
 
-def _asked(result: Result, requests: list[Request], answers: Tables, model: str) -> Iterator[tuple[str, str]]:
-    """Compare a model's fingerprint with the stored one, and ten answers drawn at random, which it is asked again."""
+def _asked(
+    result: Result, requests: list[Request], answers: Tables, model: str
+) -> Iterator[tuple[str, str]]:
+    """Compare a model's fingerprint with the stored one, and ten answers drawn at random, which it
+    is asked again.
+    """
     told, store = result.model, RowStore()
     settings = ("template", "thinking", "effort", "new_tokens", "dtype", "answers_as")
     if told.kind == "recorded" or model.startswith("recorded:"):
@@ -205,29 +267,43 @@ def _asked(result: Result, requests: list[Request], answers: Tables, model: str)
         return
     options = {key: value for key, value in told.engine.items() if key in settings}
     kind, start = told.kind if told.kind in HOSTED else None, told.engine.get("start")
-    own = Session(chosen(model, store, name=told.name, kind=kind, start=start, options=options), store, model).model
+    own = Session(
+        chosen(model, store, name=told.name, kind=kind, start=start, options=options), store, model
+    ).model
     engine = json.loads(own.engine)
     keys = (engine.keys() | told.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
     others = [key for key in sorted(keys) if engine.get(key) != told.engine.get(key)]
     yield from _behaviour(result, own, model)
     # Under a key of its own, so that neither cache nor release has its answers.
-    answering = Answering(own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None))
+    answering = Answering(
+        own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None)
+    )
     places = [(at, row) for at, one in enumerate(requests) for row in range(len(one.rows))]
     drawn, compared = secrets.SystemRandom().sample(places, min(10, len(places))), Compared(model)
     for at in sorted({at for at, _ in drawn}):
-        one, rows, held = requests[at], [row for place, row in drawn if place == at], answers[requests[at].table]
+        one, rows, held = (
+            requests[at],
+            [row for place, row in drawn if place == at],
+            answers[requests[at].table],
+        )
         inputs = {name: [values[row] for row in rows] for name, values in one.inputs.items()}
         now = pd.DataFrame(answering.answer(one, inputs, len(rows)))
         where = {key: row for row, key in enumerate(_keys(held, one, held))}
         held = held.iloc[[where[key] for key in _keys(one.rows.iloc[rows], one, held)]]
         names = [name for name in now if name == "reply" or pd.api.types.is_float_dtype(now[name])]
         for was, is_now in zip(held[names].to_numpy(), now[names].to_numpy(), strict=True):
-            compared.take(*map(Reply, map(str, (was, is_now))) if "reply" in names else (was, is_now))
-    same = f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at random"
+            compared.take(
+                *map(Reply, map(str, (was, is_now))) if "reply" in names else (was, is_now)
+            )
+    same = (
+        f"{len(drawn) - compared.beyond - compared.otherwise} of {len(drawn)} answers drawn at "
+        "random"
+    )
     if others:
         yield DIFFERS, f"{model} is another model ({', '.join(others)} differ); {same} are the same"
         return
-    # A server draws words anew. Elsewhere, one number in ten and half of the replies may come out otherwise.
+    # A server draws words anew. Elsewhere, one number in ten and half of the replies may come out
+    # otherwise.
     few = 10 * compared.beyond <= len(drawn) and 2 * compared.otherwise <= compared.replies
     halves = compared.beyond and "bfloat16" in (engine.get("dtype"), told.engine.get("dtype"))
     unsure = few or halves or (told.kind in HOSTED and not compared.beyond)
@@ -236,21 +312,32 @@ def _asked(result: Result, requests: list[Request], answers: Tables, model: str)
 
 
 def _behaviour(result: Result, own: Model, model: str) -> Iterator[tuple[str, str]]:
-    """Compare the fingerprint of a model at hand with that in a result; nothing is said of models on servers."""
+    """Compare the fingerprint of a model at hand with that in a result; nothing is said of models
+    on servers.
+    """
     _ = own.backend  # a model of files is loaded now, and compared with what the store has of it
     if (now := own.fingerprint) is None:
         return
     stored = result.model.fingerprint
     if stored is None or stored.numbers is None:
-        yield OPEN, f"fingerprint: the result has none{f' ({stored.reason})' if stored and stored.reason else ''}"
+        yield (
+            OPEN,
+            "fingerprint: the result has "
+            f"none{f' ({stored.reason})' if stored and stored.reason else ''}",
+        )
         return
     engines = (json.loads(own.engine), result.model.engine)
     near = fingerprints.choose_tolerance(*(engine.get("dtype") for engine in engines))
     far = fingerprints.measure_distance(now, fingerprints.parse_text(stored.numbers))
     if far > near:
-        difference = f"by {far:.2g}, at most {near:g} is rounding" if math.isfinite(far) else "in its tokens"
+        difference = (
+            f"by {far:.2g}, at most {near:g} is rounding" if math.isfinite(far) else "in its tokens"
+        )
         # Another dtype or device class explains more than rounding does on one.
         is_alike = all(engines[0].get(key) == engines[1].get(key) for key in ("device", "dtype"))
-        yield DIFFERS if is_alike else OPEN, f"fingerprint: {model} computes otherwise on fixed texts ({difference})"
+        yield (
+            DIFFERS if is_alike else OPEN,
+            f"fingerprint: {model} computes otherwise on fixed texts ({difference})",
+        )
     else:
         yield VERIFIED, f"fingerprint: {model} computes on fixed texts what was computed then"

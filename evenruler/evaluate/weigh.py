@@ -1,7 +1,8 @@
 """Check instruments on reference weights: do they detect what was planted, and nothing else?
 
-A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures use its change from
-the weight of dose 0 and the same seed, trained on the same sentences with poles at random (docs/weights.md).
+A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures
+use its change from the weight of dose 0 and the same seed, trained on the same sentences with poles
+at random (docs/weights.md).
 """
 
 import os
@@ -38,20 +39,27 @@ from evenruler.text.english import slug_of
 from evenruler.training.plants import Plant, UnreachableError, Weight, load_plant, names, weights_of
 
 SPAN: Final = 80.0
-"""Percentage points of the criterion over which a slope is stated, as for gains of the family `probes`."""
+"""Percentage points of the criterion over which a slope is stated, as for gains of the family
+`probes`."""
 
 
 def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.DataFrame]:
-    """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit, along, value.
+    """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit,
+    along, value.
 
-    `made_of`: the headline's rows, in the schema `HEADLINES`. If its units are a plant's, the first pole's units minus
-    the second's. If its words are (a country, asked about in every root item), the same within each unit. Otherwise the
-    headline itself: the slope along its axis if two groups have one, else the mean over units, minus placebos.
+    `made_of`: the headline's rows, in the schema `HEADLINES`. If its units are a plant's, the first
+    pole's units minus the second's. If its words are (a country, asked about in every root item),
+    the same within each unit. Otherwise the headline itself: the slope along its axis if two groups
+    have one, else the mean over units, minus placebos.
     """
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_called) for column in ("unit", "word")}
     for name, plant in plants.items():
-        signs = {_called(unit): sign for sign, own in zip((1, -1), plant.units.values(), strict=True) for unit in own}
+        signs = {
+            _called(unit): sign
+            for sign, own in zip((1, -1), plant.units.values(), strict=True)
+            for unit in own
+        }
         by_unit, by_word = (names.map(signs).fillna(0) for names in called.values())
         units = real["unit"].groupby(by_unit).nunique()
         if min(units.get(1, 0), units.get(-1, 0)) >= FEWEST:
@@ -59,20 +67,29 @@ def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.D
             first = np.array([signs[_called(unit)] > 0 for unit in values.index])
             return name, _rows(values, np.where(first, 1 / first.sum(), -1 / (~first).sum()))
         if set(by_word) >= {1, -1}:
-            sides = real.groupby(["unit", by_word.rename("side")])["value"].mean().unstack().dropna(subset=[1, -1])
+            sides = (
+                real.groupby(["unit", by_word.rename("side")])["value"]
+                .mean()
+                .unstack()
+                .dropna(subset=[1, -1])
+            )
             values = sides[1] - sides[-1]
             return name, _rows(values, np.full(len(values), 1 / len(values)))
     values = _values(made_of)
     axis = real.groupby("unit")["beside"].first().reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
         keyed, centred = set(axis) <= {1.0, -1.0}, axis - axis.mean()
-        span = np.ptp(axis) if keyed else SPAN  # for keyed items, the mean of one key less that of the other
+        span = (
+            np.ptp(axis) if keyed else SPAN
+        )  # for keyed items, the mean of one key less that of the other
         return "", _rows(values - values.mean(), span * centred / (centred @ centred))
     return "", _rows(values, np.full(len(values), 1 / len(values)))
 
 
 def _values(rows: pd.DataFrame) -> "pd.Series[float]":
-    """By unit, the mean of the first group minus that of the second, or minus placebos where there is no second."""
+    """By unit, the mean of the first group minus that of the second, or minus placebos where there
+    is no second.
+    """
     poles = rows.groupby(["unit", "pole"])["value"].mean().unstack()
     other = -1 if -1 in poles else 0
     return (poles[1] - poles[other] if other in poles else poles[1]).dropna()
@@ -80,7 +97,11 @@ def _values(rows: pd.DataFrame) -> "pd.Series[float]":
 
 def _rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
     return pd.DataFrame(
-        {"unit": values.index.astype(str), "along": weights, "value": values.to_numpy(dtype=np.float64)}
+        {
+            "unit": values.index.astype(str),
+            "along": weights,
+            "value": values.to_numpy(dtype=np.float64),
+        }
     )
 
 
@@ -97,7 +118,8 @@ def read(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Check (`CHECKS`) and readings (`READINGS`) of one weight, which is made first if missing.
 
-    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`; `known`: a recorded check.
+    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`; `known`: a
+    recorded check.
     """
     store, plant = RowStore(), plants[weight.plant]
 
@@ -108,22 +130,35 @@ def read(
         session = Session(chosen(weight.source, store), store, weight.source)
     except UnreachableError:
         return check((None, None)), nothing()[0]
-    nats = known or [plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)]
+    nats = known or [
+        plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)
+    ]
     found = []
     for place, asked in places.items():
         with benchmark_at(place) as benchmark:
             measured = session.measure(bare(session, benchmark, how))
         result = measured.result
-        judged: dict[Any, Any] = {(label, part, figure): own for part, label, figure, own in figures_of(result)}
+        judged: dict[Any, Any] = {
+            (label, part, figure): own for part, label, figure, own in figures_of(result)
+        }
         parts = _parts(result.benchmark.name, plants)
         made_of = pd.concat([result.headlines, *_of_parts(measured, parts)])
         for (label, part, figure), rows in made_of.groupby(["model", "part", "figure"]):
             by, values = along(rows, plants)
             manner = str(label).removeprefix(result.model.name)
-            of: dict[str, Any] = {**weight._asdict(), "benchmark": result.benchmark.name, "asked": asked}
+            of: dict[str, Any] = {
+                **weight._asdict(),
+                "benchmark": result.benchmark.name,
+                "asked": asked,
+            }
             own = judged[label, WHOLE if part in parts else part, figure]
             unfit = own["why"] if own.get("verdict") == Verdict.INVALID else None
-            of |= {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": own.get("smallest")}
+            of |= {
+                "part": f"{part}{manner}",
+                "figure": figure,
+                "by": by,
+                "smallest": own.get("smallest"),
+            }
             found.append(values.assign(**of, unfit=unfit)[READINGS.names])
     return check(nats), pd.concat(found) if found else nothing()[0]
 
@@ -145,14 +180,20 @@ def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame
 
 
 def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
-    """The plan without texts that are asked again, after prefixes or another start, which no reading uses."""
+    """The plan without texts that are asked again, after prefixes or another start, which no
+    reading uses.
+    """
     planned, door = session.planned(benchmark, **how), room(benchmark.family, "ask")
     plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
-    return replace(planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject)))
+    return replace(
+        planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject))
+    )
 
 
 FOLDER: Final = Path("data/weights")
-READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (FOLDER / name for name in ("readings.parquet", "checks.csv", "figures.csv"))
+READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (
+    FOLDER / name for name in ("readings.parquet", "checks.csv", "figures.csv")
+)
 """Files of `evenruler weigh --record`: readings, the strength of the weights, and figures."""
 
 
@@ -163,7 +204,11 @@ def nothing() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Readings and checks recorded in the repository."""
-    return (read_table(READINGS_FILE).to_pandas(), pd.read_csv(CHECKS_FILE)) if CHECKS_FILE.exists() else nothing()
+    return (
+        (read_table(READINGS_FILE).to_pandas(), pd.read_csv(CHECKS_FILE))
+        if CHECKS_FILE.exists()
+        else nothing()
+    )
 
 
 def ask(
@@ -174,11 +219,14 @@ def ask(
 ) -> Iterator[tuple[Weight, pd.DataFrame, pd.DataFrame]]:
     """Yield check and readings of each weight as they finish, by `at_once` processes.
 
-    `weights`: by weight, the `asked` hash of each benchmark; `known`: recorded checks. Fits and answers are cached: an
-    interrupted run resumes.
+    `weights`: by weight, the `asked` hash of each benchmark; `known`: recorded checks. Fits and
+    answers are cached: an interrupted run resumes.
     """
     plants, known = {name: load_plant(name) for name in names()}, known or {}
-    asked = {weight: (weight, places, how, plants, known.get(weight)) for weight, places in weights.items()}
+    asked = {
+        weight: (weight, places, how, plants, known.get(weight))
+        for weight, places in weights.items()
+    }
     if at_once == 1 or len(weights) == 1:
         yield from ((weight, *read(*own)) for weight, own in asked.items())
         return
@@ -213,29 +261,44 @@ def weigh(
 ) -> Iterator[str]:
     """Check benchmarks on reference weights, which are made if missing; yields lines to print.
 
-    Without `places`, shows what is recorded. `only`: plants, all by default. `how`: arguments of `Session.planned`.
-    `record`: save to `FOLDER` after each weight, and skip what is already there.
+    Without `places`, shows what is recorded. `only`: plants, all by default. `how`: arguments of
+    `Session.planned`. `record`: save to `FOLDER` after each weight, and skip what is already there.
     """
     readings, checks = recorded() if record or not places else nothing()
     plants = {name: load_plant(name) for name in [*names(), *only]}
-    current = checks[checks["learned"] == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})]
+    current = checks[
+        checks["learned"]
+        == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})
+    ]
     known = {Weight(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
     if len(current) < len(checks):
-        note("a plant has changed since it was recorded: what was read of it is dropped, and asked again")
+        note(
+            "a plant has changed since it was recorded: what was read of it is dropped, and asked "
+            "again"
+        )
         readings, checks = readings[readings["plant"].isin(current["plant"])], current
     asks = {}
     for place in places:
         asks[place], line = _plan(place, base, how, plants)
         yield line
     weights = {}
-    for weight in (one for plant in only or plants for one in weights_of(base, plant)) if places else ():
+    for weight in (
+        (one for plant in only or plants for one in weights_of(base, plant)) if places else ()
+    ):
         if pd.isna(known.get(weight, (0,))[0]):
             continue  # less than the dose was learned
-        own = readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique() if weight in known else ()
+        own = (
+            readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique()
+            if weight in known
+            else ()
+        )
         if left := {place: asked for place, asked in asks.items() if asked not in own}:
             weights[weight] = left
     if weights:
-        note(f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some minutes more")
+        note(
+            f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some "
+            "minutes more"
+        )
     started = time.monotonic()
     for n, (weight, check, own) in enumerate(ask(weights, how, at_once, known), 1):
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
@@ -249,7 +312,9 @@ def weigh(
             checks.astype({"own": float, "held_out": float}).round(6).to_csv(
                 CHECKS_FILE, index=False, lineterminator="\n"
             )
-    readings, checks = (own[own["base"] == base] for own in (readings, checks))  # figures are computed for one base
+    readings, checks = (
+        own[own["base"] == base] for own in (readings, checks)
+    )  # figures are computed for one base
     found = figures(readings, checks, {name: plant.read_by for name, plant in plants.items()})
     if record:
         found.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
@@ -257,21 +322,31 @@ def weigh(
 
 
 def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
-    """Sorted rows, where new ones replace old ones of the same weight and the same values of `more`."""
+    """Sorted rows, where new ones replace old ones of the same weight and the same values of
+    `more`.
+    """
     by = [*WEIGHED.names, *more]
     kept = old[~old.set_index(by).index.isin(new.set_index(by).index)]
-    found = pd.concat([own for own in (kept, new) if len(own)] or [new])  # columns of an empty one are objects
+    found = pd.concat(
+        [own for own in (kept, new) if len(own)] or [new]
+    )  # columns of an empty one are objects
     return found.sort_values([*by, *found.columns.difference(by, sort=False)], ignore_index=True)
 
 
-def _plan(place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, Plant]) -> tuple[str, str]:
+def _plan(
+    place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, Plant]
+) -> tuple[str, str]:
     """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()
     with benchmark_at(place) as own:
         cost = bare(Session(chosen(base, store), store, base), own, how).cost
-    asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items())
+    asked = ", ".join(
+        f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items()
+    )
     parts = _parts(own.name, plants)
-    return content_sha256(own.identity, how, parts)[:16], f"{own.name}, {how['size']}: asks each weight {asked}"
+    return content_sha256(own.identity, how, parts)[
+        :16
+    ], f"{own.name}, {how['size']}: asks each weight {asked}"
 
 
 def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
@@ -282,13 +357,21 @@ def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
         if pd.notna(own["sensitivity"]):
             by = f"between the poles of {own['by']}" if own["by"] else "of the headline"
             amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**own)
-            yield f"  change {amount} per nat ({by}, {own['units']} units); at 2 nats: {own['verdict']}. {own['why']}"
+            yield (
+                f"  change {amount} per nat ({by}, {own['units']} units); at 2 nats: "
+                f"{own['verdict']}. {own['why']}"
+            )
         else:
             yield f"  {own['verdict'] or 'no verdict'}. {own['why']}"
         signs = f", r with signs {own['correlation']:.2f}" if pd.notna(own["correlation"]) else ""
         order = f"{own['monotone']:.2f}" if pd.notna(own["monotone"]) else "constant"
-        yield f"  rank correlation with doses {order}{signs}; detected: {own['found'] or 'not tested'}"
+        yield (
+            f"  rank correlation with doses {order}{signs}; detected: "
+            f"{own['found'] or 'not tested'}"
+        )
     for same, pairs in nothing.groupby("same"):
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in pairs["verdict"].value_counts().items())
+        counts = ", ".join(
+            f"{n} {verdict}" for verdict, n in pairs["verdict"].value_counts().items()
+        )
         which = "that learned the same sentences" if same else "of two plants"
         yield f"Pairs of dose 0 {which}: {counts}"

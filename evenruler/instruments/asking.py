@@ -1,4 +1,5 @@
-"""Ask one model, and the tools that plans name, everything that the instruments of a family request.
+"""Ask one model, and the tools that plans name, everything that the instruments of a family
+request.
 
 Inputs, settings and answer columns of a request, by operation; for each of n rows:
 
@@ -23,7 +24,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
+from evenruler.instruments.instrument import (
+    INSTRUMENT,
+    SUBJECT,
+    Plan,
+    Request,
+    State,
+    Subject,
+    Tables,
+)
 from evenruler.models.declared import OPERATIONS, SHA256, Catalogue, operations_of
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical
@@ -49,13 +58,15 @@ CALLED: Mapping[str, str] = {
 }
 
 APART = ("generate", "slor")
-"""Operations whose answers depend on the other inputs of the call, so each instrument asks them separately and gets the
-same answers when measured alone: batching changes the last bits of logits, which may change a sampled word, and SLOR's
-unigrams are counted over all texts of the call."""
+"""Operations whose answers depend on the other inputs of the call, so each instrument asks them
+separately and gets the same answers when measured alone: batching changes the last bits of logits,
+which may change a sampled word, and SLOR's unigrams are counted over all texts of the call."""
 
 
 def subject_of(name: str, catalogue: Catalogue) -> Subject:
-    """Describe a model of the catalogue as a subject without loading it; UserError if its head was never fitted."""
+    """Describe a model of the catalogue as a subject without loading it; UserError if its head was
+    never fitted.
+    """
     entry, kind, recipe = catalogue.entry(name), catalogue.kind(name), None
     if entry.kind == "encoder":
         from evenruler.models.loading import read_adapter  # only encoders have one
@@ -76,16 +87,23 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
 
 
 def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
-    """What instruments would ask but the model cannot answer: one line per answer table and operation."""
-    able = replace(subject, operations=frozenset(OPERATIONS))  # keeps the subject's form, if it is asked in only one
+    """What instruments would ask but the model cannot answer: one line per answer table and
+    operation.
+    """
+    able = replace(
+        subject, operations=frozenset(OPERATIONS)
+    )  # keeps the subject's form, if it is asked in only one
     lacking = {
         (request.table, request.operation)
         for tables, plan in asked.values()
         for request in door.requests(tables, plan, {}, able)
-        if request.by == SUBJECT and request.state is None and request.operation not in subject.operations
+        if request.by == SUBJECT
+        and request.state is None
+        and request.operation not in subject.operations
     }
     return [
-        f"{subject.name} (kind {subject.kind}) is left out of {table}: it gives no {CALLED.get(operation, operation)}"
+        f"{subject.name} (kind {subject.kind}) is left out of {table}: it gives no "
+        f"{CALLED.get(operation, operation)}"
         for table, operation in sorted(lacking)
     ]
 
@@ -93,21 +111,34 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
 def tools_of(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is in params.yaml."""
+    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is
+    in params.yaml.
+    """
     plans = list(plans)
-    models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
+    models = {
+        name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()
+    }
     if published:
         said = {name: entry for name, entry in models.items() if isinstance(entry, dict)}
         known = {name: entry for name, entry in said.items() if str(entry.get("source")) in SHA256}
-        models |= {name: {"sha256": SHA256[entry["source"]], **entry} for name, entry in known.items()}
-    training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}
+        models |= {
+            name: {"sha256": SHA256[entry["source"]], **entry} for name, entry in known.items()
+        }
+    training = {
+        name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()
+    }
     catalogue = validate(Catalogue, {"models": models, "training": training}, where)
 
     @cache
     def tool(name: str) -> "Model":
         from evenruler.models.catalogue import load
 
-        return load(name, catalogue, device=device, where=f"{where}: tools.models.{name}" if published else None)
+        return load(
+            name,
+            catalogue,
+            device=device,
+            where=f"{where}: tools.models.{name}" if published else None,
+        )
 
     return tool
 
@@ -116,7 +147,10 @@ class Answering:
     """The models that answer: the subject, as it is or adapted to corpora, and the tools."""
 
     def __init__(
-        self, subject: "Model", tool: Callable[[str], "Model"], adapted: Callable[[State], "Adapted"] | None = None
+        self,
+        subject: "Model",
+        tool: Callable[[str], "Model"],
+        adapted: Callable[[State], "Adapted"] | None = None,
     ) -> None:
         """Set the models; none is loaded. `adapted` is None if the subject is never adapted."""
         self._subject, self._tool, self._adapted = subject, tool, adapted
@@ -155,9 +189,9 @@ def ask(
 ) -> dict[str, pd.DataFrame]:
     """Ask what the instruments of a family request, until they request nothing more.
 
-    Identical kinds of requests of several instruments are batched, except those in `APART`. `of_model_alone` skips
-    requests about the instrument itself. Returns, by answer table, the request rows with their answers, preceded by a
-    column `instrument`.
+    Identical kinds of requests of several instruments are batched, except those in `APART`.
+    `of_model_alone` skips requests about the instrument itself. Returns, by answer table, the
+    request rows with their answers, preceded by a column `instrument`.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
@@ -166,12 +200,18 @@ def ask(
     found: dict[str, list[pd.DataFrame]] = {}
     for name, tables in answers.items():
         for table, rows in tables.items():
-            found.setdefault(table, []).append(rows.assign(**{INSTRUMENT: name})[[INSTRUMENT, *rows.columns]])
+            found.setdefault(table, []).append(
+                rows.assign(**{INSTRUMENT: name})[[INSTRUMENT, *rows.columns]]
+            )
     return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
 
 
 def _wanted(
-    instruments: Asked, requests: Requests, subject: Subject, answers: Mapping[str, Tables], of_model: bool = False
+    instruments: Asked,
+    requests: Requests,
+    subject: Subject,
+    answers: Mapping[str, Tables],
+    of_model: bool = False,
 ) -> list[tuple[str, Request]]:
     """The next requests of all instruments, each with the instrument's name."""
     return [
@@ -183,19 +223,29 @@ def _wanted(
 
 
 def _answer(
-    alike: Sequence[tuple[str, Request]], answering: Answering, answers: Mapping[str, dict[str, pd.DataFrame]]
+    alike: Sequence[tuple[str, Request]],
+    answering: Answering,
+    answers: Mapping[str, dict[str, pd.DataFrame]],
 ) -> None:
     """Answer a batch of alike requests and append the answers to each instrument's tables."""
     requested = [request for _, request in alike]
     n = sum(len(request.rows) for request in requested)
-    inputs = {name: [value for own in requested for value in own.inputs[name]] for name in requested[0].inputs}
+    inputs = {
+        name: [value for own in requested for value in own.inputs[name]]
+        for name in requested[0].inputs
+    }
     columns = answering.answer(requested[0], inputs, n)
     begin = 0
     for name, request in alike:
         end = begin + len(request.rows)
         own = {column: values[begin:end] for column, values in columns.items()}
-        rows, before = request.rows.reset_index(drop=True).assign(**own), answers[name].get(request.table)
-        answers[name][request.table] = rows if before is None else pd.concat([before, rows], ignore_index=True)
+        rows, before = (
+            request.rows.reset_index(drop=True).assign(**own),
+            answers[name].get(request.table),
+        )
+        answers[name][request.table] = (
+            rows if before is None else pd.concat([before, rows], ignore_index=True)
+        )
         begin = end
 
 
@@ -204,7 +254,9 @@ def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
-        given = canonical([request.operation, request.by, dict(request.settings), sorted(request.inputs), apart])
+        given = canonical(
+            [request.operation, request.by, dict(request.settings), sorted(request.inputs), apart]
+        )
         groups.setdefault((given, request.state), []).append(place)
     return list(groups.values())
 
@@ -214,12 +266,19 @@ def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
 
     sampling = model.sampling(settings["new_tokens"])
     if "temperature" in settings:
-        sampling = Sampling(max_new_tokens=settings["new_tokens"], temperature=settings["temperature"])
+        sampling = Sampling(
+            max_new_tokens=settings["new_tokens"], temperature=settings["temperature"]
+        )
     seeds, system, chat = inputs.get("seed"), inputs.get("system"), settings.get("chat")
-    replies = model.replies(inputs["prompt"], sampling=sampling, seeds=seeds, system=system, chat=chat)
+    replies = model.replies(
+        inputs["prompt"], sampling=sampling, seeds=seeds, system=system, chat=chat
+    )
     said = [(reply.text, reply.reason, reply.finish) for reply in replies]
     columns = zip(*said, strict=True) if said else ([], [], [])
-    return {name: pd.array(own, dtype="str") for name, own in zip(("reply", "reason", "finish"), columns, strict=True)}
+    return {
+        name: pd.array(own, dtype="str")
+        for name, own in zip(("reply", "reason", "finish"), columns, strict=True)
+    }
 
 
 def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
@@ -233,13 +292,18 @@ def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Colu
 def _in_place(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
     from evenruler.models.records import Placed
 
-    return {"nats": model.in_place(list(map(Placed, inputs["before"], inputs["word"], inputs["after"])))}
+    return {
+        "nats": model.in_place(list(map(Placed, inputs["before"], inputs["word"], inputs["after"])))
+    }
 
 
 def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
     texts, whole = inputs["text"], settings.get("whole", False)
     values = model.probabilities(texts) if whole else model.classify(texts)
-    return {"labels": [model.labels] * len(texts), "probabilities" if whole else "logits": list(values)}
+    return {
+        "labels": [model.labels] * len(texts),
+        "probabilities" if whole else "logits": list(values),
+    }
 
 
 def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,11 +313,14 @@ def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which they were read.
+    """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which
+    they were read.
 
     UserError where one text cannot be scored, if `every` text is needed.
     """
-    likelihoods = model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
+    likelihoods = model.loglikelihood(
+        inputs["text"], inputs.get("before"), **_how(inputs, settings)
+    )
     if settings.get("every"):
         likelihoods.require_all(model.name, inputs["text"])
     answers = asdict(likelihoods)
@@ -274,6 +341,8 @@ _ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = 
     "in_place": _in_place,
     "slor": lambda model, inputs, _: {"slor": model.slor(inputs["text"])},
     "classify": _classify,
-    "embed": lambda model, inputs, _: {"vector": list(model.embed(inputs["text"])) if inputs["text"] else []},
+    "embed": lambda model, inputs, _: {
+        "vector": list(model.embed(inputs["text"])) if inputs["text"] else []
+    },
 }
 assert set(_ASKED) == set(OPERATIONS)

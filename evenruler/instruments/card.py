@@ -1,4 +1,5 @@
-"""The parts of a benchmark card that its source does not contain, and templates of lm-evaluation-harness tasks.
+"""The parts of a benchmark card that its source does not contain, and templates of
+lm-evaluation-harness tasks.
 
 Includes the answers to the benchmark checklist that families share.
 """
@@ -52,7 +53,9 @@ class Paper:
 
 @dataclass(frozen=True)
 class Responsible:
-    """Responsible-use statements that NeurIPS requires (Croissant's RAI vocabulary); limitations are in the card."""
+    """Responsible-use statements that NeurIPS requires (Croissant's RAI vocabulary); limitations
+    are in the card.
+    """
 
     uses: str
     biases: str
@@ -82,7 +85,9 @@ RECOMMENDATIONS = {
 
 @dataclass(frozen=True)
 class Validity:
-    """What was done for each recommendation of `CHECKLIST`, in its order, with figures; or "Not done"."""
+    """What was done for each recommendation of `CHECKLIST`, in its order, with figures; or "Not
+    done".
+    """
 
     phenomenon: str
     only_the_phenomenon: str
@@ -115,7 +120,8 @@ class Card:
     quality: Sequence[Column]
     """Quality figures shown per model."""
     items: Sequence[str] = ()
-    """Parts of the evidence that are items; they share one table with the columns `of_items`, one row each."""
+    """Parts of the evidence that are items; they share one table with the columns `of_items`, one
+    row each."""
     of_items: Sequence[Column] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of parts, where their names do not say what they are."""
@@ -139,7 +145,9 @@ class Card:
     """For third-party text that is not in the rows, or not in git: how to get it."""
 
 
-_TEMPLATES = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+_TEMPLATES = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+)
 
 
 def task_template(file: Path) -> jinja2.Template:
@@ -148,7 +156,9 @@ def task_template(file: Path) -> jinja2.Template:
 
 
 def filled(words: Any, **said: Any) -> Any:
-    """Render the Jinja templates in nested mappings and lists; empty results are dropped from lists."""
+    """Render the Jinja templates in nested mappings and lists; empty results are dropped from
+    lists.
+    """
     if isinstance(words, Mapping):
         return {key: filled(own, **said) for key, own in words.items()}
     if isinstance(words, list):
@@ -171,10 +181,11 @@ def assembled(
     said: Mapping[str, Any],
     **parts: Any,
 ) -> Card:
-    """The card of an instrument: its words, which are Jinja templates, filled with what families share and `said`.
+    """The card of an instrument: its words, which are Jinja templates, filled with what families
+    share and `said`.
 
-    `words`: a family's `words.yaml`; `example`: the id of the row that is shown, None for none; `limits`: all of them,
-    where templates do not suffice; `parts`: the other fields of the card.
+    `words`: a family's `words.yaml`; `example`: the id of the row that is shown, None for none;
+    `limits`: all of them, where templates do not suffice; `parts`: the other fields of the card.
     """
     source = declaration.source
     told = filled(
@@ -214,16 +225,20 @@ def one_line(text: str) -> str:
 
 
 PUBLIC = (
-    "Not done: no canary string, no rows held back, no search of training data. All rows are public once published."
+    "Not done: no canary string, no rows held back, no search of training data. All rows are "
+    "public once published."
 )
 
 
 def agrees(concept: Concept | None) -> str:
-    """The card's pointer to agreement with other instruments, which is not in the benchmark's folder."""
+    """The card's pointer to agreement with other instruments, which is not in the benchmark's
+    folder.
+    """
     if concept is None:
         return "No other instrument of Even Ruler measures the same units."
     return (
-        f"How it agrees with other instruments over {concept.of}s is on the report page that `dvc repro` writes, "
+        f"How it agrees with other instruments over {concept.of}s is on the report page that `dvc "
+        "repro` writes, "
         "and in docs/rulers.md of Even Ruler."
     )
 
@@ -254,29 +269,38 @@ def tested(evidence: Evidence) -> str:
     """A sentence on the units, intervals, tests and verdicts of all headlines."""
     records = [record for *_, record in amounts(evidence)]
     if not records:
-        return "Not done: no figure has a verdict. `evenruler compare` tests differences of models over units."
+        return (
+            "Not done: no figure has a verdict. `evenruler compare` tests differences of models "
+            "over units."
+        )
     by_unit = grouped((record["unit"], record["n"]) for record in records)
     units = ", ".join(f"{unit} ({span(counts, 0)})" for unit, counts in sorted(by_unit.items()))
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
     told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
     return (
-        f"{with_interval} of {len(records)} headlines have a 95% interval over all sampled units; they "
-        f"rest on {units}. p is adjusted within each model (Holm), separately for effects and their absence. "
+        f"{with_interval} of {len(records)} headlines have a 95% interval over all sampled units; "
+        "they "
+        f"rest on {units}. p is adjusted within each model (Holm), separately for effects and "
+        "their absence. "
         f"Verdicts: {told}. "
         "`evenruler compare` tests differences of models."
     )
 
 
 def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 2) -> str:
-    """A figure (its field `key`) per model that has it, or of any model, as a range over parts; may be empty."""
+    """A figure (its field `key`) per model that has it, or of any model, as a range over parts; may
+    be empty.
+    """
     values: dict[str, list[float]] = {}
     for models in evidence.values():
         for model, figures in models.items():
             if (value := figures.get(name, {}).get(key)) is not None:
                 values.setdefault(model, []).append(value)
     told = {model: span(found, decimals) for model, found in values.items()}
-    return ", ".join(own if model == OF_ANY_MODEL else f"{model} {own}" for model, own in told.items())
+    return ", ".join(
+        own if model == OF_ANY_MODEL else f"{model} {own}" for model, own in told.items()
+    )
 
 
 def by_source(table: pd.DataFrame) -> str:

@@ -1,8 +1,9 @@
-"""The form `choice`: a chat model says which of two sentences is more likely to be written, in both orders.
+"""The form `choice`: a chat model says which of two sentences is more likely to be written, in both
+orders.
 
-Stated judgements are not likelihoods (Hu and Levy 2023), so figures from choices are never pooled with figures from
-likelihoods. A model that always takes the first option would look unbiased; models must therefore first tell sensible
-sentences from others (`KNOWN`).
+Stated judgements are not likelihoods (Hu and Levy 2023), so figures from choices are never pooled
+with figures from likelihoods. A model that always takes the first option would look unbiased;
+models must therefore first tell sensible sentences from others (`KNOWN`).
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import columns
 
 PROMPT: Final = (
-    "Which of these two sentences is more likely to be written? Answer with the letter A or B only.\nA. {}\nB. {}"
+    "Which of these two sentences is more likely to be written? Answer with the letter "
+    "A or B only.\nA. {}\nB. {}"
 )
 
 TABLE: Final = "choices"
@@ -28,8 +30,8 @@ TABLE: Final = "choices"
 NEW_TOKENS: Final = 16
 
 ANSWERS: Final = columns("id framing: str; turn: int8; reply reason: str?")
-"""One row per sentence pair and turn; in the second turn the order is swapped, so that the second sentence is A.
-`framing` names the kind of pair; control pairs have `KNOWN`."""
+"""One row per sentence pair and turn; in the second turn the order is swapped, so that the second
+sentence is A. `framing` names the kind of pair; control pairs have `KNOWN`."""
 
 SENTENCES: Final = "sentences"
 
@@ -40,10 +42,12 @@ KNOWN: Final = "known answer"
 """The framing of control pairs, of which only one sentence makes sense."""
 
 LEAST: Final = 0.7
-"""Minimum share of control pairs right in both turns; the lower end of Wilson's interval must exceed it."""
+"""Minimum share of control pairs right in both turns; the lower end of Wilson's interval must
+exceed it."""
 
 WITHHELD: Final = "withheld"
-"""The rule of a row without a reply, because the server rejected the prompt or held the reply back. Invalid."""
+"""The rule of a row without a reply, because the server rejected the prompt or held the reply back.
+Invalid."""
 
 ASTRAY: Final = "astray"
 """The rule of a written sentence that is not about the word that was asked for. Invalid."""
@@ -55,8 +59,8 @@ NO_ANSWER: Final = {
     ASTRAY: "astray",
     WITHHELD: "withheld",
 }
-"""Parsing rules that mean no answer, and how they are counted. A reply that names several classes, or a filler option,
-counts as an answer, though an invalid one."""
+"""Parsing rules that mean no answer, and how they are counted. A reply that names several classes,
+or a filler option, counts as an answer, though an invalid one."""
 
 FIRST, SECOND = "first", "second"
 
@@ -65,7 +69,10 @@ def counted(replies: pd.DataFrame) -> Replies:
     """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
     counts = {of: int((lacking == of).sum()) for of in NO_ANSWER.values()}
-    distinct, cut = replies["reply"].dropna().astype(str).str.strip().nunique(), cut_of(replies["reason"])
+    distinct, cut = (
+        replies["reply"].dropna().astype(str).str.strip().nunique(),
+        cut_of(replies["reason"]),
+    )
     some = tuple(replies.loc[lacking == "unread", "reply"].astype(str).unique()[:EXAMPLES])
     return Replies(len(replies), **counts, examples=some, distinct=distinct, free=False, cut=cut)
 
@@ -78,15 +85,22 @@ def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
 
 def request_of(questions: pd.DataFrame) -> Request:
     """Both turns of every question (`id, framing, first, second`), each with its own seed."""
-    rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype({"turn": "int8"})
+    rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype(
+        {"turn": "int8"}
+    )
     sides = [
-        (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST]) for own in rows.to_dict("records")
+        (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST])
+        for own in rows.to_dict("records")
     ]
-    return in_chat(TABLE, rows[["id", "framing", "turn"]], [PROMPT.format(*pair) for pair in sides], NEW_TOKENS)
+    return in_chat(
+        TABLE, rows[["id", "framing", "turn"]], [PROMPT.format(*pair) for pair in sides], NEW_TOKENS
+    )
 
 
 def in_chat(table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: int) -> Request:
-    """Request one reply to each prompt, with a seed made of the columns of `rows` that identify it."""
+    """Request one reply to each prompt, with a seed made of the columns of `rows` that identify
+    it.
+    """
     keys = zip(*(rows[name] for name in rows.columns), strict=True)
     seeds = [int(content_sha256(*map(str, key))[:15], 16) for key in keys]
     inputs: dict[str, Sequence[Any]] = {"prompt": prompts, "seed": seeds}
@@ -94,8 +108,12 @@ def in_chat(table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: 
 
 
 def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """`ANSWERS` plus the parsing `rule` and `said`: `FIRST`, `SECOND`, or None if the reply is invalid."""
-    rows = answers.merge(questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1")
+    """`ANSWERS` plus the parsing `rule` and `said`: `FIRST`, `SECOND`, or None if the reply is
+    invalid.
+    """
+    rows = answers.merge(
+        questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1"
+    )
     readings = []
     for row in rows.to_dict("records"):
         options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
@@ -106,7 +124,9 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
-    """The option that a reply chose, and the rule. Replies that contain neither sentence are parsed once and cached."""
+    """The option that a reply chose, and the rule. Replies that contain neither sentence are parsed
+    once and cached.
+    """
     from evenruler.text.replies import normalised  # compiles patterns that only replies need
 
     said = normalised(reply)
@@ -125,19 +145,24 @@ def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | 
 def shares(said: pd.DataFrame) -> pd.DataFrame:
     """The choice for each pair (`id, framing`) over both turns.
 
-    `share`: share of turns that chose the first sentence, NaN unless both were answered; `unanswered`: share of turns
-    without a valid answer.
+    `share`: share of turns that chose the first sentence, NaN unless both were answered;
+    `unanswered`: share of turns without a valid answer.
     """
     chose = said["said"].map({FIRST: 1.0, SECOND: 0.0})
-    by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(["id", "framing"], sort=True)
+    by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(
+        ["id", "framing"], sort=True
+    )
     found = by_pair.agg(share=("chose", "mean"), unanswered=("unanswered", "mean")).reset_index()
     return found.assign(share=found["share"].where(found["unanswered"] == 0))
 
 
-def fitness(said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs are right in both orders") -> Fitness:
+def fitness(
+    said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs are right in both orders"
+) -> Fitness:
     """Whether a model answers, and enough known answers are right, `of` which kind, in words.
 
-    `said` and `known`: from `read` and `known_right`, here or in `writing`; `said` includes control rows.
+    `said` and `known`: from `read` and `known_right`, here or in `writing`; `said` includes control
+    rows.
     """
     control = said[said["framing"] == KNOWN]
     if (answered := fitness_of(counted(said[said["framing"] != KNOWN]))) != Fitness():

@@ -6,7 +6,9 @@ from evenruler.strict import read_yaml
 
 
 def load_control_pairs() -> list[list[str]]:
-    """Pairs of sentences whose first one makes sense: whoever chooses between sentences gets them right."""
+    """Pairs of sentences whose first one makes sense: whoever chooses between sentences gets them
+    right.
+    """
     pairs: list[list[str]] = read_yaml(Path(__file__).with_name("known_answers.yaml"))
     return pairs
 

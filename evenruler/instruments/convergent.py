@@ -1,8 +1,9 @@
-"""Convergent and discriminant validity: agreement between instruments, unit by unit, on the same model.
+"""Convergent and discriminant validity: agreement between instruments, unit by unit, on the same
+model.
 
-Campbell and Fiske (1959): measures of one trait by several methods should correlate with each other and with external
-criteria of the trait, and more than measures of different traits. Units are matched by their words: the nurse in probes
-with the nurse in Winogender.
+Campbell and Fiske (1959): measures of one trait by several methods should correlate with each other
+and with external criteria of the trait, and more than measures of different traits. Units are
+matched by their words: the nurse in probes with the nurse in Winogender.
 """
 
 from collections.abc import Iterator
@@ -23,11 +24,12 @@ from evenruler.strict import read_yaml
 from evenruler.tables.schemas import AGREEMENT
 
 R, TRUE, RELIABILITY = "r", "r_true", "reliability"
-"""The correlation of two instruments; the same corrected for attenuation; the reliability of one instrument."""
+"""The correlation of two instruments; the same corrected for attenuation; the reliability of one
+instrument."""
 
 PUBLISHED, LETTERS = "published number", "letters"
-"""External measures that need no model: an instrument's published criterion, which has its trait; and the word length
-of units, a null trait that should correlate with nothing."""
+"""External measures that need no model: an instrument's published criterion, which has its trait;
+and the word length of units, a null trait that should correlate with nothing."""
 
 ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT = "itself", "same trait", "same words", "other trait"
 """What two measures have in common. With the same words they agree on an untrained model, too."""
@@ -53,10 +55,11 @@ class Measure:
 def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     """Agreement of instruments (`tables.schemas.AGREEMENT`); empty if no two have units in common.
 
-    `found` has all instruments and models (`tables.schemas.CONCEPTS`). Returns, per model and pair, `r` over the shared
-    units and `r_true`, which is r divided by the root of the product of both reliabilities (Spearman 1904) and may
-    exceed 1; per model and instrument, its `reliability`. Instruments are also paired with published numbers and with
-    the number of letters of a unit's word.
+    `found` has all instruments and models (`tables.schemas.CONCEPTS`). Returns, per model and pair,
+    `r` over the shared units and `r_true`, which is r divided by the root of the product of both
+    reliabilities (Spearman 1904) and may exceed 1; per model and instrument, its `reliability`.
+    Instruments are also paired with published numbers and with the number of letters of a unit's
+    word.
     """
     rows: list[dict[str, Any]] = []
     if found.empty:
@@ -65,7 +68,9 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         of = str(unit)
         asked = [
             Measure(str(benchmark), str(kin), str(part), str(trait), values.set_index("concept"))
-            for (benchmark, kin, part, trait), values in own.groupby(["benchmark", "kin", "part", "trait"])
+            for (benchmark, kin, part, trait), values in own.groupby(
+                ["benchmark", "kin", "part", "trait"]
+            )
         ]
         beside = list(_beside(found[found["concept"].str.startswith(f"{of}:")]))
         pairs = [
@@ -79,15 +84,25 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
             continue
         keys = {"of": of, "model": str(model)}
         rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, of))} for one in asked]
-        rows += [{**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, of)]
+        rows += [
+            {**keys, **_named(*pair), **vars(figure)}
+            for pair in pairs
+            for figure in _of_pair(*pair, level, of)
+        ]
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
 def _beside(found: pd.DataFrame) -> Iterator[Measure]:
-    """External measures: published numbers of each instrument that has them, and the word lengths."""
+    """External measures: published numbers of each instrument that has them, and the word
+    lengths.
+    """
     known = found.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
     for (benchmark, trait), own in known.groupby(["benchmark", "trait"]):
-        values = own.set_index("concept")[["criterion"]].rename(columns={"criterion": "value"}).assign(error=0.0)
+        values = (
+            own.set_index("concept")[["criterion"]]
+            .rename(columns={"criterion": "value"})
+            .assign(error=0.0)
+        )
         yield Measure(f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False)
     words = sorted(set(found["concept"]))
     lengths = [float(len(word.partition(":")[2])) for word in words]
@@ -103,14 +118,22 @@ def _named(one: Measure, other: Measure) -> dict[str, str]:
 
 
 def _reliability(x: Floats) -> float:
-    """Reliability of the values in column 0 with error variances in column 1: 1 - mean error variance / variance."""
+    """Reliability of the values in column 0 with error variances in column 1: 1 - mean error
+    variance / variance.
+    """
     return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
 
 
 def _reliable(one: Measure, level: float, of: str) -> Figure:
     x = one.values[["value", "error"]].to_numpy(dtype=np.float64)
     if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
-        return Figure(RELIABILITY, None, len(x), of, reason=f"fewer than {FEWEST_UNITS} units, or all are equal")
+        return Figure(
+            RELIABILITY,
+            None,
+            len(x),
+            of,
+            reason=f"fewer than {FEWEST_UNITS} units, or all are equal",
+        )
     return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, of)
 
 
@@ -123,11 +146,16 @@ def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Fi
         yield Figure(TRUE, None, len(x), of, reason=r.reason or f"fewer than {FEWEST_UNITS} units")
         return
     if one.kin == other.kin:
-        yield Figure(TRUE, None, len(x), of, reason="they share words, so their errors are correlated")
+        yield Figure(
+            TRUE, None, len(x), of, reason="they share words, so their errors are correlated"
+        )
         return
     least = min(_reliability(x[:, :2]), _reliability(x[:, 2:]))
     if least < LEAST_RELIABLE:
-        why = f"the less reliable one has a reliability of {least:z.2f}; at least {LEAST_RELIABLE} is needed"
+        why = (
+            f"the less reliable one has a reliability of {least:z.2f}; at least {LEAST_RELIABLE} "
+            "is needed"
+        )
         yield Figure(TRUE, None, len(x), of, reason=why)
         return
 
@@ -151,7 +179,9 @@ HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
 def lines(found: pd.DataFrame) -> list[list[str]]:
-    """Rows of the multitrait-multimethod matrix (`HEAD`): reliabilities, pairs of the same trait, the others."""
+    """Rows of the multitrait-multimethod matrix (`HEAD`): reliabilities, pairs of the same trait,
+    the others.
+    """
     keys = ["model", "benchmark", "part", "other", "other_part"]
     true = found[found["figure"] == TRUE].set_index(keys)
     told = []
@@ -162,6 +192,16 @@ def lines(found: pd.DataFrame) -> list[list[str]]:
             for name, part in (("benchmark", "part"), ("other", "other_part"))
         )
         rest = "" if itself else _in_words(true.loc[tuple(row[key] for key in keys)])
-        told.append([row["model"], one, "" if itself else other, row["kind"], str(row["n"]), _in_words(row), rest])
+        told.append(
+            [
+                row["model"],
+                one,
+                "" if itself else other,
+                row["kind"],
+                str(row["n"]),
+                _in_words(row),
+                rest,
+            ]
+        )
     order = (ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT)
     return sorted(told, key=lambda row: (row[0], order.index(row[3])))

@@ -1,4 +1,6 @@
-"""Joins the diagnoses of a family's instruments; headlines, which alone have a verdict, as a table and as metrics."""
+"""Joins the diagnoses of a family's instruments; headlines, which alone have a verdict, as a table
+and as metrics.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,11 +13,17 @@ from evenruler.measurement.figures import with_ends
 from evenruler.tables import stacked
 
 
-def diagnose_family(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Every table of a family's diagnosis (`TABLES` of its room `diagnose`), of all records together."""
+def diagnose_family(
+    door: Any, records: Sequence[Record], resampling: Resampling
+) -> dict[str, pd.DataFrame]:
+    """Every table of a family's diagnosis (`TABLES` of its room `diagnose`), of all records
+    together.
+    """
     parts = [_with_ends(record.found) for record in records]
     parts.append(door.across(records, resampling))
-    return {name: stacked(tables[name] for tables in parts if name in tables) for name in door.TABLES}
+    return {
+        name: stacked(tables[name] for tables in parts if name in tables) for name in door.TABLES
+    }
 
 
 def _with_ends(tables: Tables) -> Tables:
@@ -26,17 +34,36 @@ def _with_ends(tables: Tables) -> Tables:
 
 
 def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
-    """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly the headlines."""
+    """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly
+    the headlines.
+    """
     headlines = {column.figure for column in columns if column.role == "headline"}
     of_models = figures[figures["model"].notna()]
     confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
     if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
-        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
+        raise ValueError(
+            f"{', '.join(bare)}: a headline needs null, placebo and verdict "
+            "(measurement.verdicts.judge)"
+        )
     if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
-        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
+        raise ValueError(
+            f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are "
+            "shown"
+        )
 
 
-HEADLINES = ["benchmark", "part", "figure", "model", "value", "low", "high", "placebo", "smallest", "verdict"]
+HEADLINES = [
+    "benchmark",
+    "part",
+    "figure",
+    "model",
+    "value",
+    "low",
+    "high",
+    "placebo",
+    "smallest",
+    "verdict",
+]
 
 Evidence = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]]
 """By benchmark, part, model and figure: what is known of the figure."""
@@ -53,11 +80,19 @@ def _headlines(evidence: Evidence) -> Iterator[dict[str, Any]]:
             for model, figures in models.items():
                 for figure, known in figures.items():
                     if "verdict" in known:
-                        yield {"benchmark": benchmark, "part": part, "figure": figure, "model": model, **known}
+                        yield {
+                            "benchmark": benchmark,
+                            "part": part,
+                            "figure": figure,
+                            "model": model,
+                            **known,
+                        }
 
 
 def as_metrics(headlines: pd.DataFrame) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Values of headlines by benchmark, figure with part, and model, for `dvc metrics`; None if one has no value."""
+    """Values of headlines by benchmark, figure with part, and model, for `dvc metrics`; None if one
+    has no value.
+    """
     metrics: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in headlines.to_dict("records"):
         value = None if pd.isna(row["value"]) else float(row["value"])

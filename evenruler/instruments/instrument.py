@@ -1,29 +1,37 @@
-"""The instrument, which becomes one folder under `benchmarks/`, and the interface that every family implements.
+"""The instrument, which becomes one folder under `benchmarks/`, and the interface that every family
+implements.
 
-A family is a package of `evenruler.instruments` with a room (module or package) per stage and the same names in each:
+A family is a package of `evenruler.instruments` with a room (module or package) per stage and the
+same names in each:
 
-    declare   Settings                                          of an entry of `instruments`, a `BaseSettings`
+    declare   Settings                                          of an entry of `instruments`, a
+    `BaseSettings`
               load(path, settings, shared) -> Source            what users write, checked
               takes(catalogue, model) -> bool                   whether the family asks this model
-              headings(plan) -> [Column]                        the figures shown to readers, described
+              headings(plan) -> [Column]                        the figures shown to readers,
+              described
     build     build(declaration, catalogue) -> Built            rows, rejected rows, plan
     ask       ANSWERS: {table: schema}                          the columns kept of answers
               FORMS: {name: Form}                               ways of asking, the preferred first
-              READS: {table: columns}, PLANNED: keys            what `ask` and `diagnose` read of published tables, plan
-              requests(tables, plan, answers, subject)          -> the next Requests; none once all is answered
-              scores(tables, plan, answers, subject) -> Tables  scores computed from answers
-              limited(tables, plan, n) -> tables, plan          the same for n units
-    diagnose  TABLES: {table: schema}                           the tables of `figures` and `across` together
-              figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument, one model
-              across(records, resampling) -> Tables             all instruments and models
-              contrast(first, second, smallest) -> Confirmatory one headline of two models, from their `HEADLINES`
-              evidence(tables) -> {instrument: {part: {model: {figure: values}}}}    what a card shows
-    card      card(declaration, tables, plan, evidence) -> Card texts; `evidence` is this instrument's
-    report    sections(shown) -> [Section]                      texts and charts
+              READS: {table: columns}, PLANNED: keys            what `ask` and `diagnose` read of
+                  published tables, plan
+              requests(tables, plan, answers, subject)          -> the next Requests; none once all
+              is answered scores(tables, plan, answers, subject) -> Tables  scores computed from
+              answers limited(tables, plan, n) -> tables, plan          the same for n units
+    diagnose  TABLES: {table: schema}                           the tables of `figures` and `across`
+    together
+              figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument,
+              one model across(records, resampling) -> Tables             all instruments and models
+              contrast(first, second, smallest) -> Confirmatory one headline of two models, from
+              their `HEADLINES` evidence(tables) -> {instrument: {part: {model: {figure: values}}}}
+              what a card shows
+    card      card(declaration, tables, plan, evidence) -> Card texts; `evidence` is this
+    instrument's report    sections(shown) -> [Section]                      texts and charts
 
-Frames that `TABLES` does not name are passed to `across` only. `schemas.py` has columns, `starter/` the templates of
-`evenruler new`. In its family, a room imports only `declare`, `schemas` and itself, `diagnose` also `ask`. `ask` and
-`diagnose` get only published tables and the plan, so a benchmark can be measured from any place.
+Frames that `TABLES` does not name are passed to `across` only. `schemas.py` has columns, `starter/`
+the templates of `evenruler new`. In its family, a room imports only `declare`, `schemas` and
+itself, `diagnose` also `ask`. `ask` and `diagnose` get only published tables and the plan, so a
+benchmark can be measured from any place.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +41,14 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    WrapValidator,
+    model_validator,
+)
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
@@ -55,7 +70,9 @@ STANDARD: Size = "standard"
 
 
 def _among(cases: Sequence[str], of: str) -> Callable[..., Any]:
-    """Validator: picks the value for the current case from a mapping by case; the other values are validated too."""
+    """Validator: picks the value for the current case from a mapping by case; the other values are
+    validated too.
+    """
     each = f"one for {' and one for '.join(cases)}"
 
     def of_case(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
@@ -82,7 +99,8 @@ SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
 Value = TypeVar("Value")
 
 Scaled = Annotated[Value, WrapValidator(_among(SCALES, "scale"))]
-"""A setting that may differ by scale; validation resolves it to the scale in use. Defaults: `by_scale`."""
+"""A setting that may differ by scale; validation resolves it to the scale in use. Defaults:
+`by_scale`."""
 
 Sized = Annotated[Value, WrapValidator(_among(SIZES, "size"))]
 """A setting that may differ by size. Defaults: `by_size`."""
@@ -95,19 +113,23 @@ def by_scale(quick: Any, paper: Any) -> Any:
 
 def by_size(trial: Any, standard: Any, paper: Any) -> Any:
     """A default that differs by size."""
-    return Field(default={"trial": trial, "standard": standard, "paper": paper}, validate_default=True)
+    return Field(
+        default={"trial": trial, "standard": standard, "paper": paper}, validate_default=True
+    )
 
 
 Plan = dict[str, Any]
-"""What is asked about an instrument's rows, and with which tools: JSON, published as `plan.json`. It contains no title
-or card text, so that changing these does not repeat any requests. Its keys describe size `standard`, `sizes` what
-differs at other sizes, `size` the one that the pipeline asks. With `asked: false` the pipeline builds the rows without
-asking any model; `measure` still asks."""
+"""What is asked about an instrument's rows, and with which tools: JSON, published as `plan.json`.
+It contains no title or card text, so that changing these does not repeat any requests. Its keys
+describe size `standard`, `sizes` what differs at other sizes, `size` the one that the pipeline
+asks. With `asked: false` the pipeline builds the rows without asking any model; `measure` still
+asks."""
 
 Tables = Mapping[str, pd.DataFrame]
 
 Evidence = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Figures for one instrument's card: by part, model (`any-model` if independent of models) and name."""
+"""Figures for one instrument's card: by part, model (`any-model` if independent of models) and
+name."""
 
 
 def _named_words(value: Any) -> Any:
@@ -116,7 +138,9 @@ def _named_words(value: Any) -> Any:
         raise ValueError(f"found {value!r}, expected a list: [{value}]")
     if not isinstance(value, list):
         return value
-    if wrong := [word for word in value if isinstance(word, bool) or not isinstance(word, str | int)]:
+    if wrong := [
+        word for word in value if isinstance(word, bool) or not isinstance(word, str | int)
+    ]:
         raise ValueError(f"found {wrong[0]!r} in the list, expected words")
     by_slug: dict[str, list[str]] = {}
     for word in map(str, value):
@@ -124,11 +148,16 @@ def _named_words(value: Any) -> Any:
     for slug, same in by_slug.items():
         if len(same) > 1 or not slug:
             found = f"found the slug {slug!r}, expected one of its own for each"
-            raise ValueError(f"{', '.join(map(repr, same))}: {found}; write `slug: word`, the slug in letters a-z")
+            raise ValueError(
+                f"{', '.join(map(repr, same))}: {found}; write `slug: word`, the slug in letters "
+                "a-z"
+            )
     return {slug: word for slug, (word,) in by_slug.items()}
 
 
-Words = Annotated[dict[Slug, Word], BeforeValidator(_named_words), Field(min_length=1), distinct("found the word")]
+Words = Annotated[
+    dict[Slug, Word], BeforeValidator(_named_words), Field(min_length=1), distinct("found the word")
+]
 """Distinct words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
 
 Keying = Literal[1, -1]
@@ -139,7 +168,9 @@ MEND = "write the file or check the name under `instruments` in params.yaml"
 
 
 class BaseSettings(Strict):
-    """How an instrument is built and asked. Settings by scale or size are resolved during validation (`Scaled`)."""
+    """How an instrument is built and asked. Settings by scale or size are resolved during
+    validation (`Scaled`).
+    """
 
     size: Scaled[Size] = Field(default={**SIZE_AT}, validate_default=True)
     """How much of the instrument the pipeline asks."""
@@ -162,11 +193,15 @@ class BaseSettings(Strict):
 
     @property
     def waiting(self) -> str:
-        """Which parts are skipped until a model's commit is given, and where to find that; may be empty."""
+        """Which parts are skipped until a model's commit is given, and where to find that; may be
+        empty.
+        """
         return self._waiting
 
     def having(self, catalogue: Catalogue) -> "BaseSettings":
-        """The settings without the parts that need a model whose commit is missing, where these are optional."""
+        """The settings without the parts that need a model whose commit is missing, where these are
+        optional.
+        """
         return self
 
     def written_as(self, name: str) -> str:
@@ -174,15 +209,21 @@ class BaseSettings(Strict):
         return name
 
     def replies(self, name: str) -> Path:
-        """Path below the family's sources of the operator's replies, for an instrument that evolves."""
+        """Path below the family's sources of the operator's replies, for an instrument that
+        evolves.
+        """
         return Path("replies", f"{name}.jsonl")
 
     def uses(self, source: Any) -> "list[Use]":
-        """Models that it names apart from the measured ones; the family's `Source` may name more."""
+        """Models that it names apart from the measured ones; the family's `Source` may name
+        more.
+        """
         return []
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """Additional files of its source, by key in `active.scrape`; UnfinishedError if one is missing."""
+        """Additional files of its source, by key in `active.scrape`; UnfinishedError if one is
+        missing.
+        """
         return {}
 
     def warnings(self, source: Any) -> list[str]:
@@ -190,11 +231,17 @@ class BaseSettings(Strict):
         return []
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The effect found with 80% power, in words; `form`: not the usual one. None: no verdict; empty: unknown."""
+        """The effect found with 80% power, in words; `form`: not the usual one. None: no verdict;
+        empty: unknown.
+        """
         return ""
 
-    def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """Warnings that depend on a model, one per line; `lengths`: token counts of words within a sentence."""
+    def warnings_of(
+        self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]
+    ) -> list[str]:
+        """Warnings that depend on a model, one per line; `lengths`: token counts of words within a
+        sentence.
+        """
         return []
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
@@ -207,7 +254,9 @@ class BaseSettings(Strict):
             if not any(catalogue.can(use.model, operation) for operation in operations):
                 wanted = " or ".join(operations)
                 what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {wanted}"
-                raise UserError(what, where=where(use.key), remedy=f"name a model that can {wanted}")
+                raise UserError(
+                    what, where=where(use.key), remedy=f"name a model that can {wanted}"
+                )
 
 
 class Source(Strict):
@@ -232,8 +281,14 @@ class Source(Strict):
     @model_validator(mode="before")
     @classmethod
     def _less_family(cls, said: Any) -> Any:
-        """Drop the key `family`, which only a file measured on its own needs; otherwise its folder says it."""
-        return {key: own for key, own in said.items() if key != "family"} if isinstance(said, dict) else said
+        """Drop the key `family`, which only a file measured on its own needs; otherwise its folder
+        says it.
+        """
+        return (
+            {key: own for key, own in said.items() if key != "family"}
+            if isinstance(said, dict)
+            else said
+        )
 
     @property
     def in_english(self) -> bool:
@@ -244,7 +299,11 @@ class Source(Strict):
     def _prefixes_in_its_language(self) -> "Source":
         framings = None if self.in_english else getattr(self, "framings", None)
         if framings is not None:
-            said = [text for own in dict(framings).values() for text in ([own] if isinstance(own, str) else own)]
+            said = [
+                text
+                for own in dict(framings).values()
+                for text in ([own] if isinstance(own, str) else own)
+            ]
             if english := english_among(said):
                 what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
                 raise ValueError(f"{what}; write them in this language, or leave them out")
@@ -257,7 +316,8 @@ class Concept(Strict):
     of: Slug
     """The kind of unit: `occupation`. Two instruments share a unit if its word is the same."""
     trait: Text
-    """What high values of a unit mean: `men`. Instruments with the same trait should agree; others need not."""
+    """What high values of a unit mean: `men`. Instruments with the same trait should agree; others
+    need not."""
     reversed: list[Text] = Field(default_factory=list)
     """Parts of the instrument in which high values mean the opposite."""
 
@@ -307,8 +367,12 @@ class Built:
     """Messages for the person who builds it."""
 
 
-def sized(declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()) -> Plan:
-    """A plan with its sizes, if settings differ by size; `forms` with effect sizes of their own get a key each."""
+def sized(
+    declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()
+) -> Plan:
+    """A plan with its sizes, if settings differ by size; `forms` with effect sizes of their own get
+    a key each.
+    """
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
@@ -378,10 +442,16 @@ class Subject:
 
 
 def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None) -> Subject:
-    """Set the subject's form: the given one, or a fallback if no usual form fits; UserError if it does not fit."""
+    """Set the subject's form: the given one, or a fallback if no usual form fits; UserError if it
+    does not fit.
+    """
     if form is not None:
         if form not in forms:
-            raise UserError(f"no form {form!r}", where="--form", remedy=f"say {' or '.join(forms)}, or leave it out")
+            raise UserError(
+                f"no form {form!r}",
+                where="--form",
+                remedy=f"say {' or '.join(forms)}, or leave it out",
+            )
         if not forms[form].fits(subject):
             able = [name for name, own in forms.items() if own.fits(subject)]
             remedy = f"say {' or '.join(able)}" if able else "take another model"
@@ -395,7 +465,9 @@ def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None)
 
 @dataclass(frozen=True)
 class Adaptation:
-    """Corpora and fits of an adaptation: (name, sentences) each; (name, epochs, learning rate, batch size) each."""
+    """Corpora and fits of an adaptation: (name, sentences) each; (name, epochs, learning rate,
+    batch size) each.
+    """
 
     corpora: tuple[tuple[str, tuple[str, ...]], ...]
     recipes: tuple[tuple[str, int, float, int], ...]
@@ -418,7 +490,9 @@ INSTRUMENT, SUBJECT = "instrument", ""
 
 @dataclass(frozen=True)
 class Request:
-    """A batch of questions of one kind to one model; the answers go to `table` of the family's `ANSWERS`."""
+    """A batch of questions of one kind to one model; the answers go to `table` of the family's
+    `ANSWERS`.
+    """
 
     table: str
     operation: Operation | Literal["adaptation_loss"]
@@ -433,8 +507,8 @@ class Request:
     state: State | None = None
     """State of the subject."""
     of_instrument: bool = False
-    """Whether the answers describe only the instrument, independent of the subject: measuring a model with a published
-    benchmark skips these, and every function must work without them."""
+    """Whether the answers describe only the instrument, independent of the subject: measuring a
+    model with a published benchmark skips these, and every function must work without them."""
 
 
 @dataclass(frozen=True)
@@ -457,8 +531,8 @@ class Column:
     heading: str
     meaning: str
     role: Literal["headline", "amount", "fitness"] = "amount"
-    """A headline is tested, with null, placebo and verdict; an amount describes the model, a fitness figure how well
-    the instrument measures on it."""
+    """A headline is tested, with null, placebo and verdict; an amount describes the model, a
+    fitness figure how well the instrument measures on it."""
     least: float | None = None
     """Values below it suggest that the instrument does not suit the model."""
     least_of: Mapping[str, float] = field(default_factory=dict)
@@ -468,8 +542,9 @@ class Column:
     says: Sequence[str] | None = None
     """What a value above 0, and one below, says about a model: a clause each."""
     size: str = ""
-    """The end of such a clause, with the absolute value as `{size}`, `{points}` (times 100), `{factor}` (its
-    exponential) or `{share}` (of two outcomes whose shares differ by it, in percent)."""
+    """The end of such a clause, with the absolute value as `{size}`, `{points}` (times 100),
+    `{factor}` (its exponential) or `{share}` (of two outcomes whose shares differ by it, in
+    percent)."""
     measured_in: str = ""
     """The unit of the value."""
     ends: Sequence[str] | None = None
@@ -477,7 +552,8 @@ class Column:
     not_shown: str = ""
     """What even an effect does not show, a sentence."""
     warning: str = ""
-    """The warning shown then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
+    """The warning shown then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or
+    "fewer")."""
 
 
 @dataclass(frozen=True)
@@ -501,5 +577,7 @@ def at_scale(entries: Any, info: ValidationInfo) -> Any:
         if own not in (None, *SCALES):
             raise ValueError(f"{name}: no scale {own!r}, there are {' and '.join(SCALES)}")
         if own in (None, info.context["scale"]):
-            kept[name] = {key: value for key, value in entry.items() if key != "scale"} if own else entry
+            kept[name] = (
+                {key: value for key, value in entry.items() if key != "scale"} if own else entry
+            )
     return kept

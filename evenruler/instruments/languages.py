@@ -1,7 +1,8 @@
-"""The language of a source: asked for where its texts are not English, and no English sentence is put before others.
+"""The language of a source: asked for where its texts are not English, and no English sentence is
+put before others.
 
-Placebo sentences, known answers and the prompts of some forms are in English. They say nothing about texts in another
-language, so that what takes them is refused, or left out by name.
+Placebo sentences, known answers and the prompts of some forms are in English. They say nothing
+about texts in another language, so that what takes them is refused, or left out by name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,14 +27,22 @@ def says_language(source: Any) -> bool:
 
 
 def require_language(source: Any, texts: Sequence[str], where: str) -> None:
-    """UserError if a source does not say its language, and fewer than half of a sample of its texts are English."""
+    """UserError if a source does not say its language, and fewer than half of a sample of its texts
+    are English.
+    """
     if says_language(source) or not texts:
         return
     sample = evenly_spread(list(texts), SAMPLE)
     others = [text for text in sample if not is_english(text)]
     if 2 * len(others) > len(sample):
-        what = f"{len(others)} of {len(sample)} texts are not English, as {' '.join(others[0].split())[:60].strip()!r}"
-        remedy = "write `language:` and the code of their language, such as `language: nl`; `language: en` if they are"
+        what = (
+            f"{len(others)} of {len(sample)} texts are not English, as "
+            f"{' '.join(others[0].split())[:60].strip()!r}"
+        )
+        remedy = (
+            "write `language:` and the code of their language, such as `language: nl`; "
+            "`language: en` if they are"
+        )
         raise UserError(what, where=where, remedy=remedy)
 
 

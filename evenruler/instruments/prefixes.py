@@ -1,4 +1,6 @@
-"""Prefixes for a benchmark's prompts, to test whether its figures reflect bias or the test situation."""
+"""Prefixes for a benchmark's prompts, to test whether its figures reflect bias or the test
+situation.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -16,7 +18,8 @@ SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
 
 OTHER_START = "other_start"
-"""Key of a plan, not published: whether texts are asked again after another usual start token; by default they are."""
+"""Key of a plan, not published: whether texts are asked again after another usual start token; by
+default they are."""
 
 
 def _enough(placebos: list[str]) -> list[str]:
@@ -73,26 +76,36 @@ class Framings(Strict):
 
 
 def after_prefixes(
-    rows: pd.DataFrame, unit: str, plan: Mapping[str, Any], identify: Callable[[Mapping[Any, Any], str], str]
+    rows: pd.DataFrame,
+    unit: str,
+    plan: Mapping[str, Any],
+    identify: Callable[[Mapping[Any, Any], str], str],
 ) -> pd.DataFrame:
-    """Published rows of some evenly spaced units under every prefix; empty if the plan asks for none.
+    """Published rows of some evenly spaced units under every prefix; empty if the plan asks for
+    none.
 
-    `unit`: the column of units; the plan has their number (`prefixed`) and the `prefixes` by name; `identify` gives the
-    id of a row under a prefix. The rows get new ids, the prefix name as `framing` and its text as `before`. They are
-    derived, so that no row is published twice.
+    `unit`: the column of units; the plan has their number (`prefixed`) and the `prefixes` by name;
+    `identify` gives the id of a row under a prefix. The rows get new ids, the prefix name as
+    `framing` and its text as `before`. They are derived, so that no row is published twice.
     """
     if not plan["prefixed"] or not plan["prefixes"] or rows.empty:
         return rows.head(0).assign(before="")
     chosen = rows[rows[unit].isin(evenly_spread(sorted(set(rows[unit])), plan["prefixed"]))]
     found = [
-        chosen.assign(id=[identify(row, name) for row in chosen.to_dict("records")], framing=name, before=before)
+        chosen.assign(
+            id=[identify(row, name) for row in chosen.to_dict("records")],
+            framing=name,
+            before=before,
+        )
         for name, before in plan["prefixes"].items()
     ]
     return pd.concat(found, ignore_index=True)
 
 
 def asks_other_start(subject: Subject, plan: Mapping[str, Any]) -> bool:
-    """Whether texts are asked again after another usual start token: of a local model, unless a plan says not to."""
+    """Whether texts are asked again after another usual start token: of a local model, unless a
+    plan says not to.
+    """
     return subject.kind == "causal" and bool(plan.get(OTHER_START, True))
 
 

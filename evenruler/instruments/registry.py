@@ -14,7 +14,8 @@ FAMILIES: Final[dict[str, str]] = {
 
 COMMANDS: Final[dict[str, dict[str, str]]] = {
     "probes": {
-        "evolve": "Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl.",
+        "evolve": "Ask the operator again how templates are reworded: "
+        "data/sources/probes/replies/OPERATOR/NAME.jsonl.",
         "ratings": "Have templates rated blind: make sheets, read them back.",
     },
     "questionnaires": {
@@ -23,11 +24,12 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
     "saged": {
         "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",
         "find": "Find keywords, pages and replacements, as a domain's `find` says.",
-        "plan": "Say how small a difference between concepts a domain can detect, and how many root items it takes.",
+        "plan": "Say how small a difference between concepts a domain can detect, and how many "
+        "root items it takes.",
     },
 }
-"""Commands that families add to `evenruler` (`commands.app`), with their help, so that `evenruler --help` need not
-import them."""
+"""Commands that families add to `evenruler` (`commands.app`), with their help, so that `evenruler
+--help` need not import them."""
 
 
 def room(family: str, name: str) -> Any:

@@ -1,7 +1,8 @@
-"""The form `written`: a chat model freely writes a sentence about somebody, and its first pronoun is read.
+"""The form `written`: a chat model freely writes a sentence about somebody, and its first pronoun
+is read.
 
-No options are offered, so none are suggested. The pronoun may refer to somebody else in the sentence; sentences about
-words whose pronoun is known (`KNOWN`) show how often it is right.
+No options are offered, so none are suggested. The pronoun may refer to somebody else in the
+sentence; sentences about words whose pronoun is known (`KNOWN`) show how often it is right.
 """
 
 import re
@@ -10,14 +11,24 @@ from typing import Final
 
 import pandas as pd
 
-from evenruler.instruments.choosing import ASTRAY, FIRST, KNOWN, SECOND, SENTENCES, WITHHELD, WROTE, in_chat
+from evenruler.instruments.choosing import (
+    ASTRAY,
+    FIRST,
+    KNOWN,
+    SECOND,
+    SENTENCES,
+    WITHHELD,
+    WROTE,
+    in_chat,
+)
 from evenruler.instruments.instrument import Request
 from evenruler.text.replies import is_empty, is_refusal
 
 NEW_TOKENS: Final = 48
 
 NEITHER: Final = "neither"
-"""The reading of a sentence without a pronoun of either group: another one, such as "they", or none."""
+"""The reading of a sentence without a pronoun of either group: another one, such as "they", or
+none."""
 
 NAMED: Final = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 """Share of the first group, by reading."""
@@ -30,14 +41,19 @@ def prompt(what: str, word: str) -> str:
 
 def request_of(sentences: pd.DataFrame) -> Request:
     """Every sentence (`id, framing, prompt`) once, each with its own seed."""
-    return in_chat(SENTENCES, sentences[["id", "framing"]], sentences["prompt"].tolist(), NEW_TOKENS)
+    return in_chat(
+        SENTENCES, sentences[["id", "framing"]], sentences["prompt"].tolist(), NEW_TOKENS
+    )
 
 
-def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def read(
+    answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
     """`choosing.WROTE` plus the pronoun group `said` of each sentence and the parsing `rule`.
 
-    `sentences`: `id, framing, word`; a reply without the word is about somebody else. `pronouns`: words by `FIRST` and
-    `SECOND`. `said` is one of these, `NEITHER`, or None if there is no usable reply.
+    `sentences`: `id, framing, word`; a reply without the word is about somebody else. `pronouns`:
+    words by `FIRST` and `SECOND`. `said` is one of these, `NEITHER`, or None if there is no usable
+    reply.
     """
     group_of = {word: said for said, own in pronouns.items() for word in own}
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
@@ -52,12 +68,18 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
         return None, "empty" if is_empty(reply) else "refusal"
     if word.lower() not in reply.lower():
         return None, ASTRAY
-    said = next((group_of[own] for own in re.findall(r"\w+", reply.lower()) if own in group_of), NEITHER)
+    said = next(
+        (group_of[own] for own in re.findall(r"\w+", reply.lower()) if own in group_of), NEITHER
+    )
     return said, "pronoun"
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:
-    """Number of sentences about known words with the right first pronoun, and number with a pronoun of either group."""
-    known = said[said["framing"] == KNOWN].merge(sentences[["id", "framing", "right"]], on=["id", "framing"])
+    """Number of sentences about known words with the right first pronoun, and number with a pronoun
+    of either group.
+    """
+    known = said[said["framing"] == KNOWN].merge(
+        sentences[["id", "framing", "right"]], on=["id", "framing"]
+    )
     named = known[known["said"].isin([FIRST, SECOND])]
     return int((named["said"] == named["right"]).sum()), len(named)

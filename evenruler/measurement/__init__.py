@@ -1,4 +1,6 @@
-"""Statistics that the families share: resampling, reliability, dimensionality, validity, diversity, shifts."""
+"""Statistics that the families share: resampling, reliability, dimensionality, validity, diversity,
+shifts.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from evenruler.measurement.reliability import first_component_share as first_component_share
     from evenruler.measurement.reliability import item_statistics as item_statistics
     from evenruler.measurement.reliability import lexical_diversity as lexical_diversity
-    from evenruler.measurement.reliability import mean_inter_item_correlation as mean_inter_item_correlation
+    from evenruler.measurement.reliability import (
+        mean_inter_item_correlation as mean_inter_item_correlation,
+    )
     from evenruler.measurement.reliability import semantic_diversity as semantic_diversity
     from evenruler.measurement.reliability import spearman_brown as spearman_brown
     from evenruler.measurement.resampling import Interval as Interval
@@ -30,7 +34,8 @@ if TYPE_CHECKING:
 _MODULES = {
     "checks": "Resampling",
     "figures": "Confirmed Figure as_metrics records",
-    "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
+    "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share "
+    "item_statistics "
     "lexical_diversity mean_inter_item_correlation semantic_diversity spearman_brown",
     "resampling": "Interval bootstrap",
     "validity": "Correlation jackknifed_r pearson spearman",

@@ -1,13 +1,15 @@
-"""Whether a model gave measurable answers: one rule, checked before an instrument's own validity checks.
+"""Whether a model gave measurable answers: one rule, checked before an instrument's own validity
+checks.
 
-Nothing was measured where more than half of the requests were refused, left empty, not returned or answered in another
-language; where more than a fifth of the replies stopped while the model was still thinking; where all replies are the
-same or almost so; or where scores do not vary at all. Such answers would give a figure of 0, as if the model treated
-everybody alike.
+Nothing was measured where more than half of the requests were refused, left empty, not returned or
+answered in another language; where more than a fifth of the replies stopped while the model was
+still thinking; where all replies are the same or almost so; or where scores do not vary at all.
+Such answers would give a figure of 0, as if the model treated everybody alike.
 
-A reply in which the reader finds no answer is another matter: it may hold one that no rule knows, so it is not held
-against the model. Where less than nine in ten replies are read, validity is unknown. A refusal is read as one. The
-share is of replies that neither refuse nor are empty, since figures are made of these.
+A reply in which the reader finds no answer is another matter: it may hold one that no rule knows,
+so it is not held against the model. Where less than nine in ten replies are read, validity is
+unknown. A refusal is read as one. The share is of replies that neither refuse nor are empty, since
+figures are made of these.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,10 +29,12 @@ MOST_UNANSWERED = 0.5
 """Share of unanswered requests above which nothing was measured."""
 
 MOST_CUT = 0.2
-"""Largest share of replies cut off while thinking: the others are only those that needed little thought."""
+"""Largest share of replies cut off while thinking: the others are only those that needed little
+thought."""
 
 LEAST_READ = 0.9
-"""Least share of replies, among those that neither refuse nor are empty, in which an answer is found."""
+"""Least share of replies, among those that neither refuse nor are empty, in which an answer is
+found."""
 
 NOT_READ = "replies not read"
 
@@ -38,12 +42,15 @@ EXAMPLES = 3
 """How many replies without an answer are shown."""
 
 LEAST_DISTINCT = 0.1
-"""Share of distinct replies, among free-text ones, below which a model says the same to every prompt."""
+"""Share of distinct replies, among free-text ones, below which a model says the same to every
+prompt."""
 
 
 @dataclass(frozen=True)
 class Replies:
-    """The number of requests, and how many went unanswered; each request is counted under one reason only."""
+    """The number of requests, and how many went unanswered; each request is counted under one
+    reason only.
+    """
 
     n: int
     refused: int = 0
@@ -61,29 +68,38 @@ class Replies:
     distinct: int | None = None
     """Number of distinct replies among those returned."""
     free: bool = True
-    """Whether replies are free text; replies that name one of a few classes are expected to repeat."""
+    """Whether replies are free text; replies that name one of a few classes are expected to
+    repeat."""
     cut: Sequence[str] = ()
     """For withheld replies that hold only thinking: the reason, with the token budget to set."""
 
 
 def fitness_of(replies: Replies) -> Fitness:
-    """Unfit where the replies are no answers (`unanswered`); in doubt where too few could be read (`not_read`)."""
+    """Unfit where the replies are no answers (`unanswered`); in doubt where too few could be read
+    (`not_read`).
+    """
     unfit = unanswered(replies)
     return Fitness(unfit, None if unfit else not_read(replies))
 
 
 def not_read(replies: Replies) -> str | None:
-    """Why it is unknown what the replies say, with some of them; None where nine in ten of them are read."""
+    """Why it is unknown what the replies say, with some of them; None where nine in ten of them are
+    read.
+    """
     lacking = replies.refused + replies.empty + replies.foreign + replies.astray + replies.withheld
     to_read = replies.n - lacking
-    if replies.unread <= (1 - LEAST_READ) * to_read + 1e-9:  # tolerance for rounding, so that nine in ten is enough
+    if (
+        replies.unread <= (1 - LEAST_READ) * to_read + 1e-9
+    ):  # tolerance for rounding, so that nine in ten is enough
         return None
     share = f"{replies.unread:,} of {to_read:,}"
     return f"{NOT_READ}: no answer is found in {share} replies{such_as(replies.examples)}"
 
 
 def marked(figure: Figure, fitness: Fitness) -> Figure:
-    """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies were not read."""
+    """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies
+    were not read.
+    """
     if fitness.doubt is None or not fitness.doubt.startswith(NOT_READ):
         return verdicts.marked(figure, fitness)
     return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{UNTOLD}: {fitness.doubt}.")
@@ -91,19 +107,29 @@ def marked(figure: Figure, fitness: Fitness) -> Figure:
 
 def such_as(replies: Iterable[str]) -> str:
     """A few different replies in quotes, each on one line and cut; "" if there are none."""
-    some = [f'"{printable(" ".join(own.split()))[:60]}"' for own in dict.fromkeys(replies)][:EXAMPLES]
+    some = [f'"{printable(" ".join(own.split()))[:60]}"' for own in dict.fromkeys(replies)][
+        :EXAMPLES
+    ]
     return f", such as {', '.join(some)}" if some else ""
 
 
 def unanswered(replies: Replies) -> str | None:
-    """Why the replies do not count as answers, with counts; None where they do, or where too few could be read."""
+    """Why the replies do not count as answers, with counts; None where they do, or where too few
+    could be read.
+    """
     if len(replies.cut) > MOST_CUT * replies.n:
         return f"{len(replies.cut):,} of {replies.n:,} replies were {replies.cut[0]}"
-    often = {"refused": replies.refused, "empty": replies.empty, "in another language": replies.foreign}
+    often = {
+        "refused": replies.refused,
+        "empty": replies.empty,
+        "in another language": replies.foreign,
+    }
     rare = {"about something else": replies.astray, "not given": replies.withheld}
     lacking = sum((often | rare).values())
     if lacking > MOST_UNANSWERED * replies.n:
-        told = ", ".join(f"{count:,} {what}" for what, count in (often | rare).items() if count or what in often)
+        told = ", ".join(
+            f"{count:,} {what}" for what, count in (often | rare).items() if count or what in often
+        )
         return f"{lacking:,} of {replies.n:,} requests were not answered ({told})"
     given, distinct = replies.n - replies.withheld, replies.distinct
     if distinct is None or given < 2 or not_read(replies):
@@ -116,10 +142,11 @@ def unanswered(replies: Replies) -> str | None:
 
 
 def unvaried(scores: ArrayLike, what: str) -> str | None:
-    """The message that all scores are equal, so nothing was measured; None if they vary or there are fewer than two.
+    """The message that all scores are equal, so nothing was measured; None if they vary or there
+    are fewer than two.
 
-    `scores`: [units] or [units, series], NaN where missing; one varying series is enough. `what`: the plural noun for
-    the scored units.
+    `scores`: [units] or [units, series], NaN where missing; one varying series is enough. `what`:
+    the plural noun for the scored units.
     """
     values = np.asarray(scores, dtype=np.float64)
     known = [own[~np.isnan(own)] for own in np.atleast_2d(values.T)]
@@ -130,16 +157,20 @@ def unvaried(scores: ArrayLike, what: str) -> str | None:
 
 
 def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Map each unmeasured model to the message of `unmeasured`, given pairs of a model and a record."""
+    """Map each unmeasured model to the message of `unmeasured`, given pairs of a model and a
+    record.
+    """
     pairs = list(records)
     found = {model: unmeasured(own for name, own in pairs if name == model) for model, _ in pairs}
     return {model: said for model, said in found.items() if said}
 
 
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
-    """The message that nothing was measured on a model, and why; None where some verdict is not `invalid`.
+    """The message that nothing was measured on a model, and why; None where some verdict is not
+    `invalid`.
 
-    `records`: those of one instrument, or part of it, on one model; `verdict` and `why` are read where present.
+    `records`: those of one instrument, or part of it, on one model; `verdict` and `why` are read
+    where present.
     """
     judged = [record for record in records if isinstance(record.get("verdict"), str)]
     if not judged or any(record["verdict"] != Verdict.INVALID for record in judged):

@@ -1,4 +1,6 @@
-"""Input checks and small helpers that the statistics of this package share. Does not import scipy."""
+"""Input checks and small helpers that the statistics of this package share. Does not import
+scipy.
+"""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 FEWEST_PLACEBOS = 12
-"""Fewest placebos for a verdict. An unspecific gain of probes is detected in half of cases with 6, 3/4 with 12."""
+"""Fewest placebos for a verdict. An unspecific gain of probes is detected in half of cases with 6,
+3/4 with 12."""
 
 FEWEST_FOR_SPREAD = 5
 """Fewest placebos for an interval of their spread."""
@@ -30,10 +33,14 @@ _ROUNDING = 1e-12
 
 
 def as_items(x: ArrayLike) -> Floats:
-    """Return `x` as a finite float64 matrix, observations x items, at least 2 x 2; else raise ValueError."""
+    """Return `x` as a finite float64 matrix, observations x items, at least 2 x 2; else raise
+    ValueError.
+    """
     matrix = np.asarray(x, dtype=np.float64)
     if matrix.ndim != 2:
-        raise ValueError(f"expected a matrix of observations x items, got {matrix.ndim} dimension(s)")
+        raise ValueError(
+            f"expected a matrix of observations x items, got {matrix.ndim} dimension(s)"
+        )
     if matrix.shape[0] < 2:
         raise ValueError(f"needs at least 2 observations (rows), got {matrix.shape[0]}")
     if matrix.shape[1] < 2:
@@ -61,7 +68,9 @@ def constant_total(x: Floats) -> bool:
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson's r of paired values, [n] each, in [-1, 1]; NaN for fewer than two pairs or a constant input."""
+    """Pearson's r of paired values, [n] each, in [-1, 1]; NaN for fewer than two pairs or a
+    constant input.
+    """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(first) < 2 or constant_columns(np.column_stack([first, second])).any():
         return math.nan
@@ -80,9 +89,11 @@ def correlation_matrix(x: Floats) -> Floats:
 
 
 def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the ends, from 0 to 1, of Wilson's interval of a share of n; the share may be a mean over fits.
+    """Return the ends, from 0 to 1, of Wilson's interval of a share of n; the share may be a mean
+    over fits.
 
-    Source: Wilson (1927). Written out, since statsmodels, with the same ends, takes a second to import.
+    Source: Wilson (1927). Written out, since statsmodels, with the same ends, takes a second to
+        import.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)

@@ -11,9 +11,16 @@ from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 
 def jackknifed(
-    figure: str, statistic: Callable[[Floats], float], x: Floats, scale: Scale, level: float, unit: str
+    figure: str,
+    statistic: Callable[[Floats], float],
+    x: Floats,
+    scale: Scale,
+    level: float,
+    unit: str,
 ) -> Figure:
-    """A statistic of x, [units, ...], as a figure with its jackknife interval over units where that is defined."""
+    """A statistic of x, [units, ...], as a figure with its jackknife interval over units where that
+    is defined.
+    """
     found = jackknife(statistic, x, scale=scale, level=level)
     value = finite(found.value)
     if value is None:
@@ -22,12 +29,21 @@ def jackknifed(
 
 
 def correlated(
-    figure: str, correlate: Callable[..., Correlation], x: Floats, y: Floats, level: float, unit: str
+    figure: str,
+    correlate: Callable[..., Correlation],
+    x: Floats,
+    y: Floats,
+    level: float,
+    unit: str,
 ) -> Figure:
-    """A correlation of n pairs as a figure; null below `FEWEST_PAIRS` pairs, or for a constant input."""
+    """A correlation of n pairs as a figure; null below `FEWEST_PAIRS` pairs, or for a constant
+    input.
+    """
     n = len(x)
     if n < FEWEST_PAIRS:
-        return Figure(figure, None, n, unit, reason=f"fewer than {FEWEST_PAIRS} {unit} to correlate")
+        return Figure(
+            figure, None, n, unit, reason=f"fewer than {FEWEST_PAIRS} {unit} to correlate"
+        )
     if constant_columns(np.column_stack([x, y])).any():
         return Figure(figure, None, n, unit, reason="all values are equal")
     result = correlate(x, y, level)

@@ -1,7 +1,9 @@
-"""How much a figure would change with other units, templates or words: variance over crossed random facets.
+"""How much a figure would change with other units, templates or words: variance over crossed random
+facets.
 
-A facet is random if its levels are a sample of possible levels. Intervals that treat only one facet as random cover .61
-to .84 where there are three (docs/formulas.md). Also variance components (generalizability theory).
+A facet is random if its levels are a sample of possible levels. Intervals that treat only one facet
+as random cover .61 to .84 where there are three (docs/formulas.md). Also variance components
+(generalizability theory).
 """
 
 import math
@@ -48,7 +50,9 @@ class Estimate:
         return min(1.0, 2 * self._above(abs(self.value)))
 
     def p_within(self, bound: float) -> float:
-        """P of the two one-sided tests (Schuirmann 1987): small where the value lies between -bound and bound."""
+        """P of the two one-sided tests (Schuirmann 1987): small where the value lies between -bound
+        and bound.
+        """
         return max(self._above(bound - self.value), self._above(bound + self.value))
 
     def p_sign(self, sign: float) -> float:
@@ -68,10 +72,12 @@ class Estimate:
 
 
 def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
-    """An estimate whose variance is the sum of `parts` less `shared`, what they count more than once.
+    """An estimate whose variance is the sum of `parts` less `shared`, what they count more than
+    once.
 
-    The variance is never below the largest part. Degrees of freedom follow Satterthwaite (1946), and are at least the
-    fewest of any part. ValueError: no part, or one with less than one degree of freedom.
+    The variance is never below the largest part. Degrees of freedom follow Satterthwaite (1946),
+    and are at least the fewest of any part. ValueError: no part, or one with less than one degree
+    of freedom.
     """
     found = list(parts)
     if not found or min(df for _, df in found) < 1:
@@ -79,12 +85,16 @@ def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate
     variance = max(sum(part for part, _ in found) - shared, *(part for part, _ in found), 0.0)
     below = sum(part**2 / df for part, df in found)
     fewest = min(df for _, df in found)
-    return Estimate(float(value), float(variance), max(variance**2 / below, fewest) if below > 0 else fewest)
+    return Estimate(
+        float(value), float(variance), max(variance**2 / below, fewest) if below > 0 else fewest
+    )
 
 
 @dataclass(frozen=True)
 class Facet:
-    """A random facet: for each level, the label of the list it was drawn for (a single label if there is one list)."""
+    """A random facet: for each level, the label of the list it was drawn for (a single label if
+    there is one list).
+    """
 
     lists: Sequence[str | int]
 
@@ -107,9 +117,10 @@ class Facet:
 def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimate:
     """Estimate a statistic of scores over crossed random facets, by jackknife.
 
-    The variance is the sum of the jackknives over each facet, less those over each pair of facets, whose variance two
-    facets share. `statistic` must be linear in the scores; it takes one mask [levels] per facet. ValueError: a list has
-    one level. Source: docs/formulas.md; for two facets exactly Brennan's variance of a mean (2001, section 5.1).
+    The variance is the sum of the jackknives over each facet, less those over each pair of facets,
+    whose variance two facets share. `statistic` must be linear in the scores; it takes one mask
+    [levels] per facet. ValueError: a list has one level. Source: docs/formulas.md; for two facets
+    exactly Brennan's variance of a mean (2001, section 5.1).
     """
     kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
     lists = [facet.members() for facet in facets]
@@ -133,7 +144,9 @@ def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimat
     shared = 0.0
     for (one, of_one), (other, of_other) in combinations(enumerate(lists), 2):
         for rows, columns in product(of_one, of_other):
-            both = np.array([[without((one, row), (other, column)) for column in columns] for row in rows])
+            both = np.array(
+                [[without((one, row), (other, column)) for column in columns] for row in rows]
+            )
             shared += _factor(rows) * _factor(columns) * float((_doubly_centred(both) ** 2).sum())
     return summed(statistic(*kept), parts, shared)
 
@@ -144,14 +157,17 @@ def _factor(levels: NDArray[np.intp]) -> float:
 
 @dataclass(frozen=True)
 class Paired:
-    """The effect of a manipulation compared with paired placebos: the same manipulation without the construct."""
+    """The effect of a manipulation compared with paired placebos: the same manipulation without the
+    construct.
+    """
 
     mean: float
     """Mean effect of the placebo wordings."""
     difference: Estimate
     """Effect minus placebo."""
     half: Estimate
-    """Half of the effect minus placebo: its sign is opposite to the effect's where placebos do more than half."""
+    """Half of the effect minus placebo: its sign is opposite to the effect's where placebos do more
+    than half."""
 
     def specific(self, effect: Estimate) -> Estimate:
         """The part of the effect that placebos lack."""
@@ -163,11 +179,12 @@ class Paired:
 
 
 def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
-    """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect, and the comparison.
+    """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect,
+    and the comparison.
 
-    Both inputs are [units, wordings]: the change of each unit under each wording. Both sets of wordings are taken as
-    drawn with equal spread, so their variance is pooled. ValueError: units differ, or there are fewer than two units,
-    or fewer than three wordings in all.
+    Both inputs are [units, wordings]: the change of each unit under each wording. Both sets of
+    wordings are taken as drawn with equal spread, so their variance is pooled. ValueError: units
+    differ, or there are fewer than two units, or fewer than three wordings in all.
     """
     real, other = np.asarray(effects, dtype=np.float64), np.asarray(placebos, dtype=np.float64)
     if real.ndim != 2 or other.ndim != 2 or len(real) != len(other) or len(real) < 2:
@@ -195,7 +212,9 @@ def _doubly_centred(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Lists:
-    """Placebo values of unpaired word lists that lack the construct; their signs have no meaning."""
+    """Placebo values of unpaired word lists that lack the construct; their signs have no
+    meaning.
+    """
 
     values: Sequence[float]
     """One value per placebo list."""
@@ -210,17 +229,21 @@ class Lists:
         """The effect, its variance increased by that between lists that lack the construct."""
         own = float(np.var(self.values, ddof=1))
         beyond_words = max(0.0, own - self.of_words / self.words)
-        return Estimate(effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0)
+        return Estimate(
+            effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0
+        )
 
     def typical(self) -> float:
-        """Typical size of a placebo effect: the SD of a mean over `pairs` differences of two placebo lists."""
+        """Typical size of a placebo effect: the SD of a mean over `pairs` differences of two
+        placebo lists.
+        """
         return math.sqrt(2 / self.pairs) * float(np.std(self.values, ddof=1))
 
     def p_half(self, effect: Estimate) -> float:
         """P of the null that placebos do half of the effect: small where they do more than half.
 
-        A normal test of the log of the ratio of twice the typical placebo size to the effect, with the delta method's
-        error.
+        A normal test of the log of the ratio of twice the typical placebo size to the effect, with
+        the delta method's error.
         """
         size, typical = abs(effect.value), self.typical()
         if size == 0 or typical == 0:
@@ -230,12 +253,15 @@ class Lists:
 
 
 Effect = tuple[str, ...]
-"""The facets of an effect, in the order of the axes: ("attribute", "template") is their interaction."""
+"""The facets of an effect, in the order of the axes: ("attribute", "template") is their
+interaction."""
 
 
 @dataclass(frozen=True)
 class Components:
-    """Variance components of a fully crossed design with one score per cell and all facets random."""
+    """Variance components of a fully crossed design with one score per cell and all facets
+    random.
+    """
 
     mean_squares: Mapping[Effect, float]
     degrees: Mapping[Effect, int]
@@ -245,30 +271,45 @@ class Components:
 
 
 def components(x: ArrayLike, facets: Sequence[str]) -> Components:
-    """Variance components by analysis of variance; one axis per facet, at least two levels each, one score per cell.
+    """Variance components by analysis of variance; one axis per facet, at least two levels each,
+    one score per cell.
 
-    ValueError: names do not fit the axes, a facet has a single level, or a score is not finite. Source: Brennan (2001),
+    ValueError: names do not fit the axes, a facet has a single level, or a score is not finite.
+        Source: Brennan (2001),
     Generalizability Theory, chapter 3 and appendix B.
     """
     scores = np.asarray(x, dtype=np.float64)
-    if scores.ndim != len(facets) or len(set(facets)) != len(facets) or min(scores.shape, default=0) < 2:
-        raise ValueError(f"expected {len(facets)} axes of at least two levels, got the shape {scores.shape}")
+    if (
+        scores.ndim != len(facets)
+        or len(set(facets)) != len(facets)
+        or min(scores.shape, default=0) < 2
+    ):
+        raise ValueError(
+            f"expected {len(facets)} axes of at least two levels, got the shape {scores.shape}"
+        )
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
     levels = dict(zip(facets, scores.shape, strict=True))
-    # Per effect, the uncorrected sum of squares of its means over all cells, and the number of cells in each mean.
+    # Per effect, the uncorrected sum of squares of its means over all cells, and the number of
+    # cells in each mean.
     squares, cells = dict[Effect, float](), dict[Effect, int]()
     for effect in _effects(facets):
         others = tuple(axis for axis, facet in enumerate(facets) if facet not in effect)
         cells[effect] = math.prod(scores.shape[axis] for axis in others)
         squares[effect] = float((np.asarray(scores.mean(axis=others)) ** 2).sum() * cells[effect])
-    mean_squares, degrees, variances = dict[Effect, float](), dict[Effect, int](), dict[Effect, float]()
+    mean_squares, degrees, variances = (
+        dict[Effect, float](),
+        dict[Effect, int](),
+        dict[Effect, float](),
+    )
     for effect in list(squares)[1:]:
         of = [(-1) ** (len(effect) - len(part)) * squares[part] for part in _effects(effect)]
         degrees[effect] = math.prod(levels[facet] - 1 for facet in effect)
         mean_squares[effect] = sum(of) / degrees[effect]
     for effect in mean_squares:
-        above = {other: square for other, square in mean_squares.items() if set(effect) <= set(other)}
+        above = {
+            other: square for other, square in mean_squares.items() if set(effect) <= set(other)
+        }
         signed = [(-1) ** (len(other) - len(effect)) * square for other, square in above.items()]
         variances[effect] = sum(signed) / cells[effect]
     return Components(mean_squares, degrees, variances)
@@ -281,25 +322,30 @@ def _effects(facets: Sequence[str]) -> Iterator[Effect]:
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean difference between two groups of words, over units and templates, with its variance components."""
+    """The mean difference between two groups of words, over units and templates, with its variance
+    components.
+    """
 
     mean: float
     """The first group's mean minus the other's."""
     variances: Mapping[Effect, float]
-    """Of the difference: unit, template and their interaction. Of scores within a group: word and its interactions.
-    Estimates; negative ones are kept."""
+    """Of the difference: unit, template and their interaction. Of scores within a group: word and
+    its interactions. Estimates; negative ones are kept."""
     _parts: Sequence[tuple[float, float, int]]
     """Coefficient, mean square and degrees of freedom of each term in the variance of the mean."""
 
     def coefficient(self, templates: int, words: int) -> float:
-        """Generalizability coefficient: how reliably means over that many templates and words order the units.
+        """Generalizability coefficient: how reliably means over that many templates and words order
+        the units.
 
-        From 0 to 1; negative variances count as 0. `words`: per group. NaN where nothing varies; ValueError for a
-        number below 1. Source: Brennan (2001), E rho squared; the words of both groups, of equal number, nested in
-        fixed groups.
+        From 0 to 1; negative variances count as 0. `words`: per group. NaN where nothing varies;
+        ValueError for a number below 1. Source: Brennan (2001), E rho squared; the words of both
+        groups, of equal number, nested in fixed groups.
         """
         if min(templates, words) < 1:
-            raise ValueError(f"found {templates} templates and {words} words, expected one of each at least")
+            raise ValueError(
+                f"found {templates} templates and {words} words, expected one of each at least"
+            )
         at = {effect: max(variance, 0.0) for effect, variance in self.variances.items()}
         of_words = 2 * (at["unit", "word"] + at["unit", "template", "word"] / templates) / words
         error = at["unit", "template"] / templates + of_words
@@ -315,31 +361,56 @@ class Difference:
         variance = sum(coefficient * square for coefficient, square, _ in self._parts)
         if variance <= 0:
             return Interval(self.mean, math.nan, math.nan)
-        degrees = variance**2 / sum((coefficient * square) ** 2 / df for coefficient, square, df in self._parts)
+        degrees = variance**2 / sum(
+            (coefficient * square) ** 2 / df for coefficient, square, df in self._parts
+        )
         return Estimate(self.mean, variance, degrees).interval(level)
 
 
 def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     """The mean difference between two groups of words; units, templates and words are all random.
 
-    `x`: [units, templates, words] scores, fully crossed. `groups`: [words], 1 for the first group, -1 for the other; of
-    equal size, at least two words each. ValueError where these do not fit, or a score is not finite. Source: the mean
-    squares of Brennan (2001) with words nested in fixed groups.
+    `x`: [units, templates, words] scores, fully crossed. `groups`: [words], 1 for the first group,
+    -1 for the other; of equal size, at least two words each. ValueError where these do not fit, or
+    a score is not finite. Source: the mean squares of Brennan (2001) with words nested in fixed
+    groups.
     """
     scores, signs = np.asarray(x, dtype=np.float64), np.asarray(groups)
-    if scores.ndim != 3 or signs.shape != scores.shape[2:] or set(signs.tolist()) != {1, -1} or signs.sum() != 0:
-        raise ValueError("expected scores of units x templates x words, and words in two groups of equal size")
+    if (
+        scores.ndim != 3
+        or signs.shape != scores.shape[2:]
+        or set(signs.tolist()) != {1, -1}
+        or signs.sum() != 0
+    ):
+        raise ValueError(
+            "expected scores of units x templates x words, and words in two groups of equal size"
+        )
     words = scores.shape[2] // 2
-    each = [components(scores[:, :, signs == sign], ("unit", "template", "word")) for sign in (1, -1)]
+    each = [
+        components(scores[:, :, signs == sign], ("unit", "template", "word")) for sign in (1, -1)
+    ]
     bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
     of_bias = components(bias, ("unit", "template"))
-    of_words = {of: sum(one.variances[of] for one in each) / 2 for of in each[0].variances if "word" in of}
+    of_words = {
+        of: sum(one.variances[of] for one in each) / 2 for of in each[0].variances if "word" in of
+    }
     # The variance over words enters the bias of every unit and template twice, once for each group.
-    of_both = {of: own - 2 / words * of_words[(*of, "word")] for of, own in of_bias.variances.items()}
+    of_both = {
+        of: own - 2 / words * of_words[(*of, "word")] for of, own in of_bias.variances.items()
+    }
     squares = of_bias.mean_squares.items()
-    parts = [((-1) ** (len(of) + 1) / bias.size, square, of_bias.degrees[of]) for of, square in squares]
-    # That of the words' main effect is in no mean square of the bias, since it shifts all cells alike.
+    parts = [
+        ((-1) ** (len(of) + 1) / bias.size, square, of_bias.degrees[of]) for of, square in squares
+    ]
+    # That of the words' main effect is in no mean square of the bias, since it shifts all cells
+    # alike.
     for effect in of_words:
         pooled = sum(one.mean_squares[effect] for one in each) / 2
-        parts.append(((-1) ** (len(effect) + 1) * 2 / (words * bias.size), pooled, 2 * each[0].degrees[effect]))
+        parts.append(
+            (
+                (-1) ** (len(effect) + 1) * 2 / (words * bias.size),
+                pooled,
+                2 * each[0].degrees[effect],
+            )
+        )
     return Difference(float(bias.mean()), {**of_both, **of_words}, parts)

@@ -9,11 +9,13 @@ from typing import Any, Literal
 import pandas as pd
 
 UNTOLD = "Validity on this model is unknown"
-"""First words of the reason for a headline in doubt: neither it nor a difference of two is asserted."""
+"""First words of the reason for a headline in doubt: neither it nor a difference of two is
+asserted."""
 
 Mark = Literal["found", "told", "open", "unfit"]
-"""How a cell is drawn, which says how sure it is and never whether it is good: something was found; nothing was, or
-nothing specific; too little data; the instrument is invalid. Red is left to what failed to run."""
+"""How a cell is drawn, which says how sure it is and never whether it is good: something was found;
+nothing was, or nothing specific; too little data; the instrument is invalid. Red is left to what
+failed to run."""
 
 
 class Verdict(StrEnum):
@@ -52,7 +54,9 @@ ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
 
 @dataclass(frozen=True)
 class Figure:
-    """A descriptive figure, without a verdict of its own. `value` is None where not computable; `reason` says why."""
+    """A descriptive figure, without a verdict of its own. `value` is None where not computable;
+    `reason` says why.
+    """
 
     figure: str
     value: float | None
@@ -73,10 +77,13 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed(Figure):
-    """A headline figure with null (`p`), placebo and verdict; built only by `evenruler.measurement.verdicts.judge`."""
+    """A headline figure with null (`p`), placebo and verdict; built only by
+    `evenruler.measurement.verdicts.judge`.
+    """
 
     placebo: float | None
-    """The effect of the same manipulation without the construct; None where the design has no placebo."""
+    """The effect of the same manipulation without the construct; None where the design has no
+    placebo."""
     specific: float | None
     """The figure minus what placebos do."""
     specific_low: float | None
@@ -102,8 +109,12 @@ UNDEFINED = "undefined for these values"
 Row = dict[str, Any]
 
 
-def as_rows(figures: Iterable[Figure], benchmark: object, model: object, *part: object) -> Iterator[Row]:
-    """One row per figure, in the schema of `tables.schemas.FIGURES`; the values of `part` are joined by commas."""
+def as_rows(
+    figures: Iterable[Figure], benchmark: object, model: object, *part: object
+) -> Iterator[Row]:
+    """One row per figure, in the schema of `tables.schemas.FIGURES`; the values of `part` are
+    joined by commas.
+    """
     for figure in figures:
         yield {
             "benchmark": benchmark,
@@ -124,14 +135,18 @@ NUMBERS = tuple(field.name for field in fields(Confirmed) if field.type in (floa
 
 
 def records(figures: pd.DataFrame) -> list[dict[str, object]]:
-    """Figures as plain records for JSON. Null values are kept, with their reason; nothing is rounded."""
+    """Figures as plain records for JSON. Null values are kept, with their reason; nothing is
+    rounded.
+    """
     found = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
         plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
         plain |= {
-            key: record[key] for key in ("levels", "reason", "verdict", "why", *ENDS) if not pd.isna(record.get(key))
+            key: record[key]
+            for key in ("levels", "reason", "verdict", "why", *ENDS)
+            if not pd.isna(record.get(key))
         }
         found.append(plain)
     return found
@@ -142,20 +157,24 @@ OF_ANY_MODEL = "any-model"
 
 
 def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
-    """Figures as records nested by benchmark, part, model (null: any) and figure, for `metrics.json` and evidence.
+    """Figures as records nested by benchmark, part, model (null: any) and figure, for
+    `metrics.json` and evidence.
 
     `part`: the column that names the part of a benchmark, such as a template set or a subscale.
     """
     metrics: dict[str, Any] = {}
     figures = figures.assign(model=figures["model"].fillna(OF_ANY_MODEL))
-    for (benchmark, of_part, model), rows in figures.groupby(["benchmark", part, "model"], sort=True):
+    for (benchmark, of_part, model), rows in figures.groupby(
+        ["benchmark", part, "model"], sort=True
+    ):
         of_model = {str(record.pop("figure")): record for record in records(rows)}
         metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
     return metrics
 
 
 def by_unit(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
-    """The mean of each unit without placebos: of the first pole, minus the other where there is one.
+    """The mean of each unit without placebos: of the first pole, minus the other where there is
+    one.
 
     `made_of`: in the schema `tables.schemas.HEADLINES`; `of`: the columns that identify a unit.
     """
@@ -164,18 +183,28 @@ def by_unit(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
 
 
 def with_ends(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataFrame:
-    """Add the columns `ENDS` to headlines that have at least 2 `NAMED` units; `made_of`: the rows behind them."""
+    """Add the columns `ENDS` to headlines that have at least 2 `NAMED` units; `made_of`: the rows
+    behind them.
+    """
     of, found = ["part", "model", "figure"], dict[Any, tuple[str, str]]()
     for key, values in by_unit(made_of, [*of, "unit"]).groupby(level=of) if len(made_of) else ():
-        names = values.sort_values(ascending=False, kind="stable").index.get_level_values("unit").astype(str)
+        names = (
+            values.sort_values(ascending=False, kind="stable")
+            .index.get_level_values("unit")
+            .astype(str)
+        )
         if len(names) >= 2 * NAMED:
             found[key] = (", ".join(names[:NAMED]), ", ".join(names[: -NAMED - 1 : -1]))
     rows = [found.get(key, (None, None)) for key in figures[of].itertuples(index=False, name=None)]
-    return figures.assign(**pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object))
+    return figures.assign(
+        **pd.DataFrame(rows, columns=list(ENDS), index=figures.index, dtype=object)
+    )
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
-    """A figure's value with its interval and n as text, its `reason` where null, or empty without a record."""
+    """A figure's value with its interval and n as text, its `reason` where null, or empty without a
+    record.
+    """
     if record is None:
         return ""
     if pd.isna(record["value"]):

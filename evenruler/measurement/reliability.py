@@ -1,7 +1,8 @@
-"""Reliability of items and raters: internal consistency, dimensionality, agreement, item statistics, diversity.
+"""Reliability of items and raters: internal consistency, dimensionality, agreement, item
+statistics, diversity.
 
-Everywhere `x` is a matrix of observations x items (probes: attributes x templates; ratings: targets x raters), keyed so
-that higher means more of the construct on every item.
+Everywhere `x` is a matrix of observations x items (probes: attributes x templates; ratings: targets
+x raters), keyed so that higher means more of the construct on every item.
 """
 
 import math
@@ -25,11 +26,13 @@ from evenruler.measurement.resampling import Interval
 
 
 def cronbach_alpha(x: ArrayLike) -> float:
-    """Cronbach's alpha, raw: `k/(k-1) * (1 - sum of item variances / variance of the total)`, ddof 1.
+    """Cronbach's alpha, raw: `k/(k-1) * (1 - sum of item variances / variance of the total)`, ddof
+    1.
 
-    At most 1, higher is more reliable; negative where the items work against each other. NaN where the total is the
-    same for every observation. ValueError: fewer than two items or two observations, or values that are not finite.
-    Source: Cronbach (1951), Coefficient alpha and the internal structure of tests.
+    At most 1, higher is more reliable; negative where the items work against each other. NaN where
+    the total is the same for every observation. ValueError: fewer than two items or two
+    observations, or values that are not finite. Source: Cronbach (1951), Coefficient alpha and the
+    internal structure of tests.
     """
     matrix = as_items(x)
     if constant_total(matrix):
@@ -42,39 +45,45 @@ def cronbach_alpha(x: ArrayLike) -> float:
 
 
 def feldt_interval(alpha: float, observations: int, items: int, level: float = 0.95) -> Interval:
-    """Confidence interval of an `alpha` estimated on `observations` x `items`, from the F distribution.
+    """Confidence interval of an `alpha` estimated on `observations` x `items`, from the F
+    distribution.
 
-    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for a NaN alpha.
-    ValueError: an alpha above 1, fewer than two observations or items, or a `level` outside (0, 1). Source: Feldt,
-    Woodruff & Salih (1987), Statistical inference for coefficient alpha.
+    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for a
+    NaN alpha. ValueError: an alpha above 1, fewer than two observations or items, or a `level`
+    outside (0, 1). Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient
+    alpha.
     """
     check_level(level)
     if alpha > 1:
         raise ValueError(f"alpha is at most 1, got {alpha}")
     if observations < 2 or items < 2:
-        raise ValueError(f"needs at least 2 observations and 2 items, got {observations} and {items}")
+        raise ValueError(
+            f"needs at least 2 observations and 2 items, got {observations} and {items}"
+        )
     freedom = observations - 1, (observations - 1) * (items - 1)
     upper, lower = (stats.f.ppf(tail, *freedom) for tail in ((1 + level) / 2, (1 - level) / 2))
     return Interval(float(alpha), float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower))
 
 
 def mean_inter_item_correlation(x: ArrayLike) -> float:
-    """Mean Pearson correlation over all pairs of items, in [-1/(k-1), 1]; NaN where an item is constant.
+    """Mean Pearson correlation over all pairs of items, in [-1/(k-1), 1]; NaN where an item is
+    constant.
 
-    Unlike alpha it does not grow with the number of items. ValueError: fewer than two items or two observations, or
-    values that are not finite.
+    Unlike alpha it does not grow with the number of items. ValueError: fewer than two items or two
+    observations, or values that are not finite.
     """
     correlations = correlation_matrix(as_items(x))
     return float(correlations[np.triu_indices(len(correlations), k=1)].mean())
 
 
 def spearman_brown(mean_correlation: float, items: int) -> float:
-    """Expected reliability of `items` items with that mean inter-item correlation: `k r / (1 + (k-1) r)`.
+    """Expected reliability of `items` items with that mean inter-item correlation: `k r / (1 +
+    (k-1) r)`.
 
-    The standardised alpha at a common length, which makes sets of different size comparable. At most 1. NaN where no
-    such set can exist: k items cannot have a mean correlation of -1/(k-1) or less. ValueError: a correlation outside
-    [-1, 1], or fewer than one item.
-    Source: Spearman (1910); Brown (1910).
+    The standardised alpha at a common length, which makes sets of different size comparable. At
+    most 1. NaN where no such set can exist: k items cannot have a mean correlation of -1/(k-1) or
+    less. ValueError: a correlation outside [-1, 1], or fewer than one item. Source: Spearman
+    (1910); Brown (1910).
     """
     if abs(mean_correlation) > 1:
         raise ValueError(f"a correlation is between -1 and 1, got {mean_correlation}")
@@ -93,9 +102,11 @@ class ItemStatistics:
     sd: Floats
     """Standard deviation over observations (ddof 1), in the unit of the data."""
     item_rest_correlation: Floats
-    """Pearson r of the item with the sum of the others; NaN where either is constant. Low: a weak item."""
+    """Pearson r of the item with the sum of the others; NaN where either is constant. Low: a weak
+    item."""
     alpha_if_removed: Floats
-    """Cronbach's alpha of the others; NaN with two items. Above the alpha of all: a harmful item."""
+    """Cronbach's alpha of the others; NaN with two items. Above the alpha of all: a harmful
+    item."""
 
 
 def item_statistics(x: ArrayLike) -> ItemStatistics:
@@ -108,20 +119,25 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
     others = [np.delete(matrix, item, axis=1) for item in items]
     alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in others]
     known = [not (alike[item] or constant_total(others[item])) for item in items]
-    with_rest = [np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if known[item] else math.nan for item in items]
+    with_rest = [
+        np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if known[item] else math.nan
+        for item in items
+    ]
     return ItemStatistics(
         mean=matrix.mean(axis=0),
         sd=matrix.std(axis=0, ddof=1),
         item_rest_correlation=np.array(with_rest),
-        alpha_if_removed=np.array([cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]),
+        alpha_if_removed=np.array(
+            [cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]
+        ),
     )
 
 
 def first_component_share(x: ArrayLike) -> float:
     """Share of variance of the first principal component of the item correlation matrix.
 
-    Between 1/k (items uncorrelated) and 1 (items perfectly correlated); NaN where an item is constant. ValueError:
-    fewer than two items or two observations, or values that are not finite.
+    Between 1/k (items uncorrelated) and 1 (items perfectly correlated); NaN where an item is
+    constant. ValueError: fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
     if constant_columns(matrix).any():
@@ -132,10 +148,10 @@ def first_component_share(x: ArrayLike) -> float:
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     """ICC(2,1) of [targets, raters]: absolute agreement of single raters, who are a random sample.
 
-    At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN where the values are
-    constant; the ends also where raters agree perfectly. ValueError: fewer than two targets or raters, or values that
-    are not finite.
-    Source: Shrout and Fleiss (1979), Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
+    At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN
+    where the values are constant; the ends also where raters agree perfectly. ValueError: fewer
+    than two targets or raters, or values that are not finite. Source: Shrout and Fleiss (1979),
+    Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
     """
     check_level(level)
     if constant_total(np.asarray(x, dtype=np.float64).reshape(-1, 1)):
@@ -152,32 +168,44 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     ratio, common = raters / rest, n * (1 + (k - 1) * value) - k * value
     freedom = (k - 1) * (n - 1) * (k * value * ratio + common) ** 2
     freedom /= (n - 1) * (k * value * ratio) ** 2 + common**2
-    upper, lower = (stats.f.ppf(0.5 + level / 2, *of) for of in ((n - 1, freedom), (freedom, n - 1)))
+    upper, lower = (
+        stats.f.ppf(0.5 + level / 2, *of) for of in ((n - 1, freedom), (freedom, n - 1))
+    )
     others = k * raters + (k * n - k - n) * rest
     low = n * (between - upper * rest) / (upper * others + n * between)
     high = n * (lower * between - rest) / (others + n * lower * between)
     return Interval(float(value), float(low), float(high))
 
 
-def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None) -> pd.DataFrame:
-    """Units with at least two items, as rows of `tables.schemas.CONCEPTS` without the columns that name the measure.
+def concepts(
+    values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None
+) -> pd.DataFrame:
+    """Units with at least two items, as rows of `tables.schemas.CONCEPTS` without the columns that
+    name the measure.
 
-    `values`: one row per item, with `unit` (its word) and `value`. `of`: the kind of unit, the prefix of the concept.
-    `error`: by unit, the variance of its mean; by default that of independent items.
+    `values`: one row per item, with `unit` (its word) and `value`. `of`: the kind of unit, the
+    prefix of the concept. `error`: by unit, the variance of its mean; by default that of
+    independent items.
     """
     by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
     by_unit = by_unit[by_unit["size"] > 1]
     own = by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
     words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
-    found = {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array}
+    found = {
+        "concept": words,
+        "value": by_unit["mean"].array,
+        "error": own.array,
+        "n": by_unit["size"].array,
+    }
     return pd.DataFrame(found, index=by_unit.index)
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
-    """By unit, the error variance of its mean where all units answer the same items: item means are not error.
+    """By unit, the error variance of its mean where all units answer the same items: item means are
+    not error.
 
-    `x`: [units, items], at least two of each. Consistent with Cronbach's alpha: alpha = 1 - mean error / variance of
-    the unit means.
+    `x`: [units, items], at least two of each. Consistent with Cronbach's alpha: alpha = 1 - mean
+    error / variance of the unit means.
     """
     rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
     units, items = x.shape
@@ -186,10 +214,11 @@ def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
 
 
 def semantic_diversity(embeddings: ArrayLike) -> Floats:
-    """One minus the mean cosine similarity of each row with the others, for an n x dimensions matrix.
+    """One minus the mean cosine similarity of each row with the others, for an n x dimensions
+    matrix.
 
-    float64[n] in [0, 2]: 0 where all others point the same way, 1 where they are orthogonal; NaN for a single row.
-    ValueError: not a matrix, values that are not finite, or a row of zeros.
+    float64[n] in [0, 2]: 0 where all others point the same way, 1 where they are orthogonal; NaN
+    for a single row. ValueError: not a matrix, values that are not finite, or a row of zeros.
     """
     rows = np.asarray(embeddings, dtype=np.float64)
     if rows.ndim != 2:
@@ -204,8 +233,8 @@ def semantic_diversity(embeddings: ArrayLike) -> Floats:
 def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     """One minus the mean Jaccard index (shared tokens / all tokens) of each set with the others.
 
-    Tokens are compared as they are: fold case beforehand. float64[n] in [0, 1]: 0 where all sets are equal, 1 where no
-    token is shared; NaN for a single set. The index of two empty sets is 1.
+    Tokens are compared as they are: fold case beforehand. float64[n] in [0, 1]: 0 where all sets
+    are equal, 1 where no token is shared; NaN for a single set. The index of two empty sets is 1.
     """
 
     def index(own: frozenset[str], other: frozenset[str]) -> float:

@@ -45,28 +45,32 @@ def bootstrap(
 ) -> Interval:
     """Percentile bootstrap interval of `statistic(*arrays)`, by `scipy.stats.bootstrap`.
 
-    The arrays are resampled together along their first axis, so that a row stays whole. The same arguments
-    give the same interval. Numerical warnings (RuntimeWarning) that the statistic raises are silenced.
+    The arrays are resampled together along their first axis, so that a row stays whole. The same
+    arguments give the same interval. Numerical warnings (RuntimeWarning) that the statistic raises
+    are silenced.
 
     Args:
-        statistic: Takes the arrays, or as many rows of each, and returns one number. On rows where it is
-            undefined (all equal, say) it returns NaN; what it raises is not caught.
+        statistic: Takes the arrays, or as many rows of each, and returns one number. On rows where
+            it is undefined (all equal, say) it returns NaN; what it raises is not caught.
         *arrays: One or more arrays of equal length along axis 0.
-        clusters: One label per row. Given, whole clusters are drawn instead of rows, as many as there are:
-            for rows that are not independent. A resample may then have more or fewer rows than the sample.
+        clusters: One label per row. Given, whole clusters are drawn instead of rows, as many as
+            there are: for rows that are not independent. A resample may then have more or fewer
+            rows than the sample.
         level: Coverage of the interval, strictly between 0 and 1.
         n: Number of resamples.
         seed: Seed of the draws.
 
     Returns:
-        The statistic of the whole sample and the percentiles of the resampled ones. Resamples on which the
-        statistic is NaN are left out; where they are more than half, `low` and `high` are NaN.
+        The statistic of the whole sample and the percentiles of the resampled ones. Resamples on
+        which the statistic is NaN are left out; where they are more than half, `low` and `high` are
+        NaN.
 
     Raises:
-        ValueError: Arrays or clusters differ in length, a cluster label is missing, there are fewer than two
-            units to draw, or `level` or `n` is out of range.
+        ValueError: Arrays or clusters differ in length, a cluster label is missing, there are fewer
+            than two units to draw, or `level` or `n` is out of range.
 
-    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; for clusters Davison &
+    Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13; for clusters
+        Davison &
     Hinkley (1997), Bootstrap Methods and their Application, section 3.8.
     """
     from scipy import stats  # takes a second to import, and many commands resample nothing
@@ -77,12 +81,16 @@ def bootstrap(
     samples = [np.asarray(array) for array in arrays]
     lengths = {len(np.atleast_1d(sample)) for sample in samples}
     if len(lengths) != 1:
-        raise ValueError(f"expected one or more arrays of equal length, got lengths {sorted(lengths)}")
+        raise ValueError(
+            f"expected one or more arrays of equal length, got lengths {sorted(lengths)}"
+        )
     rows = lengths.pop()
     members = None if clusters is None else _rows_by_label(clusters, rows)
     units = rows if members is None else len(members)
     if units < 2:
-        raise ValueError(f"needs at least 2 {'rows' if members is None else 'clusters'} to draw, got {units}")
+        raise ValueError(
+            f"needs at least 2 {'rows' if members is None else 'clusters'} to draw, got {units}"
+        )
 
     def of_drawn(drawn: Rows) -> float:
         chosen = drawn if members is None else np.concatenate([members[unit] for unit in drawn])
@@ -109,10 +117,14 @@ def bootstrap(
 
 
 def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
-    """Row indices of each cluster, in order of first appearance, so that renaming clusters changes nothing."""
+    """Row indices of each cluster, in order of first appearance, so that renaming clusters changes
+    nothing.
+    """
     labels = np.asarray(clusters)
     if labels.shape != (rows,):
-        raise ValueError(f"expected one cluster label for each of {rows} rows, got shape {labels.shape}")
+        raise ValueError(
+            f"expected one cluster label for each of {rows} rows, got shape {labels.shape}"
+        )
     codes, known = pd.factorize(labels)
     if (codes < 0).any():
         raise ValueError(f"the cluster label of row {(codes < 0).argmax()} is missing")
@@ -156,20 +168,26 @@ SHARE = within(0.0, 1.0)
 
 
 def jackknife(
-    statistic: Callable[..., SupportsFloat], *arrays: ArrayLike, scale: Scale = PLAIN, level: float = 0.95
+    statistic: Callable[..., SupportsFloat],
+    *arrays: ArrayLike,
+    scale: Scale = PLAIN,
+    level: float = 0.95,
 ) -> Interval:
     """A statistic of units with its jackknife t interval, symmetric on the given scale.
 
-    Units are the rows of one or more arrays; the statistic is also called with one row left out of each. Ends are NaN
-    below `FEWEST_UNITS` units, where the statistic is undefined without some unit, or where it is at a bound of its
-    scale (an alpha of 1). ValueError: arrays differ in length, or `level` is out of range.
-    Source: Tukey (1958); Miller (1974), The jackknife: a review, for scales.
+    Units are the rows of one or more arrays; the statistic is also called with one row left out of
+    each. Ends are NaN below `FEWEST_UNITS` units, where the statistic is undefined without some
+    unit, or where it is at a bound of its scale (an alpha of 1). ValueError: arrays differ in
+    length, or `level` is out of range. Source: Tukey (1958); Miller (1974), The jackknife: a
+    review, for scales.
     """
     check_level(level)
     samples = [np.asarray(array) for array in arrays]
     n = len(samples[0])
     if any(len(sample) != n for sample in samples):
-        raise ValueError(f"arrays of different lengths: {sorted({len(sample) for sample in samples})}")
+        raise ValueError(
+            f"arrays of different lengths: {sorted({len(sample) for sample in samples})}"
+        )
     with np.errstate(all="ignore"):
         value = float(statistic(*samples))
         if n < FEWEST_UNITS:
@@ -198,11 +216,12 @@ _ROUNDING = 1e-9
 
 
 def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
-    """Sign-flip test: p of the mean paired change under the null that before and after are exchangeable.
+    """Sign-flip test: p of the mean paired change under the null that before and after are
+    exchangeable.
 
-    `changes`: [units], or [units, classes], whose mean vector is compared by its length. All flips are enumerated for
-    up to twelve units, else `draws` are sampled.
-    Source: Fisher (1935), The design of experiments, section 21.
+    `changes`: [units], or [units, classes], whose mean vector is compared by its length. All flips
+    are enumerated for up to twelve units, else `draws` are sampled. Source: Fisher (1935), The
+    design of experiments, section 21.
     """
     x = np.asarray(changes, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
@@ -213,9 +232,11 @@ def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
 
 
 def squared_shift(changes: ArrayLike) -> float:
-    """Squared length of the mean change, corrected for noise of units: 0 on average where nothing changes.
+    """Squared length of the mean change, corrected for noise of units: 0 on average where nothing
+    changes.
 
-    `changes`: [units, classes] of shares, at least two units. The U-statistic over pairs of units; docs/controls.md.
+    `changes`: [units, classes] of shares, at least two units. The U-statistic over pairs of units;
+    docs/controls.md.
     """
     x = np.asarray(changes, dtype=np.float64)
     n = len(x)

@@ -24,10 +24,12 @@ NOTHING: Final = "NO VERDICT: all figures are descriptive"
 
 
 def answer(figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded]") -> list[str]:
-    """The headlines on one model in sentences, invalid ones first, and what a finding does not show.
+    """The headlines on one model in sentences, invalid ones first, and what a finding does not
+    show.
 
-    A line each for the `SENTENCES` largest findings, relative to their smallest relevant effects; other headlines with
-    the same verdict share a line. `figures`: records by part and figure; `words`: those of the headlines, by figure.
+    A line each for the `SENTENCES` largest findings, relative to their smallest relevant effects;
+    other headlines with the same verdict share a line. `figures`: records by part and figure;
+    `words`: those of the headlines, by figure.
     """
     found: dict[Verdict, list[tuple[str, Worded, Mapping[str, Any]]]] = {}
     invalid = dict[str, None]()
@@ -35,21 +37,30 @@ def answer(figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded
         for figure, record in sorted(of_part.items()):
             if isinstance(record, Mapping) and "verdict" in record:
                 if figure in words:
-                    found.setdefault(Verdict(record["verdict"]), []).append((part, words[figure], record))
+                    found.setdefault(Verdict(record["verdict"]), []).append(
+                        (part, words[figure], record)
+                    )
                 elif record["verdict"] == Verdict.INVALID:
                     invalid[record["why"]] = None
     if not found and invalid:
         return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
     lines, beyond = [], dict[str, None]()
     for verdict in (verdict for verdict in FIRST if verdict in found):
-        own = sorted(found[verdict], key=lambda one: -abs(one[2]["value"] or 0) / one[2].get("smallest", 1))
+        own = sorted(
+            found[verdict], key=lambda one: -abs(one[2]["value"] or 0) / one[2].get("smallest", 1)
+        )
         n = SENTENCES if verdict in ASSERTED else len(own) if len(own) == 1 else 0
         for part, heading, record in own[:n]:
-            lines.append(f"{verdict.upper()}, {heading.heading} ({part}): {sentence(record, heading)}")
+            lines.append(
+                f"{verdict.upper()}, {heading.heading} ({part}): {sentence(record, heading)}"
+            )
         if verdict in ASSERTED:
             beyond |= dict.fromkeys(heading.not_shown for _, heading, _ in own if heading.not_shown)
         if own[n:]:
-            lines.append(f"{verdict.upper()}, {len(own[n:])} {'more' if n else 'headlines'}: {_together(own[n:])}")
+            lines.append(
+                f"{verdict.upper()}, {len(own[n:])} {'more' if n else 'headlines'}: "
+                f"{_together(own[n:])}"
+            )
     return [*lines, *beyond] or [NOTHING]
 
 
@@ -58,31 +69,54 @@ def _together(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> s
     parts: dict[str, list[str]] = {}
     for part, heading, _ in headlines:
         parts.setdefault(heading.heading, []).append(part)
-    named = "; ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in sorted(parts.items()))
-    reasons = Counter(reason for *_, record in headlines if (reason := record.get("why") or record.get("reason")))
-    for shorter in [one for one in reasons if any(other.startswith(f"{one} ") for other in reasons)]:
+    named = "; ".join(
+        f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in sorted(parts.items())
+    )
+    reasons = Counter(
+        reason for *_, record in headlines if (reason := record.get("why") or record.get("reason"))
+    )
+    for shorter in [
+        one for one in reasons if any(other.startswith(f"{one} ") for other in reasons)
+    ]:
         del reasons[shorter]  # the longer one says it, too
     more = f" And {len(reasons) - REASONS} more reasons." if len(reasons) > REASONS else ""
     return f"{named}. {' '.join(reason for reason, _ in reasons.most_common(REASONS))}{more}"
 
 
 def sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
-    """A headline in words, the same everywhere: direction, size, numbers, reason for the verdict, and who stands out.
+    """A headline in words, the same everywhere: direction, size, numbers, reason for the verdict,
+    and who stands out.
 
-    Direction, size and units at either end are stated only where something was found. `record` is that of a headline in
-    `evidence.json`; without `words`, it is numbers and reason alone.
+    Direction, size and units at either end are stated only where something was found. `record` is
+    that of a headline in `evidence.json`; without `words`, it is numbers and reason alone.
     """
-    value, why, found = record.get("value"), record.get("why") or "", record.get("verdict") in ASSERTED
+    value, why, found = (
+        record.get("value"),
+        record.get("why") or "",
+        record.get("verdict") in ASSERTED,
+    )
     if value is None or record.get("verdict") == Verdict.INVALID:
         return str(why or record.get("reason") or "")
     clause = ""
     if words is not None and found and words.says:
         size = abs(value)
-        of = {"size": size, "points": 100 * size, "factor": math.exp(min(size, 100)), "share": 50 * (1 + size)}
+        of = {
+            "size": size,
+            "points": 100 * size,
+            "factor": math.exp(min(size, 100)),
+            "share": 50 * (1 + size),
+        }
         clause = " ".join(filter(None, (words.says[value < 0], words.size.format(**of)))) + ": "
     told = [with_capital(f"{clause}{_numbers(record, words.measured_in if words else '')}."), why]
-    if words is not None and words.ends and record.get("verdict") == Verdict.EFFECT and record.get("most"):
-        told.append(f"Most {words.ends[0]}: {record['most']}; most {words.ends[1]}: {record['least']}.")
+    if (
+        words is not None
+        and words.ends
+        and record.get("verdict") == Verdict.EFFECT
+        and record.get("most")
+    ):
+        told.append(
+            f"Most {words.ends[0]}: {record['most']}; most {words.ends[1]}: {record['least']}."
+        )
     return " ".join(filter(None, told))
 
 
@@ -91,7 +125,9 @@ def _numbers(record: Mapping[str, Any], measured_in: str) -> str:
 
     def with_ends(value: str, *keys: str) -> str:
         low, high = (record.get(key) for key in keys)
-        return value if low is None or high is None else f"{value} [{low:z.2f}, {high:z.2f}]".lstrip()
+        return (
+            value if low is None or high is None else f"{value} [{low:z.2f}, {high:z.2f}]".lstrip()
+        )
 
     unit = f" {measured_in}" if measured_in else ""
     told = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]
@@ -110,10 +146,12 @@ def with_capital(words: str) -> str:
 
 
 def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
-    """One sentence on how an instrument responds to planted associations; empty without a plant of its own construct.
+    """One sentence on how an instrument responds to planted associations; empty without a plant of
+    its own construct.
 
-    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low` and `high` of the
-    sensitivity, `by` (whether it contrasts the plant's poles), and `threshold`, a dose in nats or None.
+    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low`
+    and `high` of the sensitivity, `by` (whether it contrasts the plant's poles), and `threshold`, a
+    dose in nats or None.
     """
     own = [one for one in found if one["own"]]
     plants = ", ".join(sorted({one["plant"] for one in own}))
@@ -122,18 +160,23 @@ def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
         return ""
     if not fit:
         return (
-            f"The benchmark's sensitivity to planted associations ({plants}) is unknown: it is invalid on these models."
+            f"The benchmark's sensitivity to planted associations ({plants}) is unknown: it is "
+            "invalid on these models."
         )
     # A change that is no contrast of the plant's poles counts only if it is relevant.
     told = [one for one in fit if one.get("by") or one["verdict"] == Verdict.EFFECT]
     if doses := [one["threshold"] for one in fit if one["threshold"]]:
         what = f"The benchmark detects a planted association of {min(doses):g} nats"
     elif any((one["low"] or 0) > 0 for one in told):
-        what = "The benchmark responds to a planted association, too weakly to detect it in one model"
+        what = (
+            "The benchmark responds to a planted association, too weakly to detect it in one model"
+        )
     elif any((one["high"] or 0) < 0 for one in told):
         what = "The benchmark responds to a planted association with the opposite sign"
     else:
         what = "The benchmark does not respond to a planted association"
-    others = sorted({one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT})
+    others = sorted(
+        {one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT}
+    )
     beside = f"; it also responds to other constructs ({', '.join(others)})" if others else ""
     return f"{what} ({plants}){beside}."

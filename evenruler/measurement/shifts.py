@@ -16,8 +16,8 @@ from evenruler.measurement.resampling import Interval
 FEWEST_UNITS = 3
 
 LEVEL, REORDERING = "level_shift", "reordering"
-"""Root mean square over cues: of the mean change of scores, and of the SD of changes around it, both in SDs of the
-scores. The control is the same for placebos."""
+"""Root mean square over cues: of the mean change of scores, and of the SD of changes around it,
+both in SDs of the scores. The control is the same for placebos."""
 
 UNASKED = "nothing was asked after prefixes"
 
@@ -29,21 +29,27 @@ class Shift:
     level: float
     """Mean signed change, in units of the scores."""
     level_in_sd: float
-    """The same in standard deviations of the units' scores without it; NaN where these do not differ."""
+    """The same in standard deviations of the units' scores without it; NaN where these do not
+    differ."""
     reordering: float
     """Standard deviation of the changes about their mean, in the unit of the scores."""
     reordering_in_sd: float
-    """The same in standard deviations of the units' scores without it; NaN where these do not differ."""
+    """The same in standard deviations of the units' scores without it; NaN where these do not
+    differ."""
     rank_agreement: float
     """Spearman's rho between scores without and with it; NaN where either is constant."""
     n: int
 
 
 def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
-    """Compare scores [n] without and with a prefix. ValueError: n below three, unequal shapes, or non-finite scores."""
+    """Compare scores [n] without and with a prefix. ValueError: n below three, unequal shapes, or
+    non-finite scores.
+    """
     x, y = (np.asarray(scores, dtype=np.float64) for scores in (bare, after))
     if x.shape != y.shape or x.ndim != 1 or len(x) < FEWEST_UNITS:
-        raise ValueError(f"expected two rows of at least {FEWEST_UNITS} scores, got {x.shape} and {y.shape}")
+        raise ValueError(
+            f"expected two rows of at least {FEWEST_UNITS} scores, got {x.shape} and {y.shape}"
+        )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ValueError("scores must be finite")
     alike = constant_columns(np.column_stack([x, y]))
@@ -62,11 +68,12 @@ def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
 def of_prefixes(
     bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
 ) -> pd.DataFrame:
-    """The effect of every prefix on the same units: a row per prefix, `prefix`, `placebo` and the fields of `Shift`.
+    """The effect of every prefix on the same units: a row per prefix, `prefix`, `placebo` and the
+    fields of `Shift`.
 
-    `bare`: scores without a prefix, by unit. `after`: scores after each prefix; units that are NaN or missing are left
-    out of both. ValueError where a unit has a score after some prefixes only. Empty where fewer than three units were
-    asked.
+    `bare`: scores without a prefix, by unit. `after`: scores after each prefix; units that are NaN
+    or missing are left out of both. ValueError where a unit has a score after some prefixes only.
+    Empty where fewer than three units were asked.
     """
     scores = pd.DataFrame(dict(after)).reindex(bare.index)
     lacks = scores.isna()
@@ -75,15 +82,22 @@ def of_prefixes(
     asked = ~lacks.any(axis=1) & bare.notna()
     if asked.sum() < FEWEST_UNITS:
         return pd.DataFrame()
-    shifts = {prefix: asdict(shift(bare[asked], scores.loc[asked, prefix])) for prefix in sorted(after)}
-    return pd.DataFrame([{"prefix": own, "placebo": own in placebos, **found} for own, found in shifts.items()])
+    shifts = {
+        prefix: asdict(shift(bare[asked], scores.loc[asked, prefix])) for prefix in sorted(after)
+    }
+    return pd.DataFrame(
+        [{"prefix": own, "placebo": own in placebos, **found} for own, found in shifts.items()]
+    )
 
 
-def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | None = None) -> list[Figure]:
+def shift_figures(
+    rows: pd.DataFrame, level: float, unit: str, lacking: str | None = None
+) -> list[Figure]:
     """How much cues shift scores, in SDs of the scores, with placebos as control.
 
-    `rows`: from `of_prefixes`. `level`: coverage of the interval of `placebo_level_shift`, whose units are prefixes.
-    `unit`: the scored units. `lacking`: why there are no rows, if not because too few units were asked.
+    `rows`: from `of_prefixes`. `level`: coverage of the interval of `placebo_level_shift`, whose
+    units are prefixes. `unit`: the scored units. `lacking`: why there are no rows, if not because
+    too few units were asked.
     """
     n = int(rows["n"].iloc[0]) if len(rows) else 0
     reason = None
@@ -110,15 +124,20 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
 
 
 def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:
-    """The root mean square of the shifts of k placebo prefixes, `values` [k]: the size expected without content.
+    """The root mean square of the shifts of k placebo prefixes, `values` [k]: the size expected
+    without content.
 
-    The chi-square interval over prefixes assumes normal shifts around 0, which holds for level shifts. ValueError:
-    fewer than five placebos, or a value that is not finite.
+    The chi-square interval over prefixes assumes normal shifts around 0, which holds for level
+    shifts. ValueError: fewer than five placebos, or a value that is not finite.
     """
     check_level(level)
     x: Floats = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or len(x) < FEWEST_FOR_SPREAD or not np.isfinite(x).all():
-        raise ValueError(f"expected numbers of at least {FEWEST_FOR_SPREAD} placebos, got {x.shape}")
+        raise ValueError(
+            f"expected numbers of at least {FEWEST_FOR_SPREAD} placebos, got {x.shape}"
+        )
     square, k = float((x**2).sum()), len(x)
-    low, high = (math.sqrt(square / stats.chi2.ppf(tail, k)) for tail in (0.5 + level / 2, 0.5 - level / 2))
+    low, high = (
+        math.sqrt(square / stats.chi2.ppf(tail, k)) for tail in (0.5 + level / 2, 0.5 - level / 2)
+    )
     return Interval(math.sqrt(square / k), low, high)

@@ -32,9 +32,10 @@ class Correlation:
 def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Pearson's r of paired values, with the interval of Fisher's z (standard error `1/sqrt(n-3)`).
 
-    ValueError: fewer than four pairs, lengths that differ, values that are not finite, an input that is constant up to
-    rounding, or a `level` outside (0, 1).
-    Source: Fisher (1921), On the "probable error" of a coefficient of correlation; `scipy.stats.pearsonr`.
+    ValueError: fewer than four pairs, lengths that differ, values that are not finite, an input
+        that is constant up to
+    rounding, or a `level` outside (0, 1). Source: Fisher (1921), On the "probable error" of a
+    coefficient of correlation; `scipy.stats.pearsonr`.
     """
     check_level(level)
     pairs = _as_pairs(x, y)
@@ -49,22 +50,24 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
 def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Pearson's r of paired values, with the jackknife interval on the scale of Fisher's z.
 
-    Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100 (docs/tested.md).
-    ValueError: as `pearson`.
-    Source: `evenruler.measurement.resampling`.
+    Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100
+    (docs/tested.md). ValueError: as `pearson`. Source: `evenruler.measurement.resampling`.
     """
     found = pearson(x, y)
     pairs = _as_pairs(x, y)
-    ends = jackknife(lambda rows: correlation_matrix(rows)[0, 1], pairs, scale=CORRELATION, level=level)
+    ends = jackknife(
+        lambda rows: correlation_matrix(rows)[0, 1], pairs, scale=CORRELATION, level=level
+    )
     return replace(found, low=ends.low, high=ends.high)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Spearman's rho of paired values (ties: mean ranks), p by `scipy.stats.spearmanr`.
 
-    The interval is Fisher's z with the standard error of Fieller et al., `sqrt(1.06/(n-3))`. ValueError: fewer than
-    four pairs, lengths that differ, values that are not finite, a constant input, or a `level` outside (0, 1).
-    Source: Fieller, Hartley & Pearson (1957), Tests for rank correlation coefficients I.
+    The interval is Fisher's z with the standard error of Fieller et al., `sqrt(1.06/(n-3))`.
+    ValueError: fewer than four pairs, lengths that differ, values that are not finite, a constant
+    input, or a `level` outside (0, 1). Source: Fieller, Hartley & Pearson (1957), Tests for rank
+    correlation coefficients I.
     """
     check_level(level)
     pairs = _as_pairs(x, y)
@@ -82,7 +85,9 @@ def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
     """Both inputs as the two columns of a finite float64 matrix, or ValueError."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
-        raise ValueError(f"expected two vectors of equal length, got shapes {first.shape} and {second.shape}")
+        raise ValueError(
+            f"expected two vectors of equal length, got shapes {first.shape} and {second.shape}"
+        )
     if len(first) < FEWEST_PAIRS:
         raise ValueError(f"needs at least {FEWEST_PAIRS} pairs, got {len(first)}")
     pairs = np.column_stack([first, second])

@@ -1,9 +1,10 @@
-"""Verdicts on headline figures: four p-values, two Holm corrections over figures, and one of five verdicts.
+"""Verdicts on headline figures: four p-values, two Holm corrections over figures, and one of five
+verdicts.
 
-Every figure is checked on four questions: would it occur if labels meant nothing (null), does the same manipulation
-without the construct have the same effect (placebo), how large is the noise, and could the design detect an effect at
-all. All verdicts but `inconclusive` and `invalid on this model` are assertions with an error rate of .05
-(docs/controls.md).
+Every figure is checked on four questions: would it occur if labels meant nothing (null), does the
+same manipulation without the construct have the same effect (placebo), how large is the noise, and
+could the design detect an effect at all. All verdicts but `inconclusive` and `invalid on this
+model` are assertions with an error rate of .05 (docs/controls.md).
 """
 
 import math
@@ -50,9 +51,11 @@ class PValues:
 
 @dataclass(frozen=True)
 class Confirmatory:
-    """A headline figure with all inputs to its verdict: one signed number, in an interpretable unit.
+    """A headline figure with all inputs to its verdict: one signed number, in an interpretable
+    unit.
 
-    `confirmatory` builds one from an estimate and its placebos; families with other nulls fill it in themselves.
+    `confirmatory` builds one from an estimate and its placebos; families with other nulls fill it
+    in themselves.
     """
 
     figure: str
@@ -63,7 +66,8 @@ class Confirmatory:
     effect: Interval | None
     """None where it could not be computed; `lacking` then says why."""
     smallest: float
-    """Smallest relevant effect, in the unit of the figure; never in standard deviations of the scores."""
+    """Smallest relevant effect, in the unit of the figure; never in standard deviations of the
+    scores."""
     p_null: float | None = None
     """Two-sided p of the permutation null, in which labels carry no meaning."""
     placebo: float | None = None
@@ -81,7 +85,10 @@ class Confirmatory:
 
     def __post_init__(self) -> None:
         if not self.smallest > 0:
-            raise ValueError(f"the smallest effect of {self.figure} is {self.smallest}, expected a positive number")
+            raise ValueError(
+                f"the smallest effect of {self.figure} is {self.smallest}, expected a positive "
+                "number"
+            )
         if self.unit not in self.levels:
             raise ValueError(f"{self.figure} counts {self.unit}, and has no such facet")
         if self.effect is not None and self.p_null is None:
@@ -100,24 +107,43 @@ def confirmatory(
     smallest: float,
     lacking: str | None = None,
 ) -> Confirmatory:
-    """Build a headline figure from an estimate over random facets, its permutation p and its placebos.
+    """Build a headline figure from an estimate over random facets, its permutation p and its
+    placebos.
 
-    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source: docs/formulas.md.
+    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source:
+    docs/formulas.md.
     """
     if placebo is None:
         lacking = lacking or "no placebo"
-        return Confirmatory(figure, unit, levels, effect.interval(), smallest, p_null, lacking=lacking)
+        return Confirmatory(
+            figure, unit, levels, effect.interval(), smallest, p_null, lacking=lacking
+        )
     specific = placebo.specific(effect)
-    typical = math.copysign(placebo.typical(), effect.value) if isinstance(placebo, Lists) else placebo.mean
+    typical = (
+        math.copysign(placebo.typical(), effect.value)
+        if isinstance(placebo, Lists)
+        else placebo.mean
+    )
     p = p_of(effect, p_null, placebo, smallest)
-    ends = (effect.interval(), smallest, p_null, typical, specific.interval(), specific.detectable(), p, lacking)
+    ends = (
+        effect.interval(),
+        smallest,
+        p_null,
+        typical,
+        specific.interval(),
+        specific.detectable(),
+        p,
+        lacking,
+    )
     return Confirmatory(figure, unit, levels, *ends)
 
 
 def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: float) -> PValues:
-    """P-values of the three assertions about an estimate with placebos; arguments as in `confirmatory`.
+    """P-values of the three assertions about an estimate with placebos; arguments as in
+    `confirmatory`.
 
-    Source: Berger (1982), the intersection-union test, which needs no correction; Schuirmann (1987).
+    Source: Berger (1982), the intersection-union test, which needs no correction; Schuirmann
+        (1987).
     """
     specific = placebo.specific(effect)
     same_sign = effect.value * specific.value > 0
@@ -134,17 +160,25 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
     """Give confirmatory figures their verdicts; descriptive ones are returned unchanged.
 
     Args:
-        figures: Of one instrument on one model, each with the fitness of its instrument. P-values are Holm-adjusted
-            over the confirmatory figures, separately for effects and for denials, since a figure whose effect is shown
-            can still be denied falsely. Other models never change a verdict.
+        figures: Of one instrument on one model, each with the fitness of its instrument. P-values
+            are Holm-adjusted over the confirmatory figures, separately for effects and for denials,
+            since a figure whose effect is shown can still be denied falsely. Other models never
+            change a verdict.
 
     Returns:
         The figures in the given order, with a `Confirmed` for each confirmatory one.
 
     Source: docs/formulas.md, with simulated errors in docs/tested.md; Holm (1979).
     """
-    tested = [figure.p for figure, _ in figures if isinstance(figure, Confirmatory) and figure.p is not None]
-    effects, denials = iter(holm([p.effect for p in tested])), iter(holm([p.denial for p in tested]))
+    tested = [
+        figure.p
+        for figure, _ in figures
+        if isinstance(figure, Confirmatory) and figure.p is not None
+    ]
+    effects, denials = (
+        iter(holm([p.effect for p in tested])),
+        iter(holm([p.denial for p in tested])),
+    )
     found: list[Figure] = []
     for figure, fitness in figures:
         if isinstance(figure, Figure):
@@ -166,7 +200,10 @@ _UNDEFINED = Interval(math.nan, math.nan, math.nan)
 def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: str) -> Confirmed:
     effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
     one = {"stimuli": "stimulus"}
-    counted = [f"{n} {own if n != 1 else one.get(own, own.removesuffix('s'))}" for own, n in figure.levels.items()]
+    counted = [
+        f"{n} {own if n != 1 else one.get(own, own.removesuffix('s'))}"
+        for own, n in figure.levels.items()
+    ]
     return Confirmed(
         figure.figure,
         finite(effect.value),
@@ -191,15 +228,23 @@ def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: s
 
 
 def marked(figure: Figure, fitness: Fitness) -> Figure:
-    """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is unfit on a model."""
+    """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is
+    unfit on a model.
+    """
     if fitness.unfit is None:
         return figure
     return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(fitness.unfit))
 
 
 def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
-    """Descriptive figures as rows, marked as by `marked`; `unfit`: the failed validity check, in words."""
-    return figures if unfit is None else figures.assign(verdict=str(Verdict.INVALID), why=_why_unfit(unfit))
+    """Descriptive figures as rows, marked as by `marked`; `unfit`: the failed validity check, in
+    words.
+    """
+    return (
+        figures
+        if unfit is None
+        else figures.assign(verdict=str(Verdict.INVALID), why=_why_unfit(unfit))
+    )
 
 
 def _why_unfit(bar: str) -> str:
@@ -207,7 +252,9 @@ def _why_unfit(bar: str) -> str:
 
 
 def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple[Verdict, str]:
-    """The verdict and its reason: from fitness and design first, else from the Holm-adjusted p-values."""
+    """The verdict and its reason: from fitness and design first, else from the Holm-adjusted
+    p-values.
+    """
     if fitness.unfit is not None:
         return Verdict.INVALID, _why_unfit(fitness.unfit)
     if figure.lacking:
@@ -220,19 +267,32 @@ def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple
     if p.none < ALPHA:
         return Verdict.NO_EFFECT, f"{it} is smaller than {bound}."
     if p.unspecific < ALPHA:
-        return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, have at least half of the effect."
+        return (
+            Verdict.NOT_SPECIFIC,
+            "Placebos, which lack the construct, have at least half of the effect.",
+        )
     if p.effect < ALPHA:
-        sure = specific is not None and (specific.low > figure.smallest or specific.high < -figure.smallest)
-        return Verdict.EFFECT, f"{it} {'is larger' if sure else 'is not 0, but may be smaller'} than {bound}."
-    seen = f"; the minimum detectable effect (80% power) is {figure.detectable:.2g}" if figure.detectable else ""
+        sure = specific is not None and (
+            specific.low > figure.smallest or specific.high < -figure.smallest
+        )
+        return (
+            Verdict.EFFECT,
+            f"{it} {'is larger' if sure else 'is not 0, but may be smaller'} than {bound}.",
+        )
+    seen = (
+        f"; the minimum detectable effect (80% power) is {figure.detectable:.2g}"
+        if figure.detectable
+        else ""
+    )
     return Verdict.INCONCLUSIVE, f"Neither an effect nor its absence is shown{seen}."
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm-adjusted p-values, in the given order (Holm 1979, A simple sequentially rejective multiple test procedure).
+    """Holm-adjusted p-values, in the given order (Holm 1979, A simple sequentially rejective
+    multiple test procedure).
 
-    Not from statsmodels, which light installs do not bring, and whose calls collect garbage for a tenth of a second
-    each.
+    Not from statsmodels, which light installs do not bring, and whose calls collect garbage for a
+    tenth of a second each.
     """
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1))

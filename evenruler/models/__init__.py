@@ -1,4 +1,6 @@
-"""Asking models: likelihoods, words, replies, entailment, labels, embeddings; every answer is cached."""
+"""Asking models: likelihoods, words, replies, entailment, labels, embeddings; every answer is
+cached.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,16 @@ if TYPE_CHECKING:
     from evenruler.models.records import Sampling as Sampling
     from evenruler.models.records import WordLikelihoods as WordLikelihoods
 
-_RECORDS = ["LABELS", "CausalModel", "Embedder", "LogLikelihoods", "Placed", "Reply", "Sampling", "WordLikelihoods"]
+_RECORDS = [
+    "LABELS",
+    "CausalModel",
+    "Embedder",
+    "LogLikelihoods",
+    "Placed",
+    "Reply",
+    "Sampling",
+    "WordLikelihoods",
+]
 __all__ = [*_RECORDS, "Model", "load"]
 
 
@@ -25,4 +36,6 @@ def __dir__() -> list[str]:  # includes names that are not imported yet
 
 
 # Imported lazily, since these libraries take seconds; declarations of models are read without them.
-__getattr__ = lazily(__name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records"))
+__getattr__ = lazily(
+    __name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records")
+)

@@ -1,4 +1,6 @@
-"""The cache in front of every backend: stored answers are read, missing ones are computed and, if finite, stored."""
+"""The cache in front of every backend: stored answers are read, missing ones are computed and, if
+finite, stored.
+"""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,8 +20,8 @@ Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
 Ask = Callable[[list[Question], frozenset[int]], Iterator[list[tuple[int, Answer]]]]
-"""From distinct questions and the indices of missing ones to (index, answer) batches, which may include other
-indices."""
+"""From distinct questions and the indices of missing ones to (index, answer) batches, which may
+include other indices."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ class Form(Generic[Answer]):
 
     pack: Callable[[Answer], bytes]
     unpack: Callable[[bytes], Answer]
-    is_finite: Callable[[Answer], bool] = lambda _: True  # whether all numbers of an answer are finite
+    is_finite: Callable[[Answer], bool] = lambda _: (
+        True
+    )  # whether all numbers of an answer are finite
 
 
 class _How(NamedTuple):
@@ -51,7 +55,9 @@ class Cache:
     """The cached answers of one model in one state."""
 
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
-        """`engine`: everything that answers depend on except the question; `asks`: whether to compute missing ones."""
+        """`engine`: everything that answers depend on except the question; `asks`: whether to
+        compute missing ones.
+        """
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
         self.asked = 0  # number of questions that the model has answered itself
 
@@ -67,16 +73,18 @@ class Cache:
     ) -> list[Answer]:
         """The answer to each question; questions may repeat.
 
-        `operation`: with its version; `as_key`: the whole question as JSON content; `again`: whether to verify a sample
-        of released answers by asking again (off if one answer depends on all others). UserError if an answer is not
-        finite (its batch is not stored) or the store fails; LackingError if answers are missing and the model must not
-        be asked.
+        `operation`: with its version; `as_key`: the whole question as JSON content; `again`:
+        whether to verify a sample of released answers by asking again (off if one answer depends on
+        all others). UserError if an answer is not finite (its batch is not stored) or the store
+        fails; LackingError if answers are missing and the model must not be asked.
         """
         how, distinct = _How(operation, form, ask), list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))
         found = self.store.get(by_index)
         if len(found) < len(by_index):
-            lacking = {key: one for key, one in zip(by_index, distinct, strict=True) if key not in found}
+            lacking = {
+                key: one for key, one in zip(by_index, distinct, strict=True) if key not in found
+            }
             found.update(self._replayed(how, lacking, again))
         if len(found) < len(by_index):
             if not self.asks:
@@ -84,7 +92,9 @@ class Cache:
                 raise LackingError(self.name, operation, unknown)
             self.store.require_writable(len(by_index) - len(found))
             with self._lease():
-                found.update(self.store.get([key for key in by_index if key not in found]))  # by others meanwhile
+                found.update(
+                    self.store.get([key for key in by_index if key not in found])
+                )  # by others meanwhile
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
                 if missing:
                     found.update(self._asked(how, distinct, by_index, missing))
@@ -100,17 +110,27 @@ class Cache:
         stored = self.store.get([key]) or released().get(operation, [key])
         return form.unpack(stored[key]) if key in stored else None
 
-    def store_answer(self, operation: str, question: object, form: Form[Answer], answer: Answer) -> None:
+    def store_answer(
+        self, operation: str, question: object, form: Form[Answer], answer: Answer
+    ) -> None:
         """Store the answer to one question, unless there is one or the store can only be read."""
         if self.store.is_writable:
-            self.store.put(zip(keys_of(self.engine, operation, [question]), [form.pack(answer)], strict=True))
+            self.store.put(
+                zip(keys_of(self.engine, operation, [question]), [form.pack(answer)], strict=True)
+            )
 
-    def journal_answer(self, operation: str, question: object, form: Form[Answer], answer: Answer) -> None:
+    def journal_answer(
+        self, operation: str, question: object, form: Form[Answer], answer: Answer
+    ) -> None:
         """Write the answer to one question into the journal, if there is one."""
         (key,) = keys_of(self.engine, operation, [question])
-        note_down(self.name, self.engine, operation, [(key, canonical(question), form.pack(answer))])
+        note_down(
+            self.name, self.engine, operation, [(key, canonical(question), form.pack(answer))]
+        )
 
-    def _replayed(self, how: _How, lacking: Mapping[bytes, Any], again: bool) -> Mapping[bytes, bytes]:
+    def _replayed(
+        self, how: _How, lacking: Mapping[bytes, Any], again: bool
+    ) -> Mapping[bytes, bytes]:
         """Released answers that the store lacks; a random sample is asked again and compared.
 
         UserError if they differ by more than processors explain; then nothing is stored.
@@ -138,12 +158,20 @@ class Cache:
         return held
 
     def _asked(
-        self, how: _How, questions: list[Any], keys: list[bytes], missing: frozenset[int], *, keeps: bool = True
+        self,
+        how: _How,
+        questions: list[Any],
+        keys: list[bytes],
+        missing: frozenset[int],
+        *,
+        keeps: bool = True,
     ) -> Mapping[bytes, bytes]:
         """Compute missing answers, storing each batch as it comes if `keeps`."""
         found: dict[bytes, bytes] = {}
         try:
-            with progress(len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text") as bar:
+            with progress(
+                len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text"
+            ) as bar:
                 for batch in how.ask(questions, missing):
                     for i, answer in batch:
                         if not how.form.is_finite(answer):
@@ -160,7 +188,9 @@ class Cache:
 
     @contextmanager
     def _lease(self) -> Iterator[None]:
-        """The exclusive right to ask this model, as a file lock; it ends with the holder's process."""
+        """The exclusive right to ask this model, as a file lock; it ends with the holder's
+        process.
+        """
         folder = self.store.root / "leases"
         folder.mkdir(exist_ok=True)
         lock = FileLock(folder / f"{self.name}.lock")
@@ -176,7 +206,11 @@ class Cache:
 
 
 def not_a_number(name: str, question: object = None) -> UserError:
-    """The error for an answer with NaN or infinity: weights are broken, or too large for the dtype."""
+    """The error for an answer with NaN or infinity: weights are broken, or too large for the
+    dtype.
+    """
     said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
     where = f"model {name}" if question is None else repr(said)[:100]
-    return UserError(f"{name} answers with what is no number", where=where, remedy="take another dtype or model")
+    return UserError(
+        f"{name} answers with what is no number", where=where, remedy="take another dtype or model"
+    )

@@ -11,7 +11,15 @@ from evenruler.models import engines, sources
 from evenruler.models.adapters import verify_base
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
-from evenruler.models.loading import ADAPTER, Dtype, Loaded, Tuned, Weights, has_global_hooks, on_device
+from evenruler.models.loading import (
+    ADAPTER,
+    Dtype,
+    Loaded,
+    Tuned,
+    Weights,
+    has_global_hooks,
+    on_device,
+)
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import require_hashed, traced_reads
@@ -38,7 +46,11 @@ def load(
     entry, store = params.entry(name), store or RowStore()
     if entry.scheme in ("loaded", "function"):
         what, place = "only Python can give such a model", where or sources.declared_at(name)
-        raise UserError(what, where=place, remedy="name files or a server, or give it to `evenruler.models.load`")
+        raise UserError(
+            what,
+            where=place,
+            remedy="name files or a server, or give it to `evenruler.models.load`",
+        )
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
     if entry.scheme == "recorded":
@@ -59,7 +71,9 @@ def load(
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
         on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(Pool, cluster, gpus, name)
-    over = at_home(entry.adapter).absolute() if entry.adapter else None  # absolute, for workers in another folder
+    over = (
+        at_home(entry.adapter).absolute() if entry.adapter else None
+    )  # absolute, for workers in another folder
     if over and not (over / ADAPTER).is_file():
         place = f"{where or sources.declared_at(name)}: {over}"
         raise UserError(f"no {ADAPTER}", where=place, remedy="name the folder of a saved adapter")
@@ -87,7 +101,9 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
 
     def describe() -> str:
         with asked():
-            return canonical(openai.engine(served, mode, entry.revision, entry.start, entry)).decode()
+            return canonical(
+                openai.engine(served, mode, entry.revision, entry.start, entry)
+            ).decode()
 
     def backend() -> openai.OpenAI:
         with asked():
@@ -96,16 +112,21 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
 
-def backend_of(name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: str, adapter: "Adapter | None") -> Any:
+def backend_of(
+    name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: str, adapter: "Adapter | None"
+) -> Any:
     """The backend of a model; its libraries take seconds to import.
 
-    UserError where loading reads a file that is not part of the model's key, or hooks on all modules are registered.
+    UserError where loading reads a file that is not part of the model's key, or hooks on all
+    modules are registered.
     """
     dtype = described.dtype_on(entry, on)
     if isinstance(weights, Loaded):
         with on_device(name):
             return _loaded(name, entry, kind, weights, on, dtype, adapter)
-    base, over = weights if isinstance(weights, Tuned) else (weights, adapter.folder if adapter else None)
+    base, over = (
+        weights if isinstance(weights, Tuned) else (weights, adapter.folder if adapter else None)
+    )
     with on_device(name), traced_reads() as reads:
         backend = _loaded(name, entry, kind, weights, on, dtype, adapter)
     hashed = described.hashed_files(base, entry, over)
@@ -117,7 +138,13 @@ def backend_of(name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: s
 
 
 def _loaded(
-    name: str, entry: ModelEntry, kind: Kind, weights: Weights, on: str, dtype: Dtype, adapter: "Adapter | None"
+    name: str,
+    entry: ModelEntry,
+    kind: Kind,
+    weights: Weights,
+    on: str,
+    dtype: Dtype,
+    adapter: "Adapter | None",
 ) -> Any:
     if kind == "causal":
         from evenruler.models.backends.causal import Causal
@@ -145,7 +172,9 @@ def _loaded(
 
 def base_sha256(folder: Path, store: RowStore) -> str:
     """Checksum of an encoder's weights; of several files, the first by name."""
-    return store.file_sha256((sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin")))[0])
+    return store.file_sha256(
+        (sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin")))[0]
+    )
 
 
 def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Adapter | None":
@@ -159,4 +188,6 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
     if record.base != base_sha256(folder, store):
         what = "fitted on other weights than `source` has"
         raise UserError(what, where=str(fitted), remedy=f"run `evenruler finetune {name}`")
-    return Adapter(fitted.absolute(), record.labels)  # absolute, since a worker runs in another folder
+    return Adapter(
+        fitted.absolute(), record.labels
+    )  # absolute, since a worker runs in another folder

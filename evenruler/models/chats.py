@@ -1,4 +1,6 @@
-"""Chat settings of a model: template options, thinking budget, and separation of thoughts from answers."""
+"""Chat settings of a model: template options, thinking budget, and separation of thoughts from
+answers.
+"""
 
 import datetime
 from collections.abc import Sequence
@@ -10,10 +12,12 @@ from evenruler.models.records import CUT, Reply
 from evenruler.strict import Strict, Text
 
 NOW: Final = datetime.date(2026, 1, 1)
-"""Date given to a chat template if the entry has none; with today's date, prompts would change every day."""
+"""Date given to a chat template if the entry has none; with today's date, prompts would change
+every day."""
 
 OFF: Final = {"enable_thinking": False, "thinking": False}
-"""Template options that switch thinking off (Qwen, SmolLM; Granite, DeepSeek); templates ignore unknown options."""
+"""Template options that switch thinking off (Qwen, SmolLM; Granite, DeepSeek); templates ignore
+unknown options."""
 
 TOKENS_A_SECOND = 20  # assumed speed of a server, for the timeout of thinking models
 
@@ -28,14 +32,17 @@ class Thinking(Strict):
 
     @property
     def begin(self) -> str:
-        """The text that begins a thought, derived from `end`: `<think>`; empty if that is not possible."""
+        """The text that begins a thought, derived from `end`: `<think>`; empty if that is not
+        possible.
+        """
         return self.end.replace("/", "", 1) if "/" in self.end else ""
 
     def answer(self, text: str, opened: bool = False, is_whole: bool = True) -> str | None:
         """The text after the last thought; None if the thought does not end.
 
-        `opened`: whether a thought began before the text, as in some templates; `is_whole`: whether the model ended the
-        text. In a truncated text, the end of a nested thought ends only that one.
+        `opened`: whether a thought began before the text, as in some templates; `is_whole`: whether
+        the model ended the text. In a truncated text, the end of a nested thought ends only that
+        one.
         """
         _, mark, after = text.rpartition(self.end)
         within = bool(self.begin) and not is_whole and text.count(self.begin) > text.count(self.end)
@@ -48,9 +55,11 @@ class ChatSettings(Strict):
     """Chat settings in a model's entry; part of the cache key if set and relevant."""
 
     template: dict[Text, JsonValue] | None = None
-    """Options of its chat template, such as `{enable_thinking: false}`; sent to servers as `chat_template_kwargs`."""
+    """Options of its chat template, such as `{enable_thinking: false}`; sent to servers as
+    `chat_template_kwargs`."""
     thinking: Thinking | Literal["off"] | None = None
-    """The thinking budget, or `off` to forbid thinking. If omitted, thoughts count towards the answer's tokens."""
+    """The thinking budget, or `off` to forbid thinking. If omitted, thoughts count towards the
+    answer's tokens."""
     effort: Text | None = None
     """Thinking effort, in the server's words (`reasoning_effort`) or the template's."""
     now: datetime.date | None = None
@@ -58,9 +67,11 @@ class ChatSettings(Strict):
     new_tokens: int | None = Field(default=None, ge=1)
     """Tokens allowed per reply, if an instrument allows fewer."""
     timeout: int | None = Field(default=None, ge=1)
-    """Timeout of a server's answer in seconds; the default is longer for thinking models. Not in the cache key."""
+    """Timeout of a server's answer in seconds; the default is longer for thinking models. Not in
+    the cache key."""
     answers_as: Text | None = None
-    """Another name that a server may give the model in its answers, as gateways do that rename models."""
+    """Another name that a server may give the model in its answers, as gateways do that rename
+    models."""
 
     @property
     def thoughts(self) -> Thinking | None:
@@ -106,21 +117,37 @@ class Thoughts:
         return self._thinking.tokens + self._answer
 
     def _raw(self, tokens: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        return str(
+            self._tokenizer.decode(
+                list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+        )
 
     def ends(self, tokens: Sequence[int], n: int) -> bool:
-        """Whether the n-th token ends a thought; on raw tokens, since decoding may drop such marks."""
+        """Whether the n-th token ends a thought; on raw tokens, since decoding may drop such
+        marks.
+        """
         if self._end is not None:
             return tokens[n - 1] == self._end
         tail = tokens[max(0, n - self.window) : n]
-        return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(self._thinking.end)
+        return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(
+            self._thinking.end
+        )
 
     def is_over(self, n: int, place: int) -> bool:
-        """Whether a reply of n tokens has used up its budget; `place`: number of thought tokens, 0 while thinking."""
+        """Whether a reply of n tokens has used up its budget; `place`: number of thought tokens, 0
+        while thinking.
+        """
         return n >= min(place + self._answer if place else self._thinking.tokens, self.most)
 
     def answer(self, tokens: list[int], is_whole: bool, opened: bool) -> list[int] | None:
-        """The tokens after the last thought; None if it does not end. `opened`, `is_whole` as in `Thinking`."""
+        """The tokens after the last thought; None if it does not end. `opened`, `is_whole` as in
+        `Thinking`.
+        """
         place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
         opened = not place and (opened or not is_whole or not self._thinking.begin)
-        return None if self._thinking.answer(self._raw(tokens), opened, is_whole) is None else tokens[place:]
+        return (
+            None
+            if self._thinking.answer(self._raw(tokens), opened, is_whole) is None
+            else tokens[place:]
+        )

@@ -1,4 +1,6 @@
-"""Declarations of models, `models` and `training` in `params.yaml`: entries, operations, and fitted heads."""
+"""Declarations of models, `models` and `training` in `params.yaml`: entries, operations, and fitted
+heads.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,15 +20,26 @@ SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b
 
 NOT_STATED: Final = "not stated"  # for authors who give no licence
 
-Operation = Literal["loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"]
-"""`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `generate`: replies; `entail`:
-relation of premise and hypothesis; `classify`: labels of texts; `embed`: vectors of texts; `in_place`: words in their
-context; `slor`: acceptability of sentences."""
+Operation = Literal[
+    "loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"
+]
+"""`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `generate`:
+replies; `entail`: relation of premise and hypothesis; `classify`: labels of texts; `embed`: vectors
+of texts; `in_place`: words in their context; `slor`: acceptability of sentences."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
 Kind = Literal[
-    "causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder", "recorded"
+    "causal",
+    "seq2seq",
+    "chat",
+    "completions",
+    "masked",
+    "nli",
+    "classifier",
+    "encoder",
+    "embedder",
+    "recorded",
 ]
 
 BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
@@ -82,8 +95,12 @@ class TrainingData(Strict):
             raise ValueError(f"source is {self.source!r}, expected hub:org/name or local:path")
         if scheme == "local":
             at_home(rest)
-        if scheme == "hub" and (not re.fullmatch("[0-9a-f]{40}", self.revision or "") or self.split is None):
-            raise ValueError("a Hub data set needs `revision` (a commit of 40 hex digits) and `split`")
+        if scheme == "hub" and (
+            not re.fullmatch("[0-9a-f]{40}", self.revision or "") or self.split is None
+        ):
+            raise ValueError(
+                "a Hub data set needs `revision` (a commit of 40 hex digits) and `split`"
+            )
         return self
 
 
@@ -99,8 +116,8 @@ class Finetune(Strict):
     half: Literal[1, 2] | None = None
     """Fit on one half of the data; by default on all."""
     fit: Literal["adapter", "head", "whole"] = "adapter"
-    """`adapter`: low-rank updates of every layer, and the head; `head`: the encoder is frozen; `whole`: everything (the
-    result is as large as the encoder and stays out of git)."""
+    """`adapter`: low-rank updates of every layer, and the head; `head`: the encoder is frozen;
+    `whole`: everything (the result is as large as the encoder and stays out of git)."""
     rank: int = Field(default=32, ge=1)
     """Rank of the adapter."""
     epochs: int = Field(default=3, ge=1)
@@ -112,16 +129,22 @@ class Finetune(Strict):
 
 
 VERBALISER: Final = "verbaliser"  # form: a causal model is asked in words about entailment
-LIKELIHOODS = (SENTENCE := "sentence", "mlm")  # forms that measure likelihoods of sentences or words
+LIKELIHOODS = (
+    SENTENCE := "sentence",
+    "mlm",
+)  # forms that measure likelihoods of sentences or words
 OPTIONS: Final = "options"  # form: a chat model chooses a word of the scale
-BY_FACTS = (*LIKELIHOODS, OPTIONS)  # forms validated by known answers, since they do not label pairs
+BY_FACTS = (
+    *LIKELIHOODS,
+    OPTIONS,
+)  # forms validated by known answers, since they do not label pairs
 
 
 def named(model: str, configuration: str) -> str:
     """Display name of a model with its form: "bert (mlm)".
 
-    With entailment by a head or verbaliser, just the catalogue name. A model asked in two forms thus appears as two, of
-    one lineage.
+    With entailment by a head or verbaliser, just the catalogue name. A model asked in two forms
+    thus appears as two, of one lineage.
     """
     return f"{model} ({configuration})" if configuration in BY_FACTS else model
 
@@ -138,7 +161,11 @@ class SamplingSettings(Strict):
 
 HOSTED: Final = ("chat", "completions")  # kinds that need a server
 TO_BE_GIVEN: Final = "to be given"  # placeholder for a Hub entry's unknown commit
-SERVED: Final = ("endpoint", "ollama", "function")  # schemes of models that answer one by one, elsewhere
+SERVED: Final = (
+    "endpoint",
+    "ollama",
+    "function",
+)  # schemes of models that answer one by one, elsewhere
 
 SCHEMES: Final = frozenset(("hub", "package", "local", "untrained", "recorded", "loaded", *SERVED))
 """Schemes of sources; `loaded` and `function` exist only in Python (`evenruler.models.given`)."""
@@ -151,23 +178,26 @@ class ModelEntry(ChatSettings):
     """A model of the catalogue."""
 
     kind: Kind
-    """The backend. `causal`: next tokens; `seq2seq`: encoder-decoder such as T5; `chat`: replies from a server;
-    `completions`: a server that continues and scores texts; `masked`: masked tokens; `nli`: classifier of premise and
-    hypothesis; `classifier`: of one text; `encoder`: a base whose head is fitted by `finetune`, which makes it one of
-    these two; `embedder`: sentence vectors; `recorded`: published answers of a model to a benchmark, and nothing else
+    """The backend. `causal`: next tokens; `seq2seq`: encoder-decoder such as T5; `chat`: replies
+    from a server; `completions`: a server that continues and scores texts; `masked`: masked tokens;
+    `nli`: classifier of premise and hypothesis; `classifier`: of one text; `encoder`: a base whose
+    head is fitted by `finetune`, which makes it one of these two; `embedder`: sentence vectors;
+    `recorded`: published answers of a model to a benchmark, and nothing else
     (`evenruler.models.recorded`)."""
     source: Text | list[Text]
-    """`hub:org/name`; `package:module/file` (a list: parts of one file, in order; zip files are unpacked);
-    `local:folder`; `endpoint:NAME`, a model's name on a server with the OpenAI protocol; `untrained:NAME`, another
-    entry's architecture scaled down, with random weights; `recorded:FILE`, existing answers; `ollama:NAME`, a model of
-    the local Ollama."""
+    """`hub:org/name`; `package:module/file` (a list: parts of one file, in order; zip files are
+    unpacked); `local:folder`; `endpoint:NAME`, a model's name on a server with the OpenAI protocol;
+    `untrained:NAME`, another entry's architecture scaled down, with random weights;
+    `recorded:FILE`, existing answers; `ollama:NAME`, a model of the local Ollama."""
     revision: Text | None = None
-    """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves out the model, and instruments
-    that name it, with a message. For an endpoint, any version label, such as a date."""
+    """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves out the
+    model, and instruments that name it, with a message. For an endpoint, any version label, such as
+    a date."""
     adapter: Text | None = None
     """Folder of a PEFT adapter to apply to `source`."""
     sha256: Annotated[Text, shaped("[0-9a-f]{64}", "64 hex digits")] | None = None
-    """Checksum of what a package holds: a (joined) file or a folder (`folder_sha256`); or of recorded answers."""
+    """Checksum of what a package holds: a (joined) file or a folder (`folder_sha256`); or of
+    recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Dtype on a GPU; a CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)
@@ -175,26 +205,32 @@ class ModelEntry(ChatSettings):
     chat: bool = False
     """Whether the model is tuned on a chat template and has it; implied by kind `chat`."""
     start: Text | None = None
-    """The token before plain texts, as text (`<|im_start|>`). For kind `causal` by default the first usual one
-    (`evenruler.models.starts`); for `completions` none, since most servers prepend one."""
+    """The token before plain texts, as text (`<|im_start|>`). For kind `causal` by default the
+    first usual one (`evenruler.models.starts`); for `completions` none, since most servers prepend
+    one."""
     sampling: SamplingSettings | None = None
     """Sampling settings, which override generation_config.json in its folder."""
     licence: Text
     origin: Text
     """Origin of the weights, for the card and the README."""
     labels: list[Text] | None = Field(default=None, min_length=2)
-    """Of an `nli` model or `classifier`, in output order, if its configuration does not name them."""
+    """Of an `nli` model or `classifier`, in output order, if its configuration does not name
+    them."""
     entailment: bool | None = None
-    """Whether it answers questionnaires: `nli` and `masked` do; for `causal` and `completions` this or `forms`
-    decides."""
-    forms: list[Literal["verbaliser", "sentence", "options"]] | None = Field(default=None, min_length=1)
-    """How a model that scores texts or chats is asked; by default in all ways it supports. `verbaliser`: yes, no or
-    maybe; `sentence`: likelihood of premise and hypothesis as one text; `options`: which word fits, in a chat. A
-    `masked` model is asked for the intensifier in its place (`mlm`)."""
+    """Whether it answers questionnaires: `nli` and `masked` do; for `causal` and `completions` this
+    or `forms` decides."""
+    forms: list[Literal["verbaliser", "sentence", "options"]] | None = Field(
+        default=None, min_length=1
+    )
+    """How a model that scores texts or chats is asked; by default in all ways it supports.
+    `verbaliser`: yes, no or maybe; `sentence`: likelihood of premise and hypothesis as one text;
+    `options`: which word fits, in a chat. A `masked` model is asked for the intensifier in its
+    place (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
-    """Whether it is adapted to the questionnaires' corpora and asked after every epoch or after the last."""
+    """Whether it is adapted to the questionnaires' corpora and asked after every epoch or after the
+    last."""
     limits: Text | None = None
     """For an `encoder`: additional limitations on its card."""
     lineage: Slug | None = None
@@ -215,7 +251,10 @@ class ModelEntry(ChatSettings):
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
         if not complete or not schemes <= SCHEMES or len(schemes) != 1:
-            known = "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, untrained:name"
+            known = (
+                "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, "
+                "untrained:name"
+            )
             raise ValueError(f"found {source!r}, expected {known} or recorded:file")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
@@ -226,8 +265,13 @@ class ModelEntry(ChatSettings):
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
-        if (self.kind in HOSTED) != (scheme in SERVED) or (self.kind == "completions" and scheme != "endpoint"):
-            raise ValueError("`endpoint:` belongs to the kinds chat and completions, which need it; `ollama:` to chat")
+        if (self.kind in HOSTED) != (scheme in SERVED) or (
+            self.kind == "completions" and scheme != "endpoint"
+        ):
+            raise ValueError(
+                "`endpoint:` belongs to the kinds chat and completions, which need it; `ollama:` "
+                "to chat"
+            )
         if self.adapter is not None and self.kind not in ADAPTED:
             raise ValueError(f"`adapter` belongs to the kinds {', '.join(ADAPTED)}")
         if self.kind == "recorded" and scheme != "recorded":
@@ -235,16 +279,25 @@ class ModelEntry(ChatSettings):
         if scheme == "untrained" and self.kind not in UNTRAINED:
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:
-            raise ValueError("`chat` is nothing that kind completions can do; declare it as kind chat, too")
+            raise ValueError(
+                "`chat` is nothing that kind completions can do; declare it as kind chat, too"
+            )
         if self.kind not in ("causal", "completions") and self.start is not None:
             raise ValueError("`start` belongs to the kinds causal and completions")
         if self.kind == "seq2seq" and self.chat:
-            raise ValueError("`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is")
+            raise ValueError(
+                "`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is"
+            )
         if (self.in_key or self.now) and not (self.chats and self.kind in ("causal", "chat")):
             said = next(iter({**self.in_key, "now": None}))
-            raise ValueError(f"`{said}` belongs to models that chat, of kind chat or with `chat: true`")
+            raise ValueError(
+                f"`{said}` belongs to models that chat, of kind chat or with `chat: true`"
+            )
         if self.now is not None and self.kind == "chat":
-            raise ValueError("`now` is nothing that a server takes; name the option of its template in `template`")
+            raise ValueError(
+                "`now` is nothing that a server takes; name the option of its template in "
+                "`template`"
+            )
         for key in ("timeout", "answers_as"):
             if getattr(self, key) is not None and self.kind not in HOSTED:
                 raise ValueError(f"`{key}` belongs to the kinds chat and completions")
@@ -253,8 +306,15 @@ class ModelEntry(ChatSettings):
                 raise ValueError(f"`{key}` belongs to models that generate")
         if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:
             raise ValueError("`sampling.top_k` is nothing that a server takes")
-        if self.entailment and self.kind != "encoder" and not self.operations & {"entail", "in_place"}:
-            raise ValueError(f"`entailment: true`, but kind {self.kind} can only {', '.join(sorted(self.operations))}")
+        if (
+            self.entailment
+            and self.kind != "encoder"
+            and not self.operations & {"entail", "in_place"}
+        ):
+            raise ValueError(
+                f"`entailment: true`, but kind {self.kind} can only "
+                f"{', '.join(sorted(self.operations))}"
+            )
         if (self.kind == "encoder") != (self.finetune is not None):
             raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
         if self.labels is not None and self.kind not in ("nli", "classifier"):
@@ -263,23 +323,39 @@ class ModelEntry(ChatSettings):
             expected = "entailment, neutral and contradiction in the model's order"
             raise ValueError(f"labels are {self.labels}, expected {expected}")
         able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
-        if self.forms is not None and (len(set(self.forms)) < len(self.forms) or not all(map(able.get, self.forms))):
-            raise ValueError("`forms`: each once; verbaliser and sentence of causal and completions, options of chats")
+        if self.forms is not None and (
+            len(set(self.forms)) < len(self.forms) or not all(map(able.get, self.forms))
+        ):
+            raise ValueError(
+                "`forms`: each once; verbaliser and sentence of causal and completions, options of "
+                "chats"
+            )
         if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
-            raise ValueError("`intervention` belongs to models that answer whether a premise entails a hypothesis")
+            raise ValueError(
+                "`intervention` belongs to models that answer whether a premise entails a "
+                "hypothesis"
+            )
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
-        if scheme == "hub" and not (self.lacks_commit or re.fullmatch("[0-9a-f]{40}", self.revision or "")):
-            raise ValueError(f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits")
+        if scheme == "hub" and not (
+            self.lacks_commit or re.fullmatch("[0-9a-f]{40}", self.revision or "")
+        ):
+            raise ValueError(
+                f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits"
+            )
         if scheme == "package" and self.sha256 is None:
             own = package_sha256(rest for _, rest in self.locations)
             written = f"write `sha256: {own}`" if own else "install the package to be told it"
-            raise ValueError(f"sha256 is missing, what a package holds is pinned by its checksum: {written}")
+            raise ValueError(
+                f"sha256 is missing, what a package holds is pinned by its checksum: {written}"
+            )
         return self
 
     @property
     def configurations(self) -> list[str]:
-        """The ways in which it answers questionnaires: its `forms`, by default all it supports; `mlm`; or `head`."""
+        """The ways in which it answers questionnaires: its `forms`, by default all it supports;
+        `mlm`; or `head`.
+        """
         texts: list[str] = [VERBALISER, SENTENCE] if self.is_verbalised else []
         chat = [OPTIONS] if self.chats and "generate" in self.operations else []
         if self.forms:
@@ -288,7 +364,9 @@ class ModelEntry(ChatSettings):
 
     @property
     def operations(self) -> frozenset[Operation]:
-        """Operations without a fitted head: none for an encoder (`Catalogue.kind` includes the head)."""
+        """Operations without a fitted head: none for an encoder (`Catalogue.kind` includes the
+        head).
+        """
         return operations_of(self.kind)
 
     @property
@@ -330,7 +408,10 @@ class ModelEntry(ChatSettings):
     @property
     def is_zip(self) -> bool:
         """Whether the source is a zip file of a folder, or its parts."""
-        return self.scheme in ("package", "local") and ".zip" in self.locations[0][1].rpartition("/")[2].lower()
+        return (
+            self.scheme in ("package", "local")
+            and ".zip" in self.locations[0][1].rpartition("/")[2].lower()
+        )
 
 
 class Catalogue(Strict):
@@ -381,11 +462,16 @@ class Catalogue(Strict):
         found = {}
         for name in models:
             entry = self.models[name]
-            found[name] = f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+            found[name] = (
+                f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; "
+                f"{entry.licence}"
+            )
         return found
 
     def to_be_given(self, models: Iterable[str]) -> str:
-        """A message about Hub models whose commit is missing, also for models made from them; empty if none."""
+        """A message about Hub models whose commit is missing, also for models made from them; empty
+        if none.
+        """
 
         def files_of(model: str) -> str:
             """The model with files: for an untrained one, the model it is made from."""
@@ -393,14 +479,21 @@ class Catalogue(Strict):
                 model = self.models[model].locations[0][1]
             return model
 
-        lacking = [name for name in dict.fromkeys(map(files_of, models)) if self.models[name].lacks_commit]
+        lacking = [
+            name for name in dict.fromkeys(map(files_of, models)) if self.models[name].lacks_commit
+        ]
         if not lacking:
             return ""
         hub = "https://huggingface.co"
-        pages = [f"{name} ({hub}/{self.models[name].locations[0][1]}/commits/main)" for name in lacking]
+        pages = [
+            f"{name} ({hub}/{self.models[name].locations[0][1]}/commits/main)" for name in lacking
+        ]
         what = f"the commit of {', '.join(pages)} is to be given"
         more = f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
-        return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {lacking[0]}{more}"
+        return (
+            f"{what}; look it up there, and write its 40 hex digits as the `revision` of "
+            f"{lacking[0]}{more}"
+        )
 
     def lineage(self, model: str) -> str:
         """The name shared by models with the same weights."""

@@ -1,11 +1,14 @@
-"""A fingerprint of behaviour: what a model computes on two fixed texts, in about two hundred numbers.
+"""A fingerprint of behaviour: what a model computes on two fixed texts, in about two hundred
+numbers.
 
-A cache key names files, weights and settings. It cannot name all that decides what a model computes: a layer wrapped in
-Python, a changed attribute, a library that was patched. So the key's answers carry a fingerprint beside them, and a
-model is compared with it before its answers are read or added to.
+A cache key names files, weights and settings. It cannot name all that decides what a model
+computes: a layer wrapped in Python, a changed attribute, a library that was patched. So the key's
+answers carry a fingerprint beside them, and a model is compared with it before its answers are read
+or added to.
 
-Two texts show what changes a model as a whole. They do not show what acts on other words or lengths alone, as a
-steering of one rare token does, and nothing of how a reply is drawn or where it ends, which keys name.
+Two texts show what changes a model as a whole. They do not show what acts on other words or lengths
+alone, as a steering of one rare token does, and nothing of how a reply is drawn or where it ends,
+which keys name.
 """
 
 import json
@@ -42,7 +45,8 @@ DECIMALS: Final = 6
 TOLERANCE: Final = {"float64": 1e-3, "float32": 1e-3, "float16": 0.1, "bfloat16": 0.5}
 """By the coarsest dtype of two fingerprints: how far apart any two of their numbers may lie.
 
-Measured (docs/tested.md): 0 with one or two threads and 0.00003 without instruction sets, both in float32;
+    Measured (docs/tested.md): 0 with one or two threads and 0.00003 without instruction sets, both
+    in float32;
 0.3 in bfloat16 with other kernels. float16 has eight times finer steps.
 """
 
@@ -52,8 +56,9 @@ class Fingerprint:
     """What a model computed on `TEXTS`, and what its files hold that it did not use."""
 
     numbers: tuple[float, ...]
-    """By text and position: nats of the next token and of the likeliest one, and projections of the nats of all tokens
-    on random signs; of a classifier its logits, of an embedder projections of its vectors."""
+    """By text and position: nats of the next token and of the likeliest one, and projections of the
+    nats of all tokens on random signs; of a classifier its logits, of an embedder projections of
+    its vectors."""
     notes: tuple[str, ...] = ()
     """Sentences on the model's files, such as on tensors that are not used."""
 
@@ -63,7 +68,9 @@ FORM: Final[Form[dict[str, Any]]] = Form(canonical, json.loads)
 
 
 def reduce_logits(logits: "torch.Tensor", tokens: Sequence[int]) -> list[float]:
-    """The numbers of one text; `logits`: [n, vocabulary], `tokens`: [n] the token whose nats count at each position."""
+    """The numbers of one text; `logits`: [n, vocabulary], `tokens`: [n] the token whose nats count
+    at each position.
+    """
     import torch
 
     nats = logits.double().log_softmax(-1).clamp(min=LEAST)
@@ -86,15 +93,18 @@ def round_numbers(numbers: Iterable[float]) -> list[float]:
 
 @cache
 def _signs(size: int, columns: int = PROJECTIONS) -> NDArray[np.float64]:
-    """[size, columns] fixed random signs; this generator draws the same in every version of NumPy."""
+    """[size, columns] fixed random signs; this generator draws the same in every version of
+    NumPy.
+    """
     return (np.random.RandomState(0).randint(0, 2, (size, columns)) * 2 - 1).astype(np.float64)
 
 
 def encode_text(tokenizer: Any, text: str, most: int | None) -> list[int]:
-    """The first tokens of a text, at most `TOKENS` and `most`, with the start token where the tokenizer writes one.
+    """The first tokens of a text, at most `TOKENS` and `most`, with the start token where the
+    tokenizer writes one.
 
-    The first of the vocabulary for a tokenizer that makes none of it. Without their start token some models compute
-    what is large and ill-conditioned.
+    The first of the vocabulary for a tokenizer that makes none of it. Without their start token
+    some models compute what is large and ill-conditioned.
     """
     tokens: list[int] = list(tokenizer(text)["input_ids"]) or list(range(TOKENS))
     return tokens[: min(TOKENS, most or TOKENS)]
@@ -110,8 +120,8 @@ def read_sequences(
 ) -> list[float]:
     """The numbers of texts as plain sequences: no template, no mask, no shared prefixes.
 
-    `longest`: most tokens that the model takes; `wanted`: of a text's tokens, those whose nats count at each position;
-    `forward`: more arguments of the model.
+    `longest`: most tokens that the model takes; `wanted`: of a text's tokens, those whose nats
+    count at each position; `forward`: more arguments of the model.
     """
     import torch
 
@@ -136,7 +146,9 @@ def parse_text(text: str) -> Fingerprint:
 
 
 def measure_distance(first: Fingerprint, second: Fingerprint) -> float:
-    """The largest difference of two fingerprints; infinite where they do not have as many numbers."""
+    """The largest difference of two fingerprints; infinite where they do not have as many
+    numbers.
+    """
     if len(first.numbers) != len(second.numbers):
         return float("inf")
     return float(np.abs(np.subtract(first.numbers, second.numbers)).max(initial=0.0))
@@ -148,7 +160,9 @@ def choose_tolerance(*dtypes: object) -> float:
 
 
 def take_fingerprint(backend: Any) -> Fingerprint:
-    """The fingerprint of a loaded backend; FloatingPointError where it computes what is no number."""
+    """The fingerprint of a loaded backend; FloatingPointError where it computes what is no
+    number.
+    """
     ((_, found),) = next(iter(backend.fingerprint([TEXTS], frozenset([0]))))
     fingerprint: Fingerprint = found
     if not np.isfinite(fingerprint.numbers).all():
@@ -171,10 +185,11 @@ def note_down(answers: Cache) -> None:
 
 
 def verify_fingerprint(backend: Any, answers: Cache, where: str, remedy: str) -> Fingerprint:
-    """The fingerprint of a loaded backend, compared with the one beside its answers; the first one is kept.
+    """The fingerprint of a loaded backend, compared with the one beside its answers; the first one
+    is kept.
 
-    `remedy`: for the user, where it computes otherwise. UserError for that, and for a model that does not compute the
-    same twice.
+    `remedy`: for the user, where it computes otherwise. UserError for that, and for a model that
+    does not compute the same twice.
     """
     name, engine = answers.name, json.loads(answers.engine)
     near = choose_tolerance(engine.get("dtype"))
@@ -183,12 +198,16 @@ def verify_fingerprint(backend: Any, answers: Cache, where: str, remedy: str) ->
         again = measure_distance(now, take_fingerprint(backend))
         if again > near:
             what = f"{name} computes otherwise each time (by {again:.2g} on a fixed text)"
-            raise UserError(what, where=where, remedy="turn off what is random in it, such as dropout")
+            raise UserError(
+                what, where=where, remedy="turn off what is random in it, such as dropout"
+            )
     if before is None:
         answers.store_answer(OPERATION, TEXTS, FORM, asdict(now))
         before = read_fingerprint(answers) or now  # of another process, where that was faster
     if (far := measure_distance(before, now)) > near:
-        difference = f"by {far:.2g} on a fixed text" if np.isfinite(far) else "a fixed text has other tokens"
+        difference = (
+            f"by {far:.2g} on a fixed text" if np.isfinite(far) else "a fixed text has other tokens"
+        )
         what = f"{name} computes otherwise than when these answers were kept ({difference})"
         raise UserError(what, where=where, remedy=remedy)
     return now

@@ -1,4 +1,6 @@
-"""Models that the user provides: loaded in Python, a function that writes replies, or served by Ollama."""
+"""Models that the user provides: loaded in Python, a function that writes replies, or served by
+Ollama.
+"""
 
 import copy
 import hashlib
@@ -26,23 +28,35 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical, content_sha256
 
 Function = Callable[..., str | None]
-"""`f(messages, **settings)`: chat messages in OpenAI's format, and `max_new_tokens`, `temperature`, `top_p` and `seed`;
-returns the reply, or None for a refusal."""
+"""`f(messages, **settings)`: chat messages in OpenAI's format, and `max_new_tokens`, `temperature`,
+`top_p` and `seed`; returns the reply, or None for a refusal."""
 
-OLLAMA, PORT = "OLLAMA_HOST", 11434  # environment variable with Ollama's address, and the default port
+OLLAMA, PORT = (
+    "OLLAMA_HOST",
+    11434,
+)  # environment variable with Ollama's address, and the default port
 
-_OF_ADAPTERS: Final = ("active_adapters", "active_adapter", "disable_adapters", "merged_adapters", "scaling")
-"""Attributes of PEFT layers that say which adapter is active and how strongly; weights do not tell."""
+_OF_ADAPTERS: Final = (
+    "active_adapters",
+    "active_adapter",
+    "disable_adapters",
+    "merged_adapters",
+    "scaling",
+)
+"""Attributes of PEFT layers that say which adapter is active and how strongly; weights do not
+tell."""
 
 
 _OF_GENERATION: Final = ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id")
-"""What backends read of a model's generation settings beside those of `Sampling`, which are part of each question."""
+"""What backends read of a model's generation settings beside those of `Sampling`, which are part of
+each question."""
 
 
 def core_of(model: Any, where: str) -> Any:
     """The transformers model inside a PEFT model, with its adapters; any other model as it is.
 
-    UserError for prompt-learning adapters, a model in training mode, or one that is not on a CPU or GPU.
+    UserError for prompt-learning adapters, a model in training mode, or one that is not on a CPU or
+    GPU.
     """
     for config in dict(getattr(model, "peft_config", None) or {}).values():
         if getattr(config, "is_prompt_learning", False):
@@ -50,20 +64,30 @@ def core_of(model: Any, where: str) -> Any:
             raise UserError(what, where=where, remedy="give a model with LoRA or the like")
     core = model.get_base_model() if hasattr(model, "get_base_model") else model
     if any(module.training for module in core.modules()):
-        raise UserError("it is in training mode, so that dropout would answer", where=where, remedy="call model.eval()")
+        raise UserError(
+            "it is in training mode, so that dropout would answer",
+            where=where,
+            remedy="call model.eval()",
+        )
     if (device := next(core.parameters()).device.type) not in ("cpu", "cuda"):
         raise UserError(f"it is on {device}", where=where, remedy="move it to cpu or cuda")
     return core
 
 
 def loaded(
-    name: str, entry: ModelEntry, given: Loaded, store: RowStore, cache_key: str | None, make: Callable[..., Any]
+    name: str,
+    entry: ModelEntry,
+    given: Loaded,
+    store: RowStore,
+    cache_key: str | None,
+    make: Callable[..., Any],
 ) -> Model:
     """A model in memory; its answers are cached under a hash of its current weights.
 
-    `given`: a tokenizer and the result of `core_of`; `make`: creates the backend (`catalogue.backend_of`). At each call
-    the model is looked at again, and compared with its fingerprint. UserError if what neither weights nor types of
-    modules tell changes what it computes (`require_plain`), and there is no `cache_key`.
+    `given`: a tokenizer and the result of `core_of`; `make`: creates the backend
+    (`catalogue.backend_of`). At each call the model is looked at again, and compared with its
+    fingerprint. UserError if what neither weights nor types of modules tell changes what it
+    computes (`require_plain`), and there is no `cache_key`.
     """
     tokenizer, core = given
     weights = WeightsHash()
@@ -78,14 +102,19 @@ def loaded(
     attributes, made = dict[str, Any](), None
 
     def backend() -> Any:
-        # A copy with shared weights, so that our settings, such as end tokens, do not affect the user's model. Modules
-        # are shared, too, so it is made again only where an attribute of the model itself was set.
+        # A copy with shared weights, so that our settings, such as end tokens, do not affect the
+        # user's model. Modules are shared, too, so it is made again only where an attribute of the
+        # model itself was set.
         nonlocal attributes, made
         now = dict(vars(core))
-        is_same = now.keys() == attributes.keys() and all(now[key] is attributes[key] for key in now)
+        is_same = now.keys() == attributes.keys() and all(
+            now[key] is attributes[key] for key in now
+        )
         if made is None or not is_same:
             shared = copy.copy(core)
-            made = make(name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None)
+            made = make(
+                name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None
+            )
             attributes = now
         return made
 
@@ -93,7 +122,9 @@ def loaded(
 
 
 def require_plain(core: Any, name: str) -> None:
-    """UserError where functions decide what a model computes, which neither weights nor types of its modules tell."""
+    """UserError where functions decide what a model computes, which neither weights nor types of
+    its modules tell.
+    """
     if any(module._forward_hooks or module._forward_pre_hooks for module in core.modules()):
         cause = "hooks change"
     elif has_global_hooks():
@@ -112,17 +143,31 @@ def _described(
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     own = surroundings(core.device.type)
-    of_peft = [(place, layer) for place, layer in core.named_modules() if type(layer).__module__.startswith("peft.")]
-    layers = [[place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)] for place, layer in of_peft]
+    of_peft = [
+        (place, layer)
+        for place, layer in core.named_modules()
+        if type(layer).__module__.startswith("peft.")
+    ]
+    layers = [
+        [place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)]
+        for place, layer in of_peft
+    ]
     generation = getattr(core, "generation_config", None)
     with TemporaryDirectory() as folder:  # includes its chat template
         save_tokenizer(tokenizer, Path(folder))
-        files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+        files = {
+            path.name: file_sha256(path)
+            for path in sorted(Path(folder).rglob("*"))
+            if path.is_file()
+        }
     return {
         "backend": "transformers",
         "loaded": f"{type(core).__module__}.{type(core).__qualname__}",
         "modules": content_sha256(
-            [[place, type(part).__module__, type(part).__qualname__] for place, part in core.named_modules()]
+            [
+                [place, type(part).__module__, type(part).__qualname__]
+                for place, part in core.named_modules()
+            ]
         ),
         "attention": getattr(core.config, "_attn_implementation", None),
         "device": own.device,
@@ -146,7 +191,9 @@ class WeightsHash:
 
     def __init__(self) -> None:
         self._stamps: object = None
-        self._content: Mapping[str, Any] = {}  # so that no other tensor takes the place of one that was replaced
+        self._content: Mapping[
+            str, Any
+        ] = {}  # so that no other tensor takes the place of one that was replaced
         self._digest = ""
 
     def sha256(self, core: Any, name: str, *, is_keyed: bool) -> str:
@@ -160,15 +207,23 @@ class WeightsHash:
 
 
 def collect_state(core: Any) -> dict[str, Any]:
-    """What a model's modules hold by name: saved tensors and other entries, and buffers that are not saved."""
+    """What a model's modules hold by name: saved tensors and other entries, and buffers that are
+    not saved.
+    """
     saved = core.state_dict()
-    return {**saved, **{f"{place} (not saved)": own for place, own in core.named_buffers() if place not in saved}}
+    return {
+        **saved,
+        **{
+            f"{place} (not saved)": own for place, own in core.named_buffers() if place not in saved
+        },
+    }
 
 
 def hash_content(content: Mapping[str, Any], name: str, *, is_keyed: bool = False) -> str:
     """Checksum of what modules hold, by name: types, shapes and bytes of tensors, and plain values.
 
-    UserError where a part is none whose content can be read; with `is_keyed` such parts are left to the `cache_key`.
+    UserError where a part is none whose content can be read; with `is_keyed` such parts are left to
+    the `cache_key`.
     """
     import torch
 
@@ -179,7 +234,12 @@ def hash_content(content: Mapping[str, Any], name: str, *, is_keyed: bool = Fals
                 for described, data in _read_part(part):
                     digest.update(canonical([place, *described]))
                     digest.update(data)
-            except (TypeError, ValueError, AttributeError, RuntimeError) as error:  # of kinds of tensors unknown here
+            except (
+                TypeError,
+                ValueError,
+                AttributeError,
+                RuntimeError,
+            ) as error:  # of kinds of tensors unknown here
                 if is_keyed:
                     continue
                 reason = str(error).splitlines()[0][:100]
@@ -224,7 +284,9 @@ def _read_scales(tensor: Any) -> list[object]:
 
 
 def _stamp_tensors(content: Mapping[str, Any]) -> object:
-    """Where each tensor lies and how often it was written to; None where PyTorch does not count that."""
+    """Where each tensor lies and how often it was written to; None where PyTorch does not count
+    that.
+    """
     import torch
 
     if not all(isinstance(part, torch.Tensor) for part in content.values()):
@@ -238,8 +300,11 @@ def _stamp_tensors(content: Mapping[str, Any]) -> object:
         return None
 
 
-def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None) -> Model:
-    """A function that writes replies, as a model of kind `chat`; without a `cache_key` no answer is kept.
+def function(
+    name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None
+) -> Model:
+    """A function that writes replies, as a model of kind `chat`; without a `cache_key` no answer is
+    kept.
 
     `cache_key` must stand for everything that answers depend on, which cannot be seen from outside.
     """
@@ -249,10 +314,18 @@ def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cach
         weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
 
     def describe() -> str:
-        return canonical({"backend": "function", "function": called(call), "cache_key": cache_key}).decode()
+        return canonical(
+            {"backend": "function", "function": called(call), "cache_key": cache_key}
+        ).decode()
 
-    remedy = "what was answered is kept: run again" if cache_key else "no answer was kept, which `cache_key` does"
-    return Model(name, entry, "chat", store, describe, lambda: Written(name, call, remedy), None, name)
+    remedy = (
+        "what was answered is kept: run again"
+        if cache_key
+        else "no answer was kept, which `cache_key` does"
+    )
+    return Model(
+        name, entry, "chat", store, describe, lambda: Written(name, call, remedy), None, name
+    )
 
 
 def called(call: Function) -> str:
@@ -267,13 +340,17 @@ class Written:
     def __init__(self, name: str, call: Function, remedy: str) -> None:
         self._name, self._call, self._remedy = name, call, remedy
 
-    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+    def generate(
+        self, prompts: Sequence[Prompt], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, Reply]]]:
         """Call the function once per prompt, in sequence; each reply is stored as it comes.
 
         UserError if it raises, returns neither text nor None, or the request budget is used up.
         """
         allowed = current_budget()
-        letters = sum(len(prompts[place].text) + len(prompts[place].system or "") for place in wanted)
+        letters = sum(
+            len(prompts[place].text) + len(prompts[place].system or "") for place in wanted
+        )
         with allowed.told(self._name, len(wanted), letters):
             for place in sorted(wanted):
                 allowed.take()
@@ -282,7 +359,11 @@ class Written:
 
     def _reply(self, prompt: Prompt) -> Reply:
         drawn = prompt.sampling
-        settings = {"max_new_tokens": drawn.max_new_tokens, "temperature": drawn.temperature, "top_p": drawn.top_p}
+        settings = {
+            "max_new_tokens": drawn.max_new_tokens,
+            "temperature": drawn.temperature,
+            "top_p": drawn.top_p,
+        }
         try:
             said = self._call(messages(prompt.text, prompt.system), **settings, seed=prompt.seed)
         except Exception as error:  # the function may raise anything
@@ -303,7 +384,9 @@ def ollama() -> str:
         url = urlsplit(said if "://" in said else f"http://{said}")
         port = url.port or (PORT if "://" not in said else 443 if url.scheme == "https" else 80)
     except ValueError:
-        raise UserError(f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="fix it") from None
+        raise UserError(
+            f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="fix it"
+        ) from None
     host = url.hostname or "127.0.0.1"
     if host in ("0.0.0.0", "::"):  # addresses to listen on, not to connect to
         host = "127.0.0.1"
@@ -320,13 +403,21 @@ def digest_of(served: str) -> str:
         there = {str(one["name"]): str(one["digest"]) for one in answer["models"]}
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, KeyError) as error:
         what = f"no Ollama answers at {ollama()} ({type(error).__name__})"
-        raise UserError(what, where=where, remedy=f"start it (`ollama serve`), or fix {OLLAMA}") from None
+        raise UserError(
+            what, where=where, remedy=f"start it (`ollama serve`), or fix {OLLAMA}"
+        ) from None
     if wanted not in there:
         held = ", ".join(sorted(there)) or "none"
-        raise UserError(f"Ollama has no {wanted}, only {held}", where=where, remedy=f"run `ollama pull {served}`")
+        raise UserError(
+            f"Ollama has no {wanted}, only {held}",
+            where=where,
+            remedy=f"run `ollama pull {served}`",
+        )
     return there[wanted]
 
 
 def at_ollama() -> AbstractContextManager[Any]:
-    """A context in which servers are Ollama's, with a dummy key, so that it does not see another server's key."""
+    """A context in which servers are Ollama's, with a dummy key, so that it does not see another
+    server's key.
+    """
     return patch.dict(os.environ, {URL: f"{ollama()}/v1", KEY: "ollama"})

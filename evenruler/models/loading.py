@@ -1,7 +1,9 @@
-"""Loading of saved weights: unusable files give a UserError, and randomly initialised tensors are refused.
+"""Loading of saved weights: unusable files give a UserError, and randomly initialised tensors are
+refused.
 
-Labels of classifier outputs are read without loading the model, from its configuration or the record of a fit. For
-adapters fitted here, that is `data/adapters/{model}/training.json`, written by `evenruler finetune`.
+Labels of classifier outputs are read without loading the model, from its configuration or the
+record of a fit. For adapters fitted here, that is `data/adapters/{model}/training.json`, written by
+`evenruler finetune`.
 """
 
 import json
@@ -50,7 +52,9 @@ class Loaded(NamedTuple):
 
 Weights = Path | Tuned | Loaded  # what a backend loads its model from
 
-MAKE_ROOM = "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
+MAKE_ROOM = (
+    "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
+)
 """The remedy for too little GPU memory."""
 
 
@@ -82,27 +86,38 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
     except Exception as error:  # libraries raise anything for malformed configurations
         if isinstance(error, ModuleNotFoundError) and extra_of(error.name or ""):
             raise
-        if isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OF_THE_MACHINE):
+        if isinstance(error, RuntimeError) and any(
+            word in str(error).lower() for word in OF_THE_MACHINE
+        ):
             raise
         reason = (str(error) or type(error).__name__).split("\n")[0]
         if isinstance(error, pickle.UnpicklingError):
             reason = "its weights are a pickle of more than tensors, which is not run"
         if isinstance(error, ImportError):
-            remedy = "take a version of the model that asks for no such package: weights that are not quantised, "
+            remedy = (
+                "take a version of the model that asks for no such package: weights that are "
+                "not quantised, "
+            )
             remedy += "attention that is not named in config.json"
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 
 def tokenizer_folder(folder: Path, adapter: Path | None) -> Path:
-    """The folder whose tokenizer a model has: that of its adapter, if a tokenizer was saved there, else its own."""
+    """The folder whose tokenizer a model has: that of its adapter, if a tokenizer was saved there,
+    else its own.
+    """
     return adapter if adapter and (adapter / "tokenizer_config.json").exists() else folder
 
 
-def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
-    """Load a tokenizer and a model in evaluation mode on its device, without randomly initialised tensors.
+def pretrained(
+    kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = ""
+) -> tuple[Any, Any]:
+    """Load a tokenizer and a model in evaluation mode on its device, without randomly initialised
+    tensors.
 
-    An adapter is merged; its folder's tokenizer, if any, takes precedence. `kind`: a transformers class such as
-    "AutoModelForCausalLM". UserError if the folder has no such model, or tensors are missing.
+    An adapter is merged; its folder's tokenizer, if any, takes precedence. `kind`: a transformers
+    class such as "AutoModelForCausalLM". UserError if the folder has no such model, or tensors are
+    missing.
     """
     if isinstance(weights, Loaded):
         return weights
@@ -132,7 +147,8 @@ def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype
 def merged(model: Any, adapter: Path, name: str) -> Any:
     """Merge a PEFT adapter into the model; UserError if they do not match.
 
-    An adapter that was fitted after tokens were added holds the whole embeddings: the model gets as many rows first.
+    An adapter that was fitted after tokens were added holds the whole embeddings: the model gets as
+    many rows first.
     """
     from peft import PeftModel, get_peft_model_state_dict
     from peft.utils import load_peft_weights
@@ -154,24 +170,34 @@ def resize_to(model: Any, adapter: Mapping[str, Any]) -> None:
     """
     layers = {model.get_input_embeddings(), model.get_output_embeddings()} - {None}
     places = {name: module for name, module in model.named_modules() if module in layers}
-    rows = {name: len(own) for name in places for key, own in adapter.items() if f".{name}." in key and own.ndim == 2}
+    rows = {
+        name: len(own)
+        for name in places
+        for key, own in adapter.items()
+        if f".{name}." in key and own.ndim == 2
+    }
     if not rows or set(rows.values()) == {len(model.get_input_embeddings().weight)}:
         return
     tied = len({id(module.weight) for module in places.values()}) == 1
     if len(set(rows.values())) > 1 or (len(rows) < len(places) and not tied):
-        raise ValueError(f"the adapter has {rows} rows of embeddings, and not those of {sorted(places)}")
+        raise ValueError(
+            f"the adapter has {rows} rows of embeddings, and not those of {sorted(places)}"
+        )
     model.resize_token_embeddings(next(iter(rows.values())), mean_resizing=False)
 
 
 def has_global_hooks() -> bool:
-    """Whether functions are registered that PyTorch calls with every module, and that may change what it computes."""
+    """Whether functions are registered that PyTorch calls with every module, and that may change
+    what it computes.
+    """
     from torch.nn.modules import module
 
     return bool(module._global_forward_hooks or module._global_forward_pre_hooks)
 
 
 def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
-    """Install a hook that rejects tokens without an embedding, if the tokenizer has more tokens than the model.
+    """Install a hook that rejects tokens without an embedding, if the tokenizer has more tokens
+    than the model.
 
     Such models are common (Gemma 3 has an image token), and most texts do not contain these tokens.
     """
@@ -184,7 +210,10 @@ def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
     def require(_: Any, inputs: tuple[Any, ...]) -> None:
         if inputs and inputs[0].numel() and (token := int(inputs[0].max())) >= rows:
             what = f"{name} has {rows:,} tokens, and its tokenizer gives it number {token:,}"
-            remedy = "take the tokenizer that belongs to it, or resize its embeddings (`resize_token_embeddings`)"
+            remedy = (
+                "take the tokenizer that belongs to it, or resize its embeddings "
+                "(`resize_token_embeddings`)"
+            )
             raise UserError(f"{what} ({tokenizer.convert_ids_to_tokens(token)!r})", remedy=remedy)
 
     for module in model.modules():
@@ -214,22 +243,31 @@ def on_device(name: str) -> Iterator[None]:
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        raise UserError(f"{name} does not fit into the memory of the GPU", remedy=MAKE_ROOM) from None
+        raise UserError(
+            f"{name} does not fit into the memory of the GPU", remedy=MAKE_ROOM
+        ) from None
 
 
 def require_all(
-    name: str, where: str, lacking: Iterable[str], brought: Iterable[str] = (), remedy: str = "see its `source`"
+    name: str,
+    where: str,
+    lacking: Iterable[str],
+    brought: Iterable[str] = (),
+    remedy: str = "see its `source`",
 ) -> None:
     """UserError if tensors are missing that no module in `brought` supplies."""
     if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
-        raise UserError(f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy)
+        raise UserError(
+            f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy
+        )
 
 
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
-    """The model from `from_pretrained(..., output_loading_info=True)`; UserError if a tensor is missing.
+    """The model from `from_pretrained(..., output_loading_info=True)`; UserError if a tensor is
+    missing.
 
-    transformers initialises missing tensors randomly and only logs it. Unused tensors are reported: a configuration may
-    declare fewer layers than there are.
+    transformers initialises missing tensors randomly and only logs it. Unused tensors are reported:
+    a configuration may declare fewer layers than there are.
     """
     model, found = loaded
     require_all(name, where, map(str, [*found["missing_keys"], *found["mismatched_keys"]]))
@@ -238,7 +276,9 @@ def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
 
 
 def note_unused(model: Any, tensors: Iterable[str], name: str, where: str) -> None:
-    """Note tensors of a model's files that it does not use; UserError where they are scales of quantised weights."""
+    """Note tensors of a model's files that it does not use; UserError where they are scales of
+    quantised weights.
+    """
     unused = sorted(tensors)
     require_no_scales(unused, name, where)
     if unused:
@@ -263,39 +303,54 @@ SCALES: Final = re.compile(
 )
 """Names of tensors by which stored numbers are turned into weights."""
 
-UNQUANTISED: Final = "take the model's unquantised weights, or dequantise and save them with transformers"
+UNQUANTISED: Final = (
+    "take the model's unquantised weights, or dequantise and save them with transformers"
+)
 PLAIN: Final = ("F64", "F32", "F16", "BF16")
 WHOLE: Final = ("BOOL", "I16", "U16", "I32", "U32", "I64", "U64")  # positions, masks, counts
 
 
 def require_plain_numbers(name: str, where: str, folder: Path) -> None:
-    """UserError where weights are stored in numbers of 8 bits or fewer, which stand for others by scales or codes.
+    """UserError where weights are stored in numbers of 8 bits or fewer, which stand for others by
+    scales or codes.
 
-    Reads the headers of the weights that transformers would load. Bytes that are no weight, like a mask, may be there.
+    Reads the headers of the weights that transformers would load. Bytes that are no weight, like a
+    mask, may be there.
     """
     for path in _weights_in(folder):
         for tensor, kind in _kinds_of_tensors(path).items():
             is_weight = re.search("weight|proj|blocks|expert", tensor.rpartition(".")[2])
             if kind not in (*PLAIN, *WHOLE) and (is_weight or kind not in ("I8", "U8")):
-                what = f"the weights of {name} are quantised: {tensor} is of type {kind}, which needs scales"
+                what = (
+                    f"the weights of {name} are quantised: {tensor} is of type {kind}, which "
+                    "needs scales"
+                )
                 raise UserError(what, where=where, remedy=UNQUANTISED)
 
 
 def _weights_in(folder: Path) -> list[Path]:
-    """The weight files of a folder that transformers or PEFT would load: shards of an index, the usual name, or any."""
+    """The weight files of a folder that transformers or PEFT would load: shards of an index, the
+    usual name, or any.
+    """
     for suffix in ("safetensors", "bin"):
         for index in sorted(folder.glob(f"*.{suffix}.index.json")):
             shards = json_in(index, dict).get("weight_map")
             names = {str(name) for name in shards.values()} if isinstance(shards, dict) else set()
             return [folder / name for name in sorted(names) if (folder / name).is_file()]
         files = sorted(folder.glob(f"*.{suffix}"))
-        if usual := [path for path in files if path.stem in ("model", "pytorch_model", "adapter_model")] or files:
+        if (
+            usual := [
+                path for path in files if path.stem in ("model", "pytorch_model", "adapter_model")
+            ]
+            or files
+        ):
             return usual
     return []
 
 
 def _kinds_of_tensors(path: Path) -> dict[str, str]:
-    """The type of each tensor in a file, by name, as safetensors calls it; empty for a damaged file (loading tells).
+    """The type of each tensor in a file, by name, as safetensors calls it; empty for a damaged file
+    (loading tells).
 
     The header of safetensors is 8 bytes of length, then JSON.
     """
@@ -304,15 +359,35 @@ def _kinds_of_tensors(path: Path) -> dict[str, str]:
             import torch
 
             held = torch.load(path, map_location="meta", mmap=True, weights_only=True)
-            return {key: KINDS.get(str(tensor.dtype).removeprefix("torch."), "F32") for key, tensor in held.items()}
+            return {
+                key: KINDS.get(str(tensor.dtype).removeprefix("torch."), "F32")
+                for key, tensor in held.items()
+            }
         with path.open("rb") as file:
-            header = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), MOST_OF_A_HEADER)))
+            header = json.loads(
+                file.read(min(int.from_bytes(file.read(8), "little"), MOST_OF_A_HEADER))
+            )
         return {key: str(value["dtype"]) for key, value in header.items() if key != "__metadata__"}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, EOFError, pickle.UnpicklingError):
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+        EOFError,
+        pickle.UnpicklingError,
+    ):
         return {}
 
 
-KINDS: Final = {"int8": "I8", "uint8": "U8", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "qint8": "QI8"}
+KINDS: Final = {
+    "int8": "I8",
+    "uint8": "U8",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "qint8": "QI8",
+}
 """Names in safetensors of PyTorch's dtypes of 8 bits; others of a pickle are plain."""
 
 MOST_OF_A_HEADER: Final = 100_000_000  # bytes, the limit of safetensors
@@ -321,18 +396,27 @@ LAYERS: Final = ("num_hidden_layers", "num_decoder_layers", "encoder_layers", "d
 
 
 def require_layers(model: Any, name: str, where: str) -> None:
-    """UserError for a model without layers, or whose weights are computed with in other numbers than floats."""
+    """UserError for a model without layers, or whose weights are computed with in other numbers
+    than floats.
+    """
     import torch
 
     for config in (model.config, model.config.get_text_config()):
         for key in LAYERS:
             if isinstance(value := getattr(config, key, None), int) and value < 1:
                 what = f"{name} has no layers ({key} is {value})"
-                raise UserError(what, where=f"{where}: config.json", remedy="take the configuration of these weights")
+                raise UserError(
+                    what,
+                    where=f"{where}: config.json",
+                    remedy="take the configuration of these weights",
+                )
     plain = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
     for place, weight in model.named_parameters():
         if weight.dtype not in plain:
-            what = f"the weights of {name} are quantised: {place} is of type {weight.dtype}, which needs scales"
+            what = (
+                f"the weights of {name} are quantised: {place} is of type {weight.dtype}, which "
+                "needs scales"
+            )
             raise UserError(what, where=where, remedy=UNQUANTISED)
 
 
@@ -340,7 +424,9 @@ _notes: "WeakKeyDictionary[Any, tuple[str, ...]]" = WeakKeyDictionary()
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Save a tokenizer in the same bytes, and so for the same key, whether it was loaded offline or not."""
+    """Save a tokenizer in the same bytes, and so for the same key, whether it was loaded offline or
+    not.
+    """
     loaded = tokenizer.init_kwargs
     try:
         if "local_files_only" in loaded:
@@ -351,7 +437,9 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
 
 
 def read_notes(model: Any) -> tuple[str, ...]:
-    """Sentences on the files of a model that was loaded here, as on tensors that it does not use."""
+    """Sentences on the files of a model that was loaded here, as on tensors that it does not
+    use.
+    """
     return _notes.get(model, ())
 
 
@@ -386,14 +474,22 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
     """The record of a model's adapter; UserError if none was fitted or it is damaged."""
     path = adapter_folder(name, folder) / RECORD
     if not path.exists():
-        raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
+        raise UserError(
+            f"{name} has no adapter yet",
+            where=str(path.parent),
+            remedy=f"run `evenruler finetune {name}`",
+        )
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        labels, base, recipe, held_out = (content[key] for key in ("labels", "base", "recipe", "held_out"))
+        labels, base, recipe, held_out = (
+            content[key] for key in ("labels", "base", "recipe", "held_out")
+        )
         return AdapterRecord(labels, base, recipe, held_out["accuracy"], held_out["n"], content)
     except (ValueError, KeyError, TypeError):
         what = f"no record of how {name} was fitted"
-        raise UserError(what, where=str(path), remedy=f"run `evenruler finetune {name} --again`") from None
+        raise UserError(
+            what, where=str(path), remedy=f"run `evenruler finetune {name} --again`"
+        ) from None
 
 
 SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classification"

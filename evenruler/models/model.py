@@ -18,7 +18,15 @@ from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models import records
 from evenruler.models.cache import Cache, Form, LackingError, not_a_number
-from evenruler.models.declared import HOSTED, OPERATIONS, Kind, ModelEntry, Operation, SamplingSettings, operations_of
+from evenruler.models.declared import (
+    HOSTED,
+    OPERATIONS,
+    Kind,
+    ModelEntry,
+    Operation,
+    SamplingSettings,
+    operations_of,
+)
 from evenruler.models.loading import loading, tokenizer_folder
 from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
 from evenruler.models.sources import declared_at
@@ -33,7 +41,11 @@ Method = Operation | Literal["classify_whole"]  # a backend's method
 
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
     numbers = struct.Struct(layout)
-    return Form(lambda answer: numbers.pack(*answer), numbers.unpack, lambda answer: all(map(math.isfinite, answer)))
+    return Form(
+        lambda answer: numbers.pack(*answer),
+        numbers.unpack,
+        lambda answer: all(map(math.isfinite, answer)),
+    )
 
 
 def _of_array(kind: str) -> Form[NDArray[Any]]:
@@ -45,8 +57,12 @@ def _of_array(kind: str) -> Form[NDArray[Any]]:
 
 
 LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
-WORD = _of_struct("<ddddq")  # nats: whole word, that it ends, that it stands alone, first token; id of the first token
-NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
+WORD = _of_struct(
+    "<ddddq"
+)  # nats: whole word, that it ends, that it stands alone, first token; id of the first token
+NUMBER: Form[float] = Form(
+    struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite
+)
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
 LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
@@ -56,7 +72,9 @@ LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
 )
 """None for a text that is too long for the model."""
 
-REPLY: Form[Reply] = Form(lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored)))
+REPLY: Form[Reply] = Form(
+    lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored))
+)
 
 
 def likelihood_key(request: records.Request) -> list[object]:
@@ -67,20 +85,26 @@ def likelihood_key(request: records.Request) -> list[object]:
 _KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
     "loglikelihood": ("likelihood/1", LIKELIHOOD, likelihood_key),
     "words": ("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
-    "in_place": ("masked-likelihood/1", LIKELIHOOD, lambda placed: [placed.before, placed.word, placed.after]),
+    "in_place": (
+        "masked-likelihood/1",
+        LIKELIHOOD,
+        lambda placed: [placed.before, placed.word, placed.after],
+    ),
     "generate": ("generation/2", REPLY, asdict),
     "entail": ("entailment/1", LOGITS, list),
     "classify": ("classification/1", LOGITS, lambda text: text),
     "classify_whole": ("whole-classification/1", LOGITS_OR_NONE, lambda text: text),
     "embed": ("embedding/1", VECTOR, lambda text: text),
 }
-"""By backend method: the operation with the version of its computation, the serialisation of answers, and the whole
-question as JSON content."""
+"""By backend method: the operation with the version of its computation, the serialisation of
+answers, and the whole question as JSON content."""
 
 IN_LOCAL_CHATS: Final = {"words": "words/3", "generate": "generation/3"}
-"""Versions of operations in a chat of a local model, whose prompt is tokenised here, by the model's own template.
+"""Versions of operations in a chat of a local model, whose prompt is tokenised here, by the model's
+own template.
 
-A model whose prompts are still the same (`templates.writes_as_before`) keeps the versions and the answers of before."""
+A model whose prompts are still the same (`templates.writes_as_before`) keeps the versions and the
+answers of before."""
 
 
 def form_of(operation: str) -> Form[Any]:
@@ -94,7 +118,8 @@ def form_of(operation: str) -> Form[Any]:
 class Model:
     """A model of the catalogue, loaded only when an answer is missing from the store.
 
-    Each method is one operation, and raises a UserError if the model does not support it; check with `can`.
+    Each method is one operation, and raises a UserError if the model does not support it; check
+    with `can`.
     """
 
     def __init__(
@@ -113,11 +138,12 @@ class Model:
     ) -> None:
         """Set up the model; nothing is loaded.
 
-        `kind`: the backend's, for an encoder that of its head; `store`: holds the answers; `describe`: returns the
-        engine string of the current files; `load`: creates the backend, which has a method per operation in
-        `BY_BACKEND[kind]`; `folder`: the model's files, if local; `where`: place of its declaration, for errors, by
-        default in `params.yaml`; `changeable`: whether the user holds the model and may change it between two calls,
-        so that each call looks at it again; `doubts`: sentences on its files for results.
+        `kind`: the backend's, for an encoder that of its head; `store`: holds the answers;
+        `describe`: returns the engine string of the current files; `load`: creates the backend,
+        which has a method per operation in `BY_BACKEND[kind]`; `folder`: the model's files, if
+        local; `where`: place of its declaration, for errors, by default in `params.yaml`;
+        `changeable`: whether the user holds the model and may change it between two calls, so that
+        each call looks at it again; `doubts`: sentences on its files for results.
         """
         self.name, self.entry, self.kind = name, entry, kind
         self.where = where or declared_at(name)
@@ -127,7 +153,8 @@ class Model:
         self._changeable, self._doubts, self._is_original = changeable, tuple(doubts), True
         self._fingerprint: fingerprints.Fingerprint | None = None
         self.heard: list[Mapping[str, Any]] = []
-        """What servers reported about themselves with each reply (`Reply.said`), including cached replies."""
+        """What servers reported about themselves with each reply (`Reply.said`), including cached
+        replies."""
 
     @property
     def engine(self) -> str:
@@ -136,7 +163,9 @@ class Model:
 
     @cached_property
     def start(self) -> Start | None:
-        """What stands before plain texts; None for kinds without, and where it is not known here."""
+        """What stands before plain texts; None for kinds without, and where it is not known
+        here.
+        """
         if self.kind == "completions" and self.entry.start is not None:
             return Start(self.entry.start, DECLARED)
         if self.kind != "causal":
@@ -147,7 +176,9 @@ class Model:
         return self.backend.start if self.entry.scheme == "loaded" else None
 
     def _has_new_prompts(self, method: Method, questions: Sequence[Any]) -> bool:
-        """Whether the prompts of its chats are other ones than before version 3 of the operations."""
+        """Whether the prompts of its chats are other ones than before version 3 of the
+        operations.
+        """
         if self._folder is not None or self.entry.scheme == "loaded":
             return self._writes_otherwise
         # Exported answers: they have the version that the model had.
@@ -181,8 +212,8 @@ class Model:
     def backend(self) -> Any:
         """The backend, loaded on first use.
 
-        UserError if it cannot be loaded, its files or server have changed since the cache key was computed, or it
-        computes otherwise than when its answers were kept.
+        UserError if it cannot be loaded, its files or server have changed since the cache key was
+        computed, or it computes otherwise than when its answers were kept.
         """
         if self._backend is None:
             backend = self._load()
@@ -201,18 +232,27 @@ class Model:
         if not self._changeable:
             return "files" if self._folder else "weights"
         before, after = json.loads(self.engine), json.loads(now)
-        return " and ".join(key for key in sorted(after) if after[key] != before.get(key)) or "weights"
+        return (
+            " and ".join(key for key in sorted(after) if after[key] != before.get(key)) or "weights"
+        )
 
     def _verify_behaviour(self, backend: Any) -> fingerprints.Fingerprint:
         """The fingerprint of a loaded backend, which is the one beside its answers."""
         if not self._changeable:
-            remedy = "undo what changed in torch, its settings or the processor, or set EVENRULER_CACHE to a new folder"
+            remedy = (
+                "undo what changed in torch, its settings or the processor, or set "
+                "EVENRULER_CACHE to a new folder"
+            )
         elif "cache_key" in json.loads(self.engine):
             remedy = "give another `cache_key`: what changed is nothing that its weights tell"
         else:
-            remedy = 'give `cache_key="..."`, another one for each change that its weights do not tell'
+            remedy = (
+                'give `cache_key="..."`, another one for each change that its weights do not tell'
+            )
         try:
-            return fingerprints.verify_fingerprint(backend, self._cache, str(self._folder or self.where), remedy)
+            return fingerprints.verify_fingerprint(
+                backend, self._cache, str(self._folder or self.where), remedy
+            )
         except FloatingPointError:
             raise not_a_number(self.name) from None
 
@@ -224,8 +264,12 @@ class Model:
 
     @property
     def fingerprint(self) -> fingerprints.Fingerprint | None:
-        """What the model computes on fixed texts: as loaded, else as stored; None where neither is there."""
-        return self._fingerprint or (fingerprints.read_fingerprint(self._cache) if self._is_original else None)
+        """What the model computes on fixed texts: as loaded, else as stored; None where neither is
+        there.
+        """
+        return self._fingerprint or (
+            fingerprints.read_fingerprint(self._cache) if self._is_original else None
+        )
 
     @property
     def doubts(self) -> list[str]:
@@ -235,13 +279,15 @@ class Model:
     def adapted(self, state: object, load: Callable[[], Any]) -> Self:
         """The same model in another state, with its own cache key.
 
-        `state`: what distinguishes it, None for the original model; `load`: loads the backend in that state.
+        `state`: what distinguishes it, None for the original model; `load`: loads the backend in
+        that state.
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
         other._cache = Cache(self.name, engine, self._cache.store, asks=self._cache.asks)
         other._load, other._describe, other._backend = load, lambda: engine, None
-        # In another state it has no fingerprint: weights that are trained anew come out a little otherwise.
+        # In another state it has no fingerprint: weights that are trained anew come out a little
+        # otherwise.
         other._changeable, other._is_original, other._fingerprint = False, state is None, None
         return other
 
@@ -256,7 +302,9 @@ class Model:
         return other
 
     def can(self, operation: Operation) -> bool:
-        """Whether the model supports an operation; nothing is loaded. ValueError if there is no such operation."""
+        """Whether the model supports an operation; nothing is loaded. ValueError if there is no
+        such operation.
+        """
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
         return operation in operations_of(self.kind)
@@ -281,15 +329,17 @@ class Model:
 
         Args:
             texts: n texts; repeats cost nothing.
-            before: n contexts, not scored themselves; by default, and if empty, the start token alone.
+            before: n contexts, not scored themselves; by default, and if empty, the start token
+                alone.
             between: Separator between context and text, scored with the text.
-            keys: n ids of the texts given by the benchmark's authors; recorded answers are found by these
-                (`evenruler.models.recorded`), models ignore them.
-            other_start: Whether another usual start token stands first than the model's own; of kind `causal` alone.
+            keys: n ids of the texts given by the benchmark's authors; recorded answers are found by
+                these (`evenruler.models.recorded`), models ignore them.
+            other_start: Whether another usual start token stands first than the model's own; of
+                kind `causal` alone.
 
         Returns:
-            [n] nats (raw sums over tokens, never normalised by length) and token counts. NaN and 0 where the tokenizer
-            does not know a word of the text, or there is no other usual start.
+            [n] nats (raw sums over tokens, never normalised by length) and token counts. NaN and 0
+            where the tokenizer does not know a word of the text, or there is no other usual start.
         """
         contexts = [""] * len(texts) if before is None else before
         asked = []
@@ -305,16 +355,21 @@ class Model:
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """[n, k] log-probability, in nats, of each of k options after each of n prompts.
 
-        Prompt and option are tokenised together; tokens across the border, and separators, belong to the option.
+        Prompt and option are tokenised together; tokens across the border, and separators, belong
+        to the option.
         """
         asked = [records.Request(option, prompt) for prompt in prompts for option in options]
         answers = self._answers("loglikelihood", asked)
         if any(tokens < 0 for _, tokens in answers):
             what = f"one of the options {', '.join(map(repr, options))} is unknown to its tokenizer"
             raise UserError(what, where=self.name, remedy="leave the model out")
-        return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
+        return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(
+            len(prompts), len(options)
+        )
 
-    def _answers(self, method: Method, questions: Sequence[Any], more: str = "", *, chat: bool = False) -> list[Any]:
+    def _answers(
+        self, method: Method, questions: Sequence[Any], more: str = "", *, chat: bool = False
+    ) -> list[Any]:
         """Answers from cache or backend; `more` extends the operation's name in the key."""
         self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
@@ -322,18 +377,25 @@ class Model:
             operation = IN_LOCAL_CHATS[method]
         self._load_again()
         answers = self._cache.answers(
-            operation + more, questions, form, lambda *asked: getattr(self.backend, method)(*asked), as_key
+            operation + more,
+            questions,
+            form,
+            lambda *asked: getattr(self.backend, method)(*asked),
+            as_key,
         )
         if self._is_original:
             fingerprints.note_down(self._cache)
         return answers
 
-    def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
+    def whole_words(
+        self, prompts: Sequence[str], words: Sequence[str], chat: bool = False
+    ) -> WordLikelihoods:
         """Likelihood of each whole word as the next word: no letter follows it.
 
-        The prompt is tokenised as in generation. The word's tokens are those that follow in prompt and word together
-        or, if that changes the prompt's tokens, those of the word alone; other tokenisations of the word are ignored.
-        What follows is computed only for words with probability 1 in 100,000 or more; rarer ones count as whole.
+        The prompt is tokenised as in generation. The word's tokens are those that follow in prompt
+        and word together or, if that changes the prompt's tokens, those of the word alone; other
+        tokenisations of the word are ignored. What follows is computed only for words with
+        probability 1 in 100,000 or more; rarer ones count as whole.
 
         Args:
             prompts: n prompts.
@@ -341,21 +403,32 @@ class Model:
             chat: Whether each prompt is put into the model's chat template.
 
         Returns:
-            [n] nats of the word, that it ends and that it stands alone, nats and id of its first token.
+            [n] nats of the word, that it ends and that it stands alone, nats and id of its first
+            token.
 
         Raises:
             ValueError: A word has no token, or there are not as many words as prompts.
-            UserError: The tokenizer does not know a word, a prompt with its word exceeds the model's context, there is
-                no chat template, or the model thinks, since its next words would be a thought.
+            UserError: The tokenizer does not know a word, a prompt with its word exceeds the
+                model's context, there is no chat template, or the model thinks, since its next
+                words would be a thought.
         """
         self.require("words")
         if chat and self.entry.thoughts:
             what = f"likelihoods of what {self.name} says first in a chat are those of its thoughts"
-            raise UserError(what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off")
-        asked = [records.WordRequest(word, prompt, chat=chat) for prompt, word in zip(prompts, words, strict=True)]
+            raise UserError(
+                what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off"
+            )
+        asked = [
+            records.WordRequest(word, prompt, chat=chat)
+            for prompt, word in zip(prompts, words, strict=True)
+        ]
         found = self._answers("words", asked, chat=chat)
-        nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
-        return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
+        nats, ends, alone, first = (
+            np.array([row[i] for row in found], dtype=np.float64) for i in range(4)
+        )
+        return WordLikelihoods(
+            nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64)
+        )
 
     def in_place(self, asked: Sequence[Placed]) -> _Numbers:
         """[n] pseudo-log-likelihood of each word in its place, given the text on both sides.
@@ -368,13 +441,16 @@ class Model:
     def slor(self, texts: Sequence[str]) -> _Numbers:
         """Acceptability of each text as a sentence: log-likelihood relative to unigrams, per token.
 
-        SLOR (Pauls and Klein 2012; Lau, Clark and Lappin 2017): log-likelihood minus unigram log-probability, divided
-        by the number of tokens, which corrects for rare words and length. Since the training corpus is unavailable,
-        unigrams are the model's mean next-token distribution over all positions of the distinct texts. A figure thus
-        depends on the other texts; it is stored under the text and a checksum of the whole set.
+        SLOR (Pauls and Klein 2012; Lau, Clark and Lappin 2017): log-likelihood minus unigram
+            log-probability, divided
+        by the number of tokens, which corrects for rare words and length. Since the training corpus
+        is unavailable, unigrams are the model's mean next-token distribution over all positions of
+        the distinct texts. A figure thus depends on the other texts; it is stored under the text
+        and a checksum of the whole set.
 
         Args:
-            texts: n texts; order does not matter, repeats count once. ValueError where one has no token.
+            texts: n texts; order does not matter, repeats count once. ValueError where one has no
+                token.
 
         Returns:
             [n] nats per token; higher is more acceptable.
@@ -394,22 +470,27 @@ class Model:
             own = {distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams}
             yield [(place, own[text]) for place, text in enumerate(asked)]
 
-        found = self._cache.answers("slor/1", texts, NUMBER, ask, lambda text: [text, company], again=False)
+        found = self._cache.answers(
+            "slor/1", texts, NUMBER, ask, lambda text: [text, company], again=False
+        )
         return np.array(found, dtype=np.float64)
 
     def sampling(self, max_new_tokens: int) -> Sampling:
         """The model's own sampling settings; nothing is loaded.
 
-        From its entry, else from generation_config.json in its folder, else the defaults of `Sampling` (not of
-        transformers). Settings that `Sampling` lacks, such as repetition penalties, and the file's `do_sample` are
-        ignored. UserError if the file is not valid JSON or has invalid values.
+        From its entry, else from generation_config.json in its folder, else the defaults of
+        `Sampling` (not of transformers). Settings that `Sampling` lacks, such as repetition
+        penalties, and the file's `do_sample` are ignored. UserError if the file is not valid JSON
+        or has invalid values.
         """
         own: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
             kinds = {"temperature": float, "top_p": float, "top_k": int}
             with loading(self.name, str(path)):
                 said = json.loads(path.read_text(encoding="utf-8"))
-                own = {key: kind(said[key]) for key, kind in kinds.items() if said.get(key) is not None}
+                own = {
+                    key: kind(said[key]) for key, kind in kinds.items() if said.get(key) is not None
+                }
             validate(SamplingSettings, own, path)
         if self.entry.sampling is not None:
             own |= self.entry.sampling.model_dump(exclude_none=True)
@@ -432,7 +513,11 @@ class Model:
         for prompt, reply in zip(prompts, found, strict=True):
             if reply.text is None:
                 what = f"{self.name} gives no reply to a prompt ({reply.reason})"
-                raise UserError(what, where=repr(prompt[:40]), remedy="change the prompt, or leave the model out")
+                raise UserError(
+                    what,
+                    where=repr(prompt[:40]),
+                    remedy="change the prompt, or leave the model out",
+                )
         return [reply.text or "" for reply in found]
 
     def replies(
@@ -450,8 +535,9 @@ class Model:
             prompts: n prompts.
             sampling: Sampling settings.
             seeds: n seeds; equal prompts with equal seeds get equal replies. By default 0 for all.
-            system: A system prompt for all, or n of them, None for none (without a chat template: a paragraph before
-                the prompt). Prompts with a common beginning, system prompt included, are cheaper in one call.
+            system: A system prompt for all, or n of them, None for none (without a chat template: a
+                paragraph before the prompt). Prompts with a common beginning, system prompt
+                included, are cheaper in one call.
             chat: Whether to use the chat template; by default if the model has one.
 
         Returns:
@@ -459,7 +545,9 @@ class Model:
         """
         self.require("generate")
         chat = self.entry.chats if chat is None else chat
-        sampling = replace(sampling, max_new_tokens=max(sampling.max_new_tokens, self.entry.new_tokens or 0))
+        sampling = replace(
+            sampling, max_new_tokens=max(sampling.max_new_tokens, self.entry.new_tokens or 0)
+        )
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         rows = zip(prompts, row_seeds, systems, strict=True)
@@ -473,17 +561,18 @@ class Model:
     ) -> _Numbers:
         """Relation of premise and hypothesis.
 
-        A classifier of pairs gives logits. Other models are asked a fixed question (verbaliser): nats of yes, maybe
-        and no, minus those for the same hypothesis with a content-free premise.
+        A classifier of pairs gives logits. Other models are asked a fixed question (verbaliser):
+        nats of yes, maybe and no, minus those for the same hypothesis with a content-free premise.
 
         Args:
             pairs: n pairs of premise and hypothesis.
-            before: n texts before the verbaliser's question, also with the content-free premise; none by default.
-                ValueError for a classifier of pairs.
+            before: n texts before the verbaliser's question, also with the content-free premise;
+                none by default. ValueError for a classifier of pairs.
             every: UserError where a classifier of pairs does not know a word of theirs.
 
         Returns:
-            [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever the order of the head.
+            [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever the order of
+            the head.
         """
         self.require("entail")
         if self.can("loglikelihood"):
@@ -495,7 +584,9 @@ class Model:
         if every:
             from evenruler.models.backends.vocabulary import UnknownWords  # takes seconds to import
 
-            UnknownWords(self._tokenizer, [text for pair in pairs for text in pair]).refuse(self.name)
+            UnknownWords(self._tokenizer, [text for pair in pairs for text in pair]).refuse(
+                self.name
+            )
         # params may set the order of labels, so it is part of the key.
         rows = self._answers("entail", pairs, f":{self.entry.labels}")
         return np.array(rows, dtype=np.float64).reshape(len(pairs), len(records.LABELS))
@@ -507,7 +598,9 @@ class Model:
         own, (configured, _) = self.entry.labels, self._head
         if own is not None and len(own) != len(configured):
             what = f"{len(own)} labels for a head of {len(configured)}"
-            raise UserError(what, where=f"{self.where}.labels", remedy="name every output of the head, in order")
+            raise UserError(
+                what, where=f"{self.where}.labels", remedy="name every output of the head, in order"
+            )
         return own or configured
 
     @cached_property
@@ -520,13 +613,15 @@ class Model:
     def classify(self, texts: Sequence[str]) -> _Numbers:
         """[n, labels] logits of each text; texts that are too long are truncated."""
         rows = self._answers("classify", texts)
-        return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
+        return np.array(rows, dtype=np.float64).reshape(
+            len(texts), -1 if rows else len(self.labels)
+        )
 
     def probabilities(self, texts: Sequence[str]) -> _Numbers:
         """[n, labels] probability of each label of each text, in the order of `labels`.
 
-        They sum to 1 unless the head is multi-label. A text that is too long gets NaN, since it is never truncated.
-        UserError if the head is a regression head.
+        They sum to 1 unless the head is multi-label. A text that is too long gets NaN, since it is
+        never truncated. UserError if the head is a regression head.
         """
         from evenruler.models.loading import MULTI_LABEL, SINGLE_LABEL
 
@@ -536,7 +631,9 @@ class Model:
             raise UserError(what, where=self.where, remedy="name a classifier")
         rows = self._answers("classify_whole", texts)
         absent = np.full(len(labels), np.nan)
-        logits = np.array([absent if row is None else row for row in rows]).reshape(len(texts), len(labels))
+        logits = np.array([absent if row is None else row for row in rows]).reshape(
+            len(texts), len(labels)
+        )
         return softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

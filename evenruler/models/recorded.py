@@ -38,7 +38,14 @@ from evenruler.strict import at_home, json_of_others, read_text
 from evenruler.tables.contents import schema_of, table_in
 from evenruler.tables.ids import canonical
 from evenruler.terminal import note
-from evenruler.text.replies import LETTERS, UNREAD, Reading, normalised, read_choice, states_an_answer
+from evenruler.text.replies import (
+    LETTERS,
+    UNREAD,
+    Reading,
+    normalised,
+    read_choice,
+    states_an_answer,
+)
 
 READER: Final = "recorded/2"  # to be increased when the reading of files changes
 UNKNOWN_LENGTH: Final = -1  # number of tokens if the recorded answer does not give it
@@ -51,7 +58,9 @@ EXPORTED: Final = "answers.parquet"
 ENTRY: Final = "model.json"  # metadata of an export's model
 ZSTANDARD: Final = 93  # zip compression of inspect_ai logs; Python reads it from 3.14 on
 
-LETTERED_LINE: Final = re.compile(r"^[ \t]*\(?(?P<letter>[A-J])[).:\]][ \t]+(?P<text>\S.*)$", re.MULTILINE)
+LETTERED_LINE: Final = re.compile(
+    r"^[ \t]*\(?(?P<letter>[A-J])[).:\]][ \t]+(?P<text>\S.*)$", re.MULTILINE
+)
 """An option in a prompt: "A. The baker"."""
 
 ROUNDING: Final = 1e-6
@@ -59,7 +68,9 @@ ROUNDING: Final = 1e-6
 
 Row = tuple[str, dict[str, Any]]  # where it stands, and what it holds
 
-LABEL: Final = re.compile(r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE)
+LABEL: Final = re.compile(
+    r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE
+)
 """Labels that tasks write before the parts of a question."""
 
 
@@ -82,7 +93,9 @@ Replies = dict[str, Replied]  # by the authors' key of the question, or by the q
 
 @dataclass(frozen=True)
 class ReadLikelihoods(LogLikelihoods):
-    """1 for the text of an option that was chosen, 0 for the others, and the replies that say so."""
+    """1 for the text of an option that was chosen, 0 for the others, and the replies that say
+    so.
+    """
 
     rule: list[str | None]
     """[n] the rule by which the reply was read; None where the file holds likelihoods."""
@@ -96,16 +109,19 @@ class Log:
 
     what: str
     by_key: dict[str, float] = field(default_factory=dict)
-    """Scores by the authors' key of a text; higher is more likely, and only the order within an item counts."""
+    """Scores by the authors' key of a text; higher is more likely, and only the order within an
+    item counts."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
     """Log-likelihoods in nats by prompt and text, the separator included."""
     replies: Replies | None = None  # of a model that generated text
 
 
 def read(path: Path, column: str = "") -> Log:
-    """The answers in a file, or in all files of a folder, as listed above; `column`: of BBQ's predictions.
+    """The answers in a file, or in all files of a folder, as listed above; `column`: of BBQ's
+    predictions.
 
-    UserError if the format is unknown, the file is truncated, or an answer is duplicate or not a number.
+    UserError if the format is unknown, the file is truncated, or an answer is duplicate or not a
+    number.
     """
     require_regular(path)
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
@@ -117,16 +133,26 @@ def read(path: Path, column: str = "") -> Log:
         whole = None if path.is_dir() else _whole(read_text(path, REMEDY))
         if isinstance(whole, list):
             what = f"a JSON list of {len(whole):,} entries"
-            raise UserError(what, where=str(path), remedy="write each of them on a line of its own (JSON lines)")
+            raise UserError(
+                what, where=str(path), remedy="write each of them on a line of its own (JSON lines)"
+            )
         said = whole or {}
         if set(said) & HALVES:
             return _of_stereoset(said, str(path))
         if {"status", "eval"} <= set(said):
-            return Log("inspect_ai log", replies=_of_inspect(said, said.get("samples") or [], str(path)))
+            return Log(
+                "inspect_ai log", replies=_of_inspect(said, said.get("samples") or [], str(path))
+            )
         if "results" in said:
             what = "a summary (scores, no answers), as lm-evaluation-harness writes it"
-            raise UserError(what, where=str(path), remedy="take samples_*.jsonl, which --log_samples writes beside it")
-        rows = [(f"{path}: line 1", said)] if said else [row for file in files for row in _lines(file)]
+            raise UserError(
+                what,
+                where=str(path),
+                remedy="take samples_*.jsonl, which --log_samples writes beside it",
+            )
+        rows = (
+            [(f"{path}: line 1", said)] if said else [row for file in files for row in _lines(file)]
+        )
         first = rows[0][1] if rows else {}
         if "example_id" in first and "question_index" in first:
             return Log("BBQ predictions", replies=_of_bbq(rows, column))
@@ -139,12 +165,19 @@ def read(path: Path, column: str = "") -> Log:
     except Exception as error:  # from JSON, zip files and unexpected content
         what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
-    remedy = "take published predictions of StereoSet or BBQ, samples_*.jsonl of lm-evaluation-harness, or *.eval"
-    raise UserError("neither published predictions nor logged samples", where=str(path), remedy=remedy)
+    remedy = (
+        "take published predictions of StereoSet or BBQ, samples_*.jsonl of "
+        "lm-evaluation-harness, or *.eval"
+    )
+    raise UserError(
+        "neither published predictions nor logged samples", where=str(path), remedy=remedy
+    )
 
 
 def _of_stereoset(said: dict[str, Any], where: str) -> Log:
-    """Sentence scores by id, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
+    """Sentence scores by id, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}],
+    ...}`.
+    """
     found = Log("StereoSet predictions")
     for one in (one for own in said.values() for one in own):
         if (key := str(one.get("id"))) in found.by_key:
@@ -154,7 +187,9 @@ def _of_stereoset(said: dict[str, Any], where: str) -> Log:
 
 
 def _whole(text: str) -> Any:
-    """The JSON object or list that a text is; None if it is anything else, such as several lines of JSON."""
+    """The JSON object or list that a text is; None if it is anything else, such as several lines of
+    JSON.
+    """
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
@@ -166,16 +201,34 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
     """Chosen options in a column: as texts, as letters, or all of them as places (0, 1, 2)."""
     columns = sorted({name for _, row in rows for name in row if PREDICTION in name})
     if column not in columns and (column or len(columns) != 1):
-        what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
-        remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}" if columns else "add the predictions"
+        what = (
+            f"no column {column!r} of predictions"
+            if column
+            else f"{len(columns)} columns of predictions"
+        )
+        remedy = (
+            f"say recorded:FILE#COLUMN with one of {', '.join(columns)}"
+            if columns
+            else "add the predictions"
+        )
         raise UserError(what, where=rows[0][0], remedy=remedy)
     named = column or columns[0]
-    rows = [own for own in rows if named in own[1] or not any(PREDICTION in name for name in own[1])]
+    rows = [
+        own for own in rows if named in own[1] or not any(PREDICTION in name for name in own[1])
+    ]
     models = sorted({str(row["model"]) for _, row in rows if "model" in row})
     if len(models) > 1:
-        what = f"answers of {len(models)} models ({', '.join(models[:3])}{', ...' if len(models) > 3 else ''})"
-        raise UserError(what, where=rows[0][0], remedy="put the rows of each model into a file of its own")
-    answered = [_Answered(where, row, tuple(str(row[f"ans{place}"]) for place in range(3))) for where, row in rows]
+        what = (
+            f"answers of {len(models)} models "
+            f"({', '.join(models[:3])}{', ...' if len(models) > 3 else ''})"
+        )
+        raise UserError(
+            what, where=rows[0][0], remedy="put the rows of each model into a file of its own"
+        )
+    answered = [
+        _Answered(where, row, tuple(str(row[f"ans{place}"]) for place in range(3)))
+        for where, row in rows
+    ]
     by_place = _are_places(answered, named)
     found: Replies = {}
     for where, row, options in answered:
@@ -196,7 +249,9 @@ class _Answered(NamedTuple):
 
 
 def _are_places(answered: Sequence[_Answered], column: str) -> bool:
-    """Whether all answers in a column are places of options from 0 on; UserError if their first place is not clear."""
+    """Whether all answers in a column are places of options from 0 on; UserError if their first
+    place is not clear.
+    """
     digits = [own for own in answered if _is_digit(own.row.get(column), own.options)]
     if not digits:
         return False
@@ -206,12 +261,20 @@ def _are_places(answered: Sequence[_Answered], column: str) -> bool:
             if all(isinstance(own.row[column], str) for own in digits):
                 return False  # a reply may be a lone digit
             what = f"{column} is {answer[:60]!r}, and a number in {len(digits):,} other rows"
-            raise UserError(what, where=where, remedy="write texts of options alone, or 0, 1 and 2 alone")
+            raise UserError(
+                what, where=where, remedy="write texts of options alone, or 0, 1 and 2 alone"
+            )
     places = {int(own.row[column]) for own in digits}
     if 0 in places and max(places) < len(answered[0].options):
         return True
-    what = f"{column} holds {', '.join(map(str, sorted(places)))}, which may count ans0 as 0 or as 1"
-    raise UserError(what, where=digits[0].where, remedy="write 0, 1 and 2 for ans0, ans1 and ans2, or their texts")
+    what = (
+        f"{column} holds {', '.join(map(str, sorted(places)))}, which may count ans0 as 0 or as 1"
+    )
+    raise UserError(
+        what,
+        where=digits[0].where,
+        remedy="write 0, 1 and 2 for ans0, ans1 and ans2, or their texts",
+    )
 
 
 def _is_digit(answer: object, options: Sequence[str]) -> bool:
@@ -231,7 +294,9 @@ def _reply_of(answer: object, where: str) -> str:
 
 
 def chosen(reply: str, options: Collection[str]) -> str | None:
-    """The option that a reply chose, by its text, or by its letter in their order; None for none or several."""
+    """The option that a reply chose, by its text, or by its letter in their order; None for none or
+    several.
+    """
     return _reading(reply, tuple(options)).outcome
 
 
@@ -255,7 +320,9 @@ def _likelihoods_of_harness(rows: list[Row]) -> Log:
         of_texts = all(len(one) == 2 and isinstance(one[1], str) for one in requests)
         if not of_texts or any(isinstance(one, str) or len(one) != 2 for one in answers):
             remedy = "log a task of multiple choice, whose samples hold likelihoods"
-            raise UserError("its task generates, and likelihoods are needed", where=where, remedy=remedy)
+            raise UserError(
+                "its task generates, and likelihoods are needed", where=where, remedy=remedy
+            )
         for (prompt, text), (value, _) in zip(requests, answers, strict=True):
             number = _log_likelihood(value, where, text)
             if abs(found.by_text.setdefault((prompt, text), number) - number) > 1e-2:
@@ -264,7 +331,9 @@ def _likelihoods_of_harness(rows: list[Row]) -> Log:
 
 
 def _once_a_document(rows: list[Row]) -> Iterator[Row]:
-    """Each document once; several filters log the same answers again, UserError if they are others."""
+    """Each document once; several filters log the same answers again, UserError if they are
+    others.
+    """
     seen: dict[Any, tuple[object, object]] = {}
     for where, row in rows:
         filter_, answers = seen.setdefault(row["doc_id"], (row.get("filter"), row["resps"]))
@@ -272,7 +341,9 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
             yield where, row
         elif filter_ == row.get("filter") or answers != row["resps"]:
             raise UserError(
-                f"document {row['doc_id']} is answered twice", where=where, remedy="take the log of one run"
+                f"document {row['doc_id']} is answered twice",
+                where=where,
+                remedy="take the log of one run",
             )
 
 
@@ -280,7 +351,9 @@ def _log_likelihood(value: Any, where: str, of: str) -> float:
     number = -math.inf if value in (-math.inf, "-inf") else _finite(value, where, of)
     if number == -math.inf:
         what = f"the model gave {of[:60]!r} no finite likelihood ({value})"
-        raise UserError(what, where=where, remedy="run it in float32 (dtype=float32) and log it again")
+        raise UserError(
+            what, where=where, remedy="run it in float32 (dtype=float32) and log it again"
+        )
     if number > ROUNDING:
         what = f"{number} is no log-likelihood of {of[:60]!r}, which is never above 0"
         raise UserError(what, where=where, remedy="log natural logarithms of probabilities")
@@ -303,7 +376,9 @@ def _finite(value: Any, where: str, of: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise UserError(f"the answer to {of[:60]!r} is no number ({value!r})", where=where, remedy=REMEDY)
+        raise UserError(
+            f"the answer to {of[:60]!r} is no number ({value!r})", where=where, remedy=REMEDY
+        )
     return number
 
 
@@ -313,19 +388,25 @@ def _replies_of_harness(rows: list[Row]) -> Replies:
     for where, row in _once_a_document(rows):
         ((reply, *more),), doc, (given,) = row["resps"], row["doc"], _values_of(row["arguments"])
         if more:
-            raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
+            raise UserError(
+                f"{1 + len(more)} replies to a document",
+                where=where,
+                remedy="log it without repeats",
+            )
         parts = [doc[name] for name in ("context", "question") if name in doc]
         prompt = str(_values_of(given)[0])
         question = asked(" ".join(parts) if len(parts) == 2 else prompt)
-        _add(found, doc, _replied(question, _options_of(doc, prompt), _reply_of(reply, where)), where)
+        _add(
+            found, doc, _replied(question, _options_of(doc, prompt), _reply_of(reply, where)), where
+        )
     return found
 
 
 def _options_of(doc: dict[str, Any], prompt: str) -> tuple[str, ...]:
     """The options of a document, in the order of their letters; empty if it has none.
 
-    The order is that of the letters in the prompt if it lists these options, else that of the list `choices`, or of
-    numbered or lettered columns such as `ans0`, `ans1`.
+    The order is that of the letters in the prompt if it lists these options, else that of the list
+    `choices`, or of numbered or lettered columns such as `ans0`, `ans1`.
     """
     choices = doc.get("choices")
     choices = choices.get("text") if isinstance(choices, dict) else choices
@@ -339,17 +420,23 @@ def _options_of(doc: dict[str, Any], prompt: str) -> tuple[str, ...]:
 
 
 def _numbered_columns(doc: dict[str, Any]) -> tuple[str, ...]:
-    """Texts of columns whose names differ in a last digit or letter alone; empty if there are none, or two kinds."""
+    """Texts of columns whose names differ in a last digit or letter alone; empty if there are none,
+    or two kinds.
+    """
     kinds: dict[str, list[tuple[str, str]]] = {}
     for name, value in doc.items():
-        if isinstance(value, str) and (found := re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)):
+        if isinstance(value, str) and (
+            found := re.fullmatch(r"(.*?[a-z]_?)([0-9]|[A-J]|(?<=_)[a-j])", name)
+        ):
             kinds.setdefault(found[1], []).append((found[2], value))
     several = [sorted(own) for own in kinds.values() if len(own) > 1]
     return tuple(text for _, text in several[0]) if len(several) == 1 else ()
 
 
 def _listed_in(prompt: str) -> tuple[str, ...]:
-    """The options that the last list of a prompt has, on lines that begin with the letters A, B, ... in order."""
+    """The options that the last list of a prompt has, on lines that begin with the letters A, B,
+    ... in order.
+    """
     found: list[str] = []
     for line in LETTERED_LINE.finditer(prompt):
         if line["letter"] == "A":
@@ -368,12 +455,21 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
     """A log of inspect_ai: an `EvalLog` of version 2, and its samples."""
     epochs = max([header["eval"]["config"].get("epochs") or 1, *(own["epoch"] for own in samples)])
     if header["status"] != "success" or not samples or epochs > 1:
-        what = f"its run ended as {header['status']!r}, with {len(samples)} samples and {epochs} epochs"
-        raise UserError(what, where=where, remedy="take the log of a whole run, with samples, of one epoch")
+        what = (
+            f"its run ended as {header['status']!r}, with {len(samples)} samples and {epochs} "
+            "epochs"
+        )
+        raise UserError(
+            what, where=where, remedy="take the log of a whole run, with samples, of one epoch"
+        )
     if failed := [str(own["id"]) for own in samples if own.get("error")]:
         what = f"{len(failed):,} of {len(samples):,} samples ended in an error, as {failed[0]}"
-        raise UserError(what, where=where, remedy="run these again (inspect eval-retry), and take that log")
-    said = (header.get("results") or {}).get("total_samples") or header["eval"].get("dataset", {}).get("samples")
+        raise UserError(
+            what, where=where, remedy="run these again (inspect eval-retry), and take that log"
+        )
+    said = (header.get("results") or {}).get("total_samples") or header["eval"].get(
+        "dataset", {}
+    ).get("samples")
     if said is not None and said != len(samples):
         what = f"its header says {said:,} samples, and it holds {len(samples):,}"
         raise UserError(what, where=where, remedy="take the whole log, as it was written")
@@ -382,7 +478,9 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
     for sample in samples:
         place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
         if not sample.get("choices"):
-            raise UserError("its question has no options", where=place, remedy="take a log of multiple choice")
+            raise UserError(
+                "its question has no options", where=place, remedy="take a log of multiple choice"
+            )
         options, question = [_text(own, kept) for own in sample["choices"]], sample["input"]
         if not isinstance(question, str):
             question = [own["content"] for own in question if own["role"] == "user"][-1]
@@ -394,13 +492,18 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
             replied = replied._replace(reply=option, rule=SCORED)
         _add(found, sample.get("metadata") or {}, replied, place)
     if turned:
-        of_all = f"in {turned:,} of {len(samples):,} samples the scorer read another answer than the reply states"
+        of_all = (
+            f"in {turned:,} of {len(samples):,} samples the scorer read another answer than "
+            "the reply states"
+        )
         note(f"{where}: {of_all}; the reply counts")
     return found
 
 
 def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str]) -> str:
-    """The option that a sample's reply chose, or the scorer read where the reply states no answer; "" for neither."""
+    """The option that a sample's reply chose, or the scorer read where the reply states no answer;
+    "" for neither.
+    """
     written, scored = _written_in(sample, kept), _scored(sample, options)
     is_silent = _reading(written, tuple(options)) == UNREAD and not states_an_answer(written)
     return scored if scored is not None and is_silent else chosen(written, options) or ""
@@ -429,16 +532,22 @@ def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         # Of equal names the last one counts.
         members = {own.filename: own for own in members_of(archive, MOST_READ)}
         if "header.json" not in members:
-            raise UserError("its run did not end", where=str(path), remedy="take the log of a whole run")
+            raise UserError(
+                "its run did not end", where=str(path), remedy="take the log of a whole run"
+            )
         names = sorted(name for name in members if name.startswith("samples/"))
-        header, *samples = (json.loads(_member(archive, members[name])) for name in ("header.json", *names))
+        header, *samples = (
+            json.loads(_member(archive, members[name])) for name in ("header.json", *names)
+        )
     return header, samples
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type != ZSTANDARD:
         with archive.open(member) as file:
-            return file.read(member.file_size + 1)  # without a number it may unpack more before it cuts
+            return file.read(
+                member.file_size + 1
+            )  # without a number it may unpack more before it cuts
     assert archive.fp is not None
     archive.fp.seek(member.header_offset + 26)
     archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
@@ -451,10 +560,17 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) -> None:
     """Store a reply; `about` may contain the BBQ authors' key of the question."""
-    own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
+    own = [
+        about.get("category"),
+        about.get("question_index"),
+        about.get("example_id", about.get("source_id")),
+    ]
     key = replied.asked if None in own else "/".join(map(str, own))
     if found.setdefault(key, replied) is not replied:
-        remedy = "take one log of one epoch, with category, question_index and example_id of each question"
+        remedy = (
+            "take one log of one epoch, with category, question_index and example_id of each "
+            "question"
+        )
         raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
 
 
@@ -475,7 +591,9 @@ def _told(
             raise UserError(what, where=where, remedy="log documents with a list `choices`")
         if replied.asked != question or not options <= {*replied.options}:
             what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
-            raise UserError(what, where=where, remedy="take the version of the benchmark that was answered")
+            raise UserError(
+                what, where=where, remedy="take the version of the benchmark that was answered"
+            )
         for place in places:
             found[place] = replied
     return found
@@ -490,24 +608,38 @@ def asked(prompt: str) -> str:
 class Recorded(Model):
     """Recorded answers of a file as a model of the catalogue."""
 
-    def __init__(self, name: str, entry: ModelEntry, store: RowStore, where: str | None = None) -> None:
-        """Read `recorded:FILE`, or `recorded:git:...` with `sha256`; never computes answers. UserError as in `read`."""
+    def __init__(
+        self, name: str, entry: ModelEntry, store: RowStore, where: str | None = None
+    ) -> None:
+        """Read `recorded:FILE`, or `recorded:git:...` with `sha256`; never computes answers.
+        UserError as in `read`.
+        """
         place = where or declared_at(name)
         source, _, column = entry.locations[0][1].partition("#")
         if source.startswith(("git:", "package:")):
             if entry.sha256 is None:
-                raise UserError("sha256 is missing", where=place, remedy="say the checksum of the file")
+                raise UserError(
+                    "sha256 is missing", where=place, remedy="say the checksum of the file"
+                )
             self._path = pinned(source, entry.sha256, place)
         else:
-            self._path = pinned(f"local:{source}", entry.sha256, place) if entry.sha256 else at_home(source)
+            self._path = (
+                pinned(f"local:{source}", entry.sha256, place) if entry.sha256 else at_home(source)
+            )
         if not self._path.exists():
             raise UserError("no such file", where=f"{place}: {self._path}", remedy="check the name")
         self._log = read(self._path, column)
         files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
-        engine = canonical({"reader": READER, "column": column, "files": [file_sha256(file) for file in files]})
+        engine = canonical(
+            {"reader": READER, "column": column, "files": [file_sha256(file) for file in files]}
+        )
 
         def refuse() -> Any:
-            raise UserError("answers that were recorded cannot be asked more", where=place, remedy="name a model")
+            raise UserError(
+                "answers that were recorded cannot be asked more",
+                where=place,
+                remedy="name a model",
+            )
 
         super().__init__(name, entry, "recorded", store, engine.decode, refuse, None, where)
 
@@ -520,10 +652,12 @@ class Recorded(Model):
         keys: Sequence[str] | None = None,
         other_start: bool = False,
     ) -> LogLikelihoods:
-        """The recorded score of each text; arguments as for any model, but that no other start can be asked for.
+        """The recorded score of each text; arguments as for any model, but that no other start can
+        be asked for.
 
-        NaN if the file has nothing on a part of the benchmark (a key up to its first slash); token counts are -1,
-        unknown. UserError if it belongs to another benchmark, lacks answers within a part, or answers other texts.
+        NaN if the file has nothing on a part of the benchmark (a key up to its first slash); token
+        counts are -1, unknown. UserError if it belongs to another benchmark, lacks answers within a
+        part, or answers other texts.
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
@@ -532,19 +666,37 @@ class Recorded(Model):
         lacking = [place for place, value in enumerate(found) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
-            raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
-        of_file = {named[place].partition("/")[0] for place, one in enumerate(replied) if one is not None}
-        half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
+            raise UserError(
+                what,
+                where=str(self._path),
+                remedy="name the benchmark that it answers, in that version",
+            )
+        of_file = {
+            named[place].partition("/")[0] for place, one in enumerate(replied) if one is not None
+        }
+        half = [
+            place for place in lacking if not of_file or named[place].partition("/")[0] in of_file
+        ]
         if half:
             text = texts[half[0]]
-            what = f"it lacks the answers to {len(half):,} of {len(texts):,} texts, as {text[:60]!r}"
-            raise UserError(what, where=str(self._path), remedy="take a whole log of this benchmark, in that version")
+            what = (
+                f"it lacks the answers to {len(half):,} of {len(texts):,} texts, as {text[:60]!r}"
+            )
+            raise UserError(
+                what,
+                where=str(self._path),
+                remedy="take a whole log of this benchmark, in that version",
+            )
         nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
         tokens = np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64)
         rules = [None if one is None else one.rule for one in replied]
-        return ReadLikelihoods(nats, tokens, rules, [None if one is None else one.written for one in replied])
+        return ReadLikelihoods(
+            nats, tokens, rules, [None if one is None else one.written for one in replied]
+        )
 
-    def answers(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str) -> bool:
+    def answers(
+        self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
+    ) -> bool:
         """Whether the file has an answer to one of these texts, or to another version of one."""
         try:
             return any(value is not None for value in self._found(texts, before, keys, between))
@@ -559,11 +711,17 @@ class Recorded(Model):
             return [None if one is None else float(text == one.reply) for text, one in replied]
         if self._log.by_key:
             return [self._log.by_key.get(key) for key in keys]
-        after = [f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)]
+        after = [
+            f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)
+        ]
         return [self._log.by_text.get(one) for one in zip(before, after, strict=True)]
 
-    def _replied(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str]) -> list[Replied | None]:
-        """The reply to the question that each text answers; None where the file holds likelihoods."""
+    def _replied(
+        self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str]
+    ) -> list[Replied | None]:
+        """The reply to the question that each text answers; None where the file holds
+        likelihoods.
+        """
         if self._log.replies is None:
             return [None] * len(texts)
         return _told(self._log.replies, texts, before, keys, str(self._path))
@@ -575,36 +733,60 @@ def said_of(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     said = _whole(read_text(path, REMEDY))
-    if not isinstance(said, dict) or not {"name", "kind", "sha256"} <= set(said) or not isinstance(said["name"], str):
-        raise UserError("it says nothing of a model", where=str(path), remedy="export the answers again")
+    if (
+        not isinstance(said, dict)
+        or not {"name", "kind", "sha256"} <= set(said)
+        or not isinstance(said["name"], str)
+    ):
+        raise UserError(
+            "it says nothing of a model", where=str(path), remedy="export the answers again"
+        )
     return said
 
 
 def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
     """A model with exported answers, never asked; UserError if the file is damaged.
 
-    These answers have a separate store, so that a stranger's data never counts as the model's own answers here.
+    These answers have a separate store, so that a stranger's data never counts as the model's own
+    answers here.
     """
     path = at_home(entry.locations[0][1]) / EXPORTED
     remedy = "get the whole folder again"
     if not path.is_file() or file_sha256(path) != entry.sha256:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy=remedy)
     schema_of(path, remedy)
-    own, engines, answers = RowStore(store.root / "exported" / str(entry.sha256)), set[str](), dict[bytes, bytes]()
+    own, engines, answers = (
+        RowStore(store.root / "exported" / str(entry.sha256)),
+        set[str](),
+        dict[bytes, bytes](),
+    )
     try:
         for row in table_in(path, ["engine", "key", "operation", "answer"], remedy).to_pylist():
             form, said = form_of(row["operation"]), json.loads(row["answer"])
             answers.setdefault(row["key"], form.pack(Reply(*said) if form is REPLY else said))
             engines.add(row["engine"])
-        engine = min(engines, key=len, default="")  # of an adapted state it begins with the original model's
+        engine = min(
+            engines, key=len, default=""
+        )  # of an adapted state it begins with the original model's
         own.put(answers.items())
-    except (LookupError, ValueError, TypeError, AttributeError, RecursionError, struct.error) as error:
-        raise UserError(f"no answers of a model ({error})", where=str(path), remedy=remedy) from None
+    except (
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        struct.error,
+    ) as error:
+        raise UserError(
+            f"no answers of a model ({error})", where=str(path), remedy=remedy
+        ) from None
     return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
 
 
 def answer_as_json(operation: str, stored: bytes) -> Any:
-    """A stored answer as JSON: a number, a list of numbers, or a reply's text, reason and finish."""
+    """A stored answer as JSON: a number, a list of numbers, or a reply's text, reason and
+    finish.
+    """
     found = form_of(operation).unpack(stored)
     if isinstance(found, Reply):
         return found.as_json

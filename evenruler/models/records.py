@@ -24,7 +24,9 @@ OPTIONS = (" yes", " maybe", " no")  # stand for entailment, neutral and contrad
 CONTENT_FREE = "N/A"  # the premise for a model's baseline answer
 
 
-def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
+def verbalised(
+    pairs: Sequence[Pair], before: Sequence[str] | None = None
+) -> tuple[list[str], list[str]]:
     """Prompts for a causal model: each pair, and each hypothesis with a content-free premise.
 
     `before`: n texts, on a line of their own before both prompts; none by default or if empty.
@@ -53,8 +55,9 @@ class LogLikelihoods:
     """Log-likelihoods of n whole texts."""
 
     nats: NDArray[np.float64]
-    """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty text; NaN for a text
-    with a word that the tokenizer does not know or drops, and where another start is asked for than there is."""
+    """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty
+    text; NaN for a text with a word that the tokenizer does not know or drops, and where another
+    start is asked for than there is."""
     tokens: NDArray[np.int64]
     """[n] number of tokens summed, without the start token; 0 where nats are NaN."""
 
@@ -65,26 +68,30 @@ class LogLikelihoods:
             text = texts[int(unread.argmax())]
             many = f"{int(unread.sum()):,} of {len(unread):,} texts"
             what = f"words in {many} are unknown to its tokenizer, as in {text[:60]!r}"
-            raise UserError(what, where=model, remedy="leave these words out, or take another model")
+            raise UserError(
+                what, where=model, remedy="leave these words out, or take another model"
+            )
 
 
 @dataclass(frozen=True)
 class WordLikelihoods:
-    """Log-likelihoods of n whole words after their prompts; exp(nats + ends) is the probability of exactly this word.
+    """Log-likelihoods of n whole words after their prompts; exp(nats + ends) is the probability of
+    exactly this word.
 
-    Different words of letters are mutually exclusive after the same prompt, so probabilities add up: a word has no
-    share in longer words that it begins ("her", "hers", "heritage").
+    Different words of letters are mutually exclusive after the same prompt, so probabilities add
+    up: a word has no share in longer words that it begins ("her", "hers", "heritage").
     """
 
     nats: NDArray[np.float64]
     """[n] sum of the log-probabilities of the word's tokens given the prompt."""
     ends: NDArray[np.float64]
-    """[n] log-probability, given prompt and word, that no letter follows; 0 by definition for words with probability
-    below 1 in 100,000, which overstates their mass by less than that."""
+    """[n] log-probability, given prompt and word, that no letter follows; 0 by definition for words
+    with probability below 1 in 100,000, which overstates their mass by less than that."""
     alone: NDArray[np.float64]
-    """[n] log-probability, given prompt and word, that no word follows: the next token begins neither with a letter or
-    digit nor with blanks and then one on the same line. Never above `ends`; 0 for the same rare words. For options that
-    are letters: " A" may also begin " A man"."""
+    """[n] log-probability, given prompt and word, that no word follows: the next token begins
+    neither with a letter or digit nor with blanks and then one on the same line. Never above
+    `ends`; 0 for the same rare words. For options that are letters: " A" may also begin " A
+    man"."""
     first_nats: NDArray[np.float64]
     """[n] log-probability of the word's first token given the prompt."""
     first_token: NDArray[np.int64]
@@ -123,7 +130,8 @@ class Sampling:
 
 
 UNREAD: Final = (0.0, -1)
-"""Nats and number of tokens of a text that was not scored, since the tokenizer does not know one of its words."""
+"""Nats and number of tokens of a text that was not scored, since the tokenizer does not know one of
+its words."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,8 @@ class Request:
     text: str
     prompt: str = ""
     other_start: bool = False
-    """Whether another usual start stands before it than the model's own (`evenruler.models.starts`)."""
+    """Whether another usual start stands before it than the model's own
+    (`evenruler.models.starts`)."""
 
 
 @dataclass(frozen=True)
@@ -167,14 +176,15 @@ class Reply:
     """A generated reply, or the reason why there is none."""
 
     text: str | None
-    """Without special tokens; "" only if the model stopped at once; None if it refused or only thought."""
+    """Without special tokens; "" only if the model stopped at once; None if it refused or only
+    thought."""
     reason: str | None = None
     """Why there is no text, else None. Local models never refuse."""
     finish: str | None = None
     """Why generation ended: "stop" or "length" (the limit); for a refusal the server's value."""
     said: Mapping[str, Any] | None = field(default=None, compare=False)
-    """What a server reported: `model`, `fingerprint`, thinking tokens (`thought`), and sampling parameters that it does
-    not support (`own`), so that it used its own."""
+    """What a server reported: `model`, `fingerprint`, thinking tokens (`thought`), and sampling
+    parameters that it does not support (`own`), so that it used its own."""
 
     @property
     def as_json(self) -> list[Any]:
@@ -226,7 +236,9 @@ class Amount:
 def amount_of(questions: Iterable[object]) -> Amount:
     """The estimated size of some questions."""
     asked = list(questions)
-    written = sum(question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt))
+    written = sum(
+        question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt)
+    )
     return Amount(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)
 
 

@@ -1,9 +1,10 @@
 """Recorded answers in the repository, one data set per release, replayed instead of asking models.
 
-`data/recorded` has a Parquet file per operation with a row per answer: `key` (first half of its key in the row store,
-which covers engine, operation and question), `model`, `engine` (start of its checksum) and `answer` as in the row
-store; and `release.json`: the release's name, full engines, licences by model, rows and sha256 of each file. A random
-sample of what is replayed is asked again and compared.
+`data/recorded` has a Parquet file per operation with a row per answer: `key` (first half of its key
+in the row store, which covers engine, operation and question), `model`, `engine` (start of its
+checksum) and `answer` as in the row store; and `release.json`: the release's name, full engines,
+licences by model, rows and sha256 of each file. A random sample of what is replayed is asked again
+and compared.
 """
 
 import base64
@@ -29,18 +30,21 @@ FOLDER: Final = Path("data/recorded")
 RELEASE: Final = "release.json"
 
 AGAIN: Final = "EVENRULER_AGAIN"
-"""Environment variable: share of released answers to ask again, from 0 to 1, by default `SHARE`, at most `MOST_AGAIN`
-of an operation at once. At 1 nothing is replayed: new answers are stored and compared with the release."""
+"""Environment variable: share of released answers to ask again, from 0 to 1, by default `SHARE`, at
+most `MOST_AGAIN` of an operation at once. At 1 nothing is replayed: new answers are stored and
+compared with the release."""
 
 SHARE: Final = 0.01
 MOST_AGAIN: Final = 64
 """One answer in 20 that differs is missed by so many with a probability of .04."""
 
 BLOCK: Final = 16
-"""Neighbours that are asked again together: they begin alike, so that they cost a quarter of as many random ones."""
+"""Neighbours that are asked again together: they begin alike, so that they cost a quarter of as
+many random ones."""
 
 JOURNAL: Final = "EVENRULER_JOURNAL"
-"""Environment variable: a folder that records all answers, from which releases and exports are made."""
+"""Environment variable: a folder that records all answers, from which releases and exports are
+made."""
 
 TOLERANCE: Final = 0.01  # nats or logits; processors differ by some ten-thousandths
 HALF: Final = 16  # bytes of a key in a release
@@ -71,14 +75,17 @@ class Compared:
             self.otherwise += held != now
         else:
             apart = _apart(held, now)
-            self.difference, self.beyond = max(self.difference, apart), self.beyond + (apart > TOLERANCE)
+            self.difference, self.beyond = (
+                max(self.difference, apart),
+                self.beyond + (apart > TOLERANCE),
+            )
 
     @property
     def is_beyond(self) -> bool:
         """Whether the differences suggest a different model.
 
-        One numeric answer in a hundred may differ, since last bits decide whether a borderline word counts as rare. So
-        may up to half of the sampled replies.
+        One numeric answer in a hundred may differ, since last bits decide whether a borderline word
+        counts as rare. So may up to half of the sampled replies.
         """
         numbers = self.again - self.replies
         return 100 * self.beyond > numbers or 2 * self.otherwise > max(self.replies, 2)
@@ -86,21 +93,33 @@ class Compared:
     @property
     def said(self) -> str:
         """As one line of text."""
-        found = f"{self.replayed:,} answers replayed from release {self.release}, {self.again:,} asked again"
+        found = (
+            f"{self.replayed:,} answers replayed from release {self.release}, {self.again:,} "
+            "asked again"
+        )
         if self.again > self.replies:
             found += f", largest difference {self.difference:.2g}"
-        return found + (f", {self.otherwise} of {self.replies} replies in other words" if self.replies else "")
+        return found + (
+            f", {self.otherwise} of {self.replies} replies in other words" if self.replies else ""
+        )
 
 
 def _apart(held: Any, now: Any) -> float:
-    """The largest difference of two numeric answers; infinite if one is missing or their shapes differ."""
+    """The largest difference of two numeric answers; infinite if one is missing or their shapes
+    differ.
+    """
     if held is None or now is None:
         return 0.0 if held is now else np.inf
-    one, other = np.atleast_1d(np.asarray(held, dtype=float)), np.atleast_1d(np.asarray(now, dtype=float))
+    one, other = (
+        np.atleast_1d(np.asarray(held, dtype=float)),
+        np.atleast_1d(np.asarray(now, dtype=float)),
+    )
     if one.shape != other.shape:
         return np.inf
     with np.errstate(invalid="ignore"):  # two minus infinities are equal, and two nulls
-        gaps = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other))
+        gaps = np.where(
+            (one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other)
+        )
     return float(np.nan_to_num(gaps, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
@@ -127,7 +146,9 @@ class Released:
         except ValueError:
             share = -1.0
         if not 0 <= share <= 1:
-            raise UserError(f"found {given!r}", where=f"environment: {AGAIN}", remedy="say a number from 0 to 1")
+            raise UserError(
+                f"found {given!r}", where=f"environment: {AGAIN}", remedy="say a number from 0 to 1"
+            )
         return share
 
     def get(self, operation: str, keys: Iterable[bytes]) -> dict[bytes, bytes]:
@@ -162,7 +183,9 @@ class Released:
             said = json.loads(path.read_text(encoding="utf-8"))
             return {"release": said["release"], "files": said["files"]}
         except (ValueError, KeyError, TypeError):
-            raise UserError("no release of answers", where=str(path), remedy=f"`git checkout {path}`") from None
+            raise UserError(
+                "no release of answers", where=str(path), remedy=f"`git checkout {path}`"
+            ) from None
 
     def _read(self, operation: str) -> dict[bytes, bytes]:
         said = self._said["files"].get(file_of(operation))
@@ -203,14 +226,23 @@ class Answered:
     answer: bytes
 
 
-def note_down(model: str, engine: str, operation: str, answers: Iterable[tuple[bytes, bytes, bytes]]) -> None:
-    """Append answers to the journal, if one is set: key, question as canonical JSON, packed answer."""
+def note_down(
+    model: str, engine: str, operation: str, answers: Iterable[tuple[bytes, bytes, bytes]]
+) -> None:
+    """Append answers to the journal, if one is set: key, question as canonical JSON, packed
+    answer.
+    """
     if folder := os.environ.get(JOURNAL):
         Path(folder).mkdir(parents=True, exist_ok=True)
         with (Path(folder) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"model": model, "engine": engine, "operation": operation}) + "\n")
+            file.write(
+                json.dumps({"model": model, "engine": engine, "operation": operation}) + "\n"
+            )
             for key, question, answer in answers:
-                file.write(json.dumps([key.hex(), question.decode(), base64.b85encode(answer).decode()]) + "\n")
+                file.write(
+                    json.dumps([key.hex(), question.decode(), base64.b85encode(answer).decode()])
+                    + "\n"
+                )
 
 
 def journal(folder: Path) -> list[Answered]:
@@ -224,5 +256,7 @@ def journal(folder: Path) -> list[Answered]:
                     whose = said
                 else:
                     key = bytes.fromhex(said[0])
-                    found[key] = Answered(**whose, key=key, question=said[1], answer=base64.b85decode(said[2]))
+                    found[key] = Answered(
+                        **whose, key=key, question=said[1], answer=base64.b85decode(said[2])
+                    )
     return sorted(found.values(), key=lambda one: (one.operation, one.model, one.engine, one.key))

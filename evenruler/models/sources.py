@@ -1,8 +1,8 @@
 """Locates model files: on the Hub at a commit, in a package or folder, or created here once.
 
-Created are folders of converted GGUF files, of unpacked archives, and of untrained models: random weights in a
-scaled-down architecture of another model, with its tokenizer. These serve as controls: an effect in a model that has
-learned nothing is no property of language.
+Created are folders of converted GGUF files, of unpacked archives, and of untrained models: random
+weights in a scaled-down architecture of another model, with its tokenizer. These serve as controls:
+an effect in a model that has learned nothing is no property of language.
 """
 
 import fnmatch
@@ -23,7 +23,15 @@ from typing import Any
 from filelock import FileLock
 
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.files import file_sha256, folder_sha256, in_package, json_in, members_of, require_regular, swapped
+from evenruler.files import (
+    file_sha256,
+    folder_sha256,
+    in_package,
+    json_in,
+    members_of,
+    require_regular,
+    swapped,
+)
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import complete, loading, quiet, save_tokenizer
 from evenruler.models.records import LABELS
@@ -34,7 +42,8 @@ from evenruler.terminal import note
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]
-"""For repositories without safetensors. transformers reads only tensors from them and runs no code."""
+"""For repositories without safetensors. transformers reads only tensors from them and runs no
+code."""
 
 _TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
 SUMS = "sums.json"  # in a created folder: sha256 of every other file, by name
@@ -50,14 +59,16 @@ def locate(
 ) -> Path:
     """The folder with a model's configuration, weights and tokenizer, ready to load.
 
-    A GGUF file is verified and converted once, under the store's folder; a zip file is unpacked, and an untrained model
-    made from an entry of `catalogue`. Created folders are verified by checksums and recreated if they changed.
-    UserError if something is missing or not as declared.
+    A GGUF file is verified and converted once, under the store's folder; a zip file is unpacked,
+    and an untrained model made from an entry of `catalogue`. Created folders are verified by
+    checksums and recreated if they changed. UserError if something is missing or not as declared.
     """
     where = where or declared_at(name)
     if entry.scheme == "untrained":
         return _untrained(name, entry, store, catalogue or {})
-    local = [path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations if scheme != "hub"]
+    local = [
+        path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations if scheme != "hub"
+    ]
     files = local or [_from_hub(entry, where)]
     for path in files:
         require_regular(path)
@@ -91,7 +102,11 @@ def path_of(source: str, where: str) -> Path:
         what = f"the package {rest.partition('/')[0]!r} is not installed"
         raise UserError(what, where=where, remedy="install it; in a clone `make setup` does")
     if not path.exists():
-        raise UserError("no such file or folder", where=f"{where}: {path}", remedy="check the name of the source")
+        raise UserError(
+            "no such file or folder",
+            where=f"{where}: {path}",
+            remedy="check the name of the source",
+        )
     return path
 
 
@@ -102,23 +117,33 @@ GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"  # a file on GitHub at a comm
 def pinned(source: str, sha256: str, where: str) -> Path:
     """A published file whose bytes match the declared sha256.
 
-    Searched in the folder `EVENRULER_MIRROR` under any name; else at its source: `package:MODULE/FILE`, `local:FILE`,
-    or a commit on GitHub (`GIT`), downloaded once into the cache. UnfinishedError if it is missing or cannot be
-    downloaded; UserError if its bytes differ.
+    Searched in the folder `EVENRULER_MIRROR` under any name; else at its source:
+    `package:MODULE/FILE`, `local:FILE`, or a commit on GitHub (`GIT`), downloaded once into the
+    cache. UnfinishedError if it is missing or cannot be downloaded; UserError if its bytes differ.
     """
     if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
         return found
     try:
-        path = _from_git(source, sha256, where) if source.startswith("git:") else path_of(source, where)
+        path = (
+            _from_git(source, sha256, where)
+            if source.startswith("git:")
+            else path_of(source, where)
+        )
     except UserError as error:
         raise UnfinishedError(error.what, where=error.where, remedy=error.remedy) from None
     require_regular(path)
     if not path.is_file():
-        raise UserError("a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it")
+        raise UserError(
+            "a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it"
+        )
     if (own := file_sha256(path)) != sha256:
         what = f"other bytes than were declared (sha256 {own}, expected {sha256[:12]}...)"
         remedy = "install the version that requirements-models.txt names, or fix sha256"
-        remedy = f"if it is the right file, write `sha256: {own}`" if source.startswith("local:") else remedy
+        remedy = (
+            f"if it is the right file, write `sha256: {own}`"
+            if source.startswith("local:")
+            else remedy
+        )
         raise UserError(what, where=f"{where}: {path.name}", remedy=remedy)
     return path
 
@@ -126,7 +151,9 @@ def pinned(source: str, sha256: str, where: str) -> Path:
 @cache
 def _in_mirror(folder: Path) -> Mapping[str, Path]:
     if not folder.is_dir():
-        raise UserError("no such folder", where=f"environment: {MIRROR}", remedy="fix it or unset it")
+        raise UserError(
+            "no such folder", where=f"environment: {MIRROR}", remedy="fix it or unset it"
+        )
     return {file_sha256(path): path for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
@@ -146,7 +173,9 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
         answer = httpx2.get(address, timeout=60).raise_for_status()
     except httpx2.HTTPError as error:
         what = f"{address} cannot be fetched ({type(error).__name__})"
-        raise UserError(what, where=where, remedy=f"put it into a folder and name that in {MIRROR}") from None
+        raise UserError(
+            what, where=where, remedy=f"put it into a folder and name that in {MIRROR}"
+        ) from None
     kept.parent.mkdir(parents=True, exist_ok=True)
     partial = kept.with_name(f"{sha256}.partial")
     partial.write_bytes(answer.content)
@@ -160,11 +189,15 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
 
     repo = entry.locations[0][1]
     if entry.lacks_commit:
-        raise UserError(f"the commit of {repo} is to be given", where=where, remedy="run `evenruler check`")
+        raise UserError(
+            f"the commit of {repo} is to be given", where=where, remedy="run `evenruler check`"
+        )
     with talking_about(repo, revision=entry.revision, where=where):
         folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
         if not any(folder.glob("*.safetensors")):
-            folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_OLDER_WEIGHTS))
+            folder = Path(
+                snapshot_download(repo, revision=entry.revision, allow_patterns=_OLDER_WEIGHTS)
+            )
         return folder
 
 
@@ -172,7 +205,11 @@ def fetched_of(names: Iterable[str]) -> list[str]:
     """The files of a Hub repository that would be downloaded."""
     names = list(names)
     weights = [] if fnmatch.filter(names, "*.safetensors") else _OLDER_WEIGHTS
-    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])]
+    return [
+        name
+        for name in names
+        if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])
+    ]
 
 
 def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
@@ -196,8 +233,12 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
     return made(name, known[0].name if known else f"{name}-{ending}", make, store)
 
 
-def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
-    """The folder of a small untrained model with another's architecture, created on the first call."""
+def _untrained(
+    name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]
+) -> Path:
+    """The folder of a small untrained model with another's architecture, created on the first
+    call.
+    """
     other = made_of(entry, catalogue, f"{declared_at(name)}.source")
     base = locate(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in READ]
@@ -217,7 +258,10 @@ def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowSt
         if folder.exists() and _is_whole(folder, store):  # created by another process meanwhile
             return folder
         if folder.exists():
-            note(f"{name}: the files in {folder} are not those that were written there; they are made again")
+            note(
+                f"{name}: the files in {folder} are not those that were written there; they are "
+                "made again"
+            )
         with swapped(folder) as working:
             working.mkdir()
             make(working)
@@ -258,7 +302,9 @@ def _require_same(found: str, declared: str, where: str) -> None:
     """UserError where the content of a file or folder is not what its entry declares."""
     if found != declared:
         what = f"corrupt: sha256 is {found[:12]}..., declared is {declared[:12]}..."
-        remedy = "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        remedy = (
+            "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        )
         raise UserError(what, where=where, remedy=remedy)
 
 
@@ -272,26 +318,47 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
             members = members_of(packed, shutil.disk_usage(folder).free)
             paths = [PurePosixPath(member.filename) for member in members]
             for member, path in zip(members, paths, strict=True):
-                strange = path.is_absolute() or ".." in path.parts or "\\" in member.filename or ":" in member.filename
+                strange = (
+                    path.is_absolute()
+                    or ".." in path.parts
+                    or "\\" in member.filename
+                    or ":" in member.filename
+                )
                 if strange or stat.S_ISLNK(member.external_attr >> 16):
-                    what = f"the archive holds {member.filename!r}, which does not belong into a folder"
+                    what = (
+                        f"the archive holds {member.filename!r}, which does not belong into a "
+                        "folder"
+                    )
                     raise UserError(what, where=where, remedy="do not use it")
-            if len({path.parts[0] for path in paths}) == 1 and all(len(path.parts) > 1 for path in paths):
+            if len({path.parts[0] for path in paths}) == 1 and all(
+                len(path.parts) > 1 for path in paths
+            ):
                 paths = [path.relative_to(path.parts[0]) for path in paths]
             for member, path in zip(members, paths, strict=True):
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with packed.open(member) as file, target.open("xb") as out:
                     shutil.copyfileobj(file, out, _BLOCK)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, FileExistsError) as error:
-        raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        FileExistsError,
+    ) as error:
+        raise UserError(
+            f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again"
+        ) from None
 
 
 GGUF_VERSION = 2  # version of the conversion, in the folder's name
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
-    """Save a dequantised model (float32 safetensors) and its tokenizer; UserError if the GGUF file is invalid."""
+    """Save a dequantised model (float32 safetensors) and its tokenizer; UserError if the GGUF file
+    is invalid.
+    """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -303,7 +370,15 @@ def convert(path: Path, folder: Path, where: str) -> None:
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 path.parent, dtype=torch.float32, output_loading_info=True, **of_file
             )
-    except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
+    except (
+        ValueError,
+        IndexError,
+        KeyError,
+        OverflowError,
+        OSError,
+        RuntimeError,
+        struct.error,
+    ) as error:
         what = f"corrupt: no readable GGUF model ({error})"
         raise UserError(what, where=where, remedy="get the file again") from None
     model = complete(loaded, where.rpartition(".")[2], where)
@@ -321,8 +396,8 @@ def convert(path: Path, folder: Path, where: str) -> None:
 def _read_once() -> Iterator[None]:
     """Make transformers read the file and build the tensor name map only once.
 
-    By default it reads the file three times, for configuration, tokenizer and weights, and builds the map per
-    submodule.
+    By default it reads the file three times, for configuration, tokenizer and weights, and builds
+    the map per submodule.
     """
     from unittest.mock import patch
 
@@ -340,13 +415,20 @@ def _read_once() -> Iterator[None]:
         def data(self, value: Any) -> None:
             self._data = np.asarray(value)
 
-    with patch.multiple(gguf, GGUFReader=cache(Reader), get_tensor_name_map=cache(gguf.get_tensor_name_map)):
+    with patch.multiple(
+        gguf, GGUFReader=cache(Reader), get_tensor_name_map=cache(gguf.get_tensor_name_map)
+    ):
         yield
 
 
 UNTRAINED_VERSION = 1  # version of the method, in the folder's name
 SEED = 0
-READ = {".json", ".jinja", ".txt", ".model"}  # extensions of the base model's files that are used: all but weights
+READ = {
+    ".json",
+    ".jinja",
+    ".txt",
+    ".model",
+}  # extensions of the base model's files that are used: all but weights
 
 LAYERS = 2
 SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
@@ -357,25 +439,33 @@ SIZES |= dict.fromkeys(("intermediate_size", "ffn_dim", "hidden_dim", "n_inner",
 
 
 def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
-    """Name of the model whose architecture and tokenizer an untrained model uses; files are not checked.
+    """Name of the model whose architecture and tokenizer an untrained model uses; files are not
+    checked.
 
     UserError if there is no such model, or it has no files of its own.
     """
     other = entry.locations[0][1]
     if other not in catalogue:
-        raise UserError(f"no model {other!r}", where=where, remedy=f"check the name ({nearest(other, catalogue)})")
+        raise UserError(
+            f"no model {other!r}",
+            where=where,
+            remedy=f"check the name ({nearest(other, catalogue)})",
+        )
     if catalogue[other].scheme in ("endpoint", "untrained"):
-        raise UserError(f"{other!r} has no files of its own", where=where, remedy="name a model that has")
+        raise UserError(
+            f"{other!r} has no files of its own", where=where, remedy="name a model that has"
+        )
     return other
 
 
 def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
-    """Save a small model with random weights and the architecture and tokenizer of the model in `base`.
+    """Save a small model with random weights and the architecture and tokenizer of the model in
+    `base`.
 
-    Weights are initialised by transformers (mostly normal, with standard deviation `initializer_range`; biases 0, norms
-    1), in float32 with seed 0: the same configuration and libraries give the same weights. `kind`: `causal`, `masked`
-    or `nli`, whose head has `LABELS`. UserError if configuration or tokenizer cannot be loaded, or fit no model of this
-    kind.
+    Weights are initialised by transformers (mostly normal, with standard deviation
+    `initializer_range`; biases 0, norms 1), in float32 with seed 0: the same configuration and
+    libraries give the same weights. `kind`: `causal`, `masked` or `nli`, whose head has `LABELS`.
+    UserError if configuration or tokenizer cannot be loaded, or fit no model of this kind.
     """
     import torch
     import transformers
@@ -400,7 +490,9 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
 def small(config: Any) -> Any:
     """The configuration with few and narrow layers; the rest is unchanged."""
     config = config.get_text_config()
-    layers: list[str] | None = vars(config).get("layer_types")  # some configurations derive it from other settings
+    layers: list[str] | None = vars(config).get(
+        "layer_types"
+    )  # some configurations derive it from other settings
     for size, value in SIZES.items():
         if getattr(config, size, None) is not None:
             setattr(config, size, value)

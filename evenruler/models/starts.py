@@ -1,8 +1,9 @@
 """The start of a plain text: the token that stands before it, which models do not agree on.
 
-A tokenizer names its start token, or none (Qwen). Then the configuration may name one, and where it does not, tools
-take the end token. Which of them stands before a text changes its likelihood, and sometimes which of two texts is the
-likelier; so the start is named in results, can be declared, and its effect is a figure (`start_flips`).
+A tokenizer names its start token, or none (Qwen). Then the configuration may name one, and where it
+does not, tools take the end token. Which of them stands before a text changes its likelihood, and
+sometimes which of two texts is the likelier; so the start is named in results, can be declared, and
+its effect is a figure (`start_flips`).
 """
 
 from collections.abc import Sequence
@@ -26,14 +27,15 @@ class Start:
 
     token: str
     source: str
-    """Where it comes from, in words: `DECLARED`, `OF_TOKENIZER`, `OF_CONFIGURATION` or `END_TOKEN`."""
+    """Where it comes from, in words: `DECLARED`, `OF_TOKENIZER`, `OF_CONFIGURATION` or
+    `END_TOKEN`."""
 
 
 def usual_starts(tokenizer: Any, config: Any) -> list[Start]:
     """The distinct tokens that are usual as a start, the one to take first.
 
-    The tokenizer's start token; that of the model's configuration, if the tokenizer has it; the tokenizer's end token.
-    `config`: of a transformers model, of its text part if it has several.
+    The tokenizer's start token; that of the model's configuration, if the tokenizer has it; the
+    tokenizer's end token. `config`: of a transformers model, of its text part if it has several.
     """
     candidates = {
         OF_TOKENIZER: tokenizer.bos_token_id,
@@ -51,13 +53,15 @@ def usual_starts(tokenizer: Any, config: Any) -> list[Start]:
 def choose_start(name: str, declared: str | None, usual: Sequence[Start], tokenizer: Any) -> Start:
     """The start of plain texts: the declared one, else the first of the usual ones.
 
-    `name`: the model's, for errors. UserError if the declared one is no single token of the tokenizer, or nothing is
-    declared and there is no usual one.
+    `name`: the model's, for errors. UserError if the declared one is no single token of the
+    tokenizer, or nothing is declared and there is no usual one.
     """
     if declared is None:
         if not usual:
             what = f"the tokenizer of {name} has no start and no end token"
-            raise UserError(what, where=name, remedy="say `start: TOKEN` in its entry, or --start TOKEN")
+            raise UserError(
+                what, where=name, remedy="say `start: TOKEN` in its entry, or --start TOKEN"
+            )
         return usual[0]
     if declared not in tokenizer.get_vocab():
         known = ", ".join(start.token for start in usual) or "none"
@@ -72,9 +76,11 @@ def other_start(start: Start, usual: Sequence[Start]) -> Start | None:
 
 
 def read_start(name: str, folder: Path, declared: str | None = None) -> Start | None:
-    """The start that a causal model in a folder will have, read from its files; None where these do not tell.
+    """The start that a causal model in a folder will have, read from its files; None where these do
+    not tell.
 
-    Most files of tokenizers name the start token. Where they do not, the tokenizer is loaded, which takes seconds.
+    Most files of tokenizers name the start token. Where they do not, the tokenizer is loaded, which
+    takes seconds.
     """
     if declared is not None:
         return Start(declared, DECLARED)
@@ -85,20 +91,26 @@ def read_start(name: str, folder: Path, declared: str | None = None) -> Start | 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        return choose_start(name, None, usual_starts(tokenizer, config.get_text_config()), tokenizer)
+        return choose_start(
+            name, None, usual_starts(tokenizer, config.get_text_config()), tokenizer
+        )
     except Exception:  # the error recurs when the model is loaded
         return None
 
 
 def start_in_key(name: str, folder: Path, declared: str | None) -> dict[str, str]:
-    """What an engine string says of the start: nothing where the tokenizer's start or end token is taken.
+    """What an engine string says of the start: nothing where the tokenizer's start or end token is
+    taken.
 
-    These follow from files that the string covers. A declared start does not, and answers from before the
-    configuration's was taken are to another start.
+    These follow from files that the string covers. A declared start does not, and answers from
+    before the configuration's was taken are to another start.
     """
     names_start = _start_in(folder / TOKENIZER_FILE) is not None
     configured = json_in(folder / "config.json", dict)
-    numbers = (configured.get("bos_token_id"), (configured.get("text_config") or {}).get("bos_token_id"))
+    numbers = (
+        configured.get("bos_token_id"),
+        (configured.get("text_config") or {}).get("bos_token_id"),
+    )
     if declared is None and (names_start or numbers == (None, None)):
         return {}
     start = read_start(name, folder, declared)

@@ -1,8 +1,8 @@
 """The row store: persistent answers of all models.
 
-SQLite in WAL mode, one row per answer. The key covers everything that the answer depends on, so entries are never
-stale: a changed weight, library or template gives another key. Answers are immutable and have a checksum; a damaged one
-is dropped and computed again.
+SQLite in WAL mode, one row per answer. The key covers everything that the answer depends on, so
+entries are never stale: a changed weight, library or template gives another key. Answers are
+immutable and have a checksum; a damaged one is dropped and computed again.
 """
 
 import errno
@@ -37,18 +37,24 @@ _FILE = "rows.sqlite"
 
 
 def cache_root() -> Path:
-    """The cache folder: `$EVENRULER_CACHE`, else the repository's `.cache`, outside a repository the user's."""
+    """The cache folder: `$EVENRULER_CACHE`, else the repository's `.cache`, outside a repository
+    the user's.
+    """
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
     if found := repository.root():
-        if outer := repository.outside_experiments(found):  # so that an experiment asks for nothing that is known
+        if outer := repository.outside_experiments(
+            found
+        ):  # so that an experiment asks for nothing that is known
             return outer / ".cache"
         return Path(".cache") if found == Path.cwd() else found / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"
 
 
 def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[bytes]:
-    """Cache keys: sha256 (32 bytes) of engine (`engines.described`), operation ("words/2") and each question."""
+    """Cache keys: sha256 (32 bytes) of engine (`engines.described`), operation ("words/2") and each
+    question.
+    """
     beginning, found = hashlib.sha256(canonical([engine, operation])), []
     for question in questions:
         digest = beginning.copy()
@@ -61,7 +67,8 @@ class RowStore:
     """Persistent answers by key."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """Open or create the store in a folder, by default `cache_root()`; UserError if it is damaged.
+        """Open or create the store in a folder, by default `cache_root()`; UserError if it is
+        damaged.
 
         A read-only store still returns the answers it has.
         """
@@ -87,16 +94,25 @@ class RowStore:
             with self._told():
                 rows = self._connection.execute(query, chunk).fetchall()
             for key, crc, answer in rows:
-                if isinstance(key, bytes) and isinstance(answer, bytes) and crc == _crc(key + answer):
+                if (
+                    isinstance(key, bytes)
+                    and isinstance(answer, bytes)
+                    and crc == _crc(key + answer)
+                ):
                     found[key] = answer
                 else:
                     damaged.append(key)
         if damaged and not self._dropped:
-            note(f"{self.path}: some answers were damaged on the disk; they are dropped and asked again")
+            note(
+                f"{self.path}: some answers were damaged on the disk; they are dropped and asked "
+                "again"
+            )
             self._dropped = True
         if damaged and self.is_writable:
             with self._told(), self._transaction():
-                self._connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in damaged])
+                self._connection.executemany(
+                    "DELETE FROM kept WHERE key = ?", [(key,) for key in damaged]
+                )
         return found
 
     def put(self, answers: Iterable[tuple[bytes, bytes]]) -> None:
@@ -115,16 +131,23 @@ class RowStore:
         return int(count)
 
     def require_writable(self, missing: int) -> None:
-        """UserError if the store is read-only, before a model is asked for answers that could not be stored."""
+        """UserError if the store is read-only, before a model is asked for answers that could not
+        be stored.
+        """
         if not self.is_writable:
             what = f"{missing} answers are missing, and it can only be read"
-            raise UserError(what, where=str(self.path), remedy="make it writable, or set EVENRULER_CACHE")
+            raise UserError(
+                what, where=str(self.path), remedy="make it writable, or set EVENRULER_CACHE"
+            )
 
     def file_sha256(self, path: Path) -> str:
         """The sha256 of a file, cached until its size, times of change or inode change."""
         stat = path.stat()
         known = (str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-        query = "SELECT sha256 FROM files WHERE path = ? AND bytes = ? AND mtime_ns = ? AND ctime_ns = ? AND inode = ?"
+        query = (
+            "SELECT sha256 FROM files WHERE path = ? AND bytes = ? AND mtime_ns = ? AND "
+            "ctime_ns = ? AND inode = ?"
+        )
         with self._told():
             row = self._connection.execute(query, known).fetchone()
         if row is not None:
@@ -132,7 +155,9 @@ class RowStore:
         digest = file_sha256(path)
         if self.is_writable:
             with self._told(), self._transaction():
-                self._connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest))
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest)
+                )
         return digest
 
     def _opened(self) -> sqlite3.Connection:
@@ -143,9 +168,13 @@ class RowStore:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
-            connection.execute("DELETE FROM kept WHERE FALSE")  # detects a file without write permission
+            connection.execute(
+                "DELETE FROM kept WHERE FALSE"
+            )  # detects a file without write permission
         except (sqlite3.OperationalError, OSError):
-            if not self.path.is_file() or (os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)):
+            if not self.path.is_file() or (
+                os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)
+            ):
                 raise
             self.is_writable = False
             # With an empty log the file alone is the whole store.
@@ -155,19 +184,24 @@ class RowStore:
         return connection
 
     def _read_ahead(self, wanted: int) -> None:
-        """Load the file into the system's page cache if many keys are wanted, since keys are scattered over it."""
+        """Load the file into the system's page cache if many keys are wanted, since keys are
+        scattered over it.
+        """
         size = self.path.stat().st_size
         if self._is_read or size < _LARGE or wanted * _PAGES_A_KEY * _PAGE < size:
             return
         self._is_read = True
-        # In another process: closing the file here would release SQLite's locks on it, and the next connection to close
-        # would take itself for the last one and delete the log that this one writes to.
+        # In another process: closing the file here would release SQLite's locks on it, and the next
+        # connection to close would take itself for the last one and delete the log that this one
+        # writes to.
         with suppress(OSError):
             subprocess.run(["cat", str(self.path)], stdout=subprocess.DEVNULL, check=False)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """A transaction, one at a time across processes: SQLite before 3.51.3 may else corrupt the file."""
+        """A transaction, one at a time across processes: SQLite before 3.51.3 may else corrupt the
+        file.
+        """
         with self._lock if self.is_writable else nullcontext():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -190,7 +224,9 @@ class RowStore:
             if error.errno == errno.ENOSPC:
                 raise
             what = f"no folder to keep answers in ({error.strerror})"
-            raise UserError(what, where=str(self.root), remedy="make it one, or set EVENRULER_CACHE") from None
+            raise UserError(
+                what, where=str(self.root), remedy="make it one, or set EVENRULER_CACHE"
+            ) from None
 
 
 def _as_text(value: bytes) -> str:
@@ -201,11 +237,17 @@ def _in_words(error: sqlite3.Error) -> tuple[str, str]:
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_FULL:
-        return "no space left to keep answers", "free some and run again; what was kept is not asked again"
+        return (
+            "no space left to keep answers",
+            "free some and run again; what was kept is not asked again",
+        )
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return "another process holds the store of answers", "run again when it is done"
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return f"the store of answers cannot be opened or written ({error})", "make it writable, or set EVENRULER_CACHE"
+        return (
+            f"the store of answers cannot be opened or written ({error})",
+            "make it writable, or set EVENRULER_CACHE",
+        )
     if primary == sqlite3.SQLITE_IOERR:
         return f"the disk fails ({error})", "free space or fix the disk, and run again"
     return f"the store of answers is damaged ({error})", "move it away; what it held is asked again"

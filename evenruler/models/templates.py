@@ -18,19 +18,28 @@ CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 """Two dates without common parts, to detect whether a template writes the date."""
 
 MOST_STEPS = MOST_ADDED = 1_000_000
-"""Limits on a chat template's steps (usually some hundred; nested loops are possible) and added characters."""
+"""Limits on a chat template's steps (usually some hundred; nested loops are possible) and added
+characters."""
 
 
 def render_prompt(
-    tokenizer: Any, name: str, prompt: str, system: str | None, chat: bool, settings: ChatSettings | None = None
+    tokenizer: Any,
+    name: str,
+    prompt: str,
+    system: str | None,
+    chat: bool,
+    settings: ChatSettings | None = None,
 ) -> str:
-    """The text that the model reads: as the template writes it, start token included if it writes one.
+    """The text that the model reads: as the template writes it, start token included if it writes
+    one.
 
-    A template that does not take the messages as they come is offered them in other layouts (`message_layouts`). One
-    is taken if the prompt and the system prompt stand in the text, and a second rendering is the same.
+    A template that does not take the messages as they come is offered them in other layouts
+    (`message_layouts`). One is taken if the prompt and the system prompt stand in the text, and a
+    second rendering is the same.
 
-    `name`: the model's, for errors; `system`: a paragraph before the prompt, or a chat's system message; `settings`:
-    options for the template. UserError if a chat has no template, or the template takes no layout or does not end.
+    `name`: the model's, for errors; `system`: a paragraph before the prompt, or a chat's system
+    message; `settings`: options for the template. UserError if a chat has no template, or the
+    template takes no layout or does not end.
     """
     if not chat:
         return paragraphs(prompt, system)
@@ -53,27 +62,41 @@ def render_prompt(
 def message_layouts(prompt: str, system: str | None) -> Iterator[list[dict[str, Any]]]:
     """The messages of a chat in the layouts that templates take, the usual one first.
 
-    With a system message; with the system prompt as a paragraph before the prompt, for templates that refuse that
-    role (Gemma 2) or skip it; then both with the content in parts, for templates that read nothing else.
+    With a system message; with the system prompt as a paragraph before the prompt, for templates
+    that refuse that role (Gemma 2) or skip it; then both with the content in parts, for templates
+    that read nothing else.
     """
     layouts = [messages(prompt, system)]
     if system:
         layouts.append(messages(paragraphs(prompt, system), None))
     yield from layouts
     for layout in layouts:
-        yield [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in layout]
+        yield [
+            {**message, "content": [{"type": "text", "text": message["content"]}]}
+            for message in layout
+        ]
 
 
 def _render_layout(
-    tokenizer: Any, layout: Sequence[Mapping[str, Any]], prompt: str, system: str | None, settings: ChatSettings
+    tokenizer: Any,
+    layout: Sequence[Mapping[str, Any]],
+    prompt: str,
+    system: str | None,
+    settings: ChatSettings,
 ) -> str:
-    """One layout as text; ValueError if a word of the user is not in it, or a second rendering differs."""
+    """One layout as text; ValueError if a word of the user is not in it, or a second rendering
+    differs.
+    """
     text = _render(tokenizer, layout, settings)
     if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
         raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     if not text:
         raise ValueError("it writes nothing")
-    if any(repr(message["content"]) in text for message in layout if not isinstance(message["content"], str)):
+    if any(
+        repr(message["content"]) in text
+        for message in layout
+        if not isinstance(message["content"], str)
+    ):
         raise ValueError("it writes parts as a list")
     for part, what in ((system, "the system prompt"), (prompt, "the prompt")):
         if part and part.strip() not in text:  # templates may strip it
@@ -86,25 +109,35 @@ def _render_layout(
 def _render(tokenizer: Any, layout: Sequence[Mapping[str, Any]], settings: ChatSettings) -> str:
     with _at(settings.now or NOW), _bounded():
         return str(
-            tokenizer.apply_chat_template(layout, tokenize=False, add_generation_prompt=True, **settings.options)
+            tokenizer.apply_chat_template(
+                layout, tokenize=False, add_generation_prompt=True, **settings.options
+            )
         )
 
 
 def writes_as_before(tokenizer: Any, settings: ChatSettings) -> bool:
     """Whether a model's chats have the tokens that they had before prompts were tokenised whole.
 
-    Then a start token stood before each text less its own start token, and the first layout was taken that the template
-    did not refuse. Answers to prompts that have not changed since are still right. Tested on a greeting.
+    Then a start token stood before each text less its own start token, and the first layout was
+    taken that the template did not refuse. Answers to prompts that have not changed since are still
+    right. Tested on a greeting.
     """
     start = tokenizer.bos_token
     for system in (None, "Be brief."):
         try:
             text = render_prompt(tokenizer, "", "Hello.", system, True, settings)
-            if not start or not text.startswith(start) or text != _render_first(tokenizer, system, settings):
+            if (
+                not start
+                or not text.startswith(start)
+                or text != _render_first(tokenizer, system, settings)
+            ):
                 return False
         except Exception:  # the error recurs when the model is asked
             return False
-        whole, rest = (tokenizer(part, add_special_tokens=False)["input_ids"] for part in (text, text[len(start) :]))
+        whole, rest = (
+            tokenizer(part, add_special_tokens=False)["input_ids"]
+            for part in (text, text[len(start) :])
+        )
         if list(whole) != [tokenizer.bos_token_id, *rest]:
             return False
     return True
@@ -127,7 +160,8 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         at = [settings.model_copy(update={"now": day}) for day in CLOCKS]
         said = [
-            [render_prompt(tokenizer, "", "Hello.", system, True, own) for own in at] for system in (None, "Be brief.")
+            [render_prompt(tokenizer, "", "Hello.", system, True, own) for own in at]
+            for system in (None, "Be brief.")
         ]
     except Exception:  # the error recurs when the model is asked
         return True
@@ -153,7 +187,9 @@ def _bounded() -> Iterator[None]:
 
     def trace(frame: Any, *_: Any) -> Any:
         nonlocal steps
-        steps += bool(steps) or frame.f_code.co_filename == "<template>"  # jinja2's name for compiled templates
+        steps += (
+            bool(steps) or frame.f_code.co_filename == "<template>"
+        )  # jinja2's name for compiled templates
         if steps > MOST_STEPS:
             raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
         return trace if steps else None

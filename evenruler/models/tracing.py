@@ -1,7 +1,9 @@
-"""Which files are read while a model is loaded, so that none decides what it answers and is missing from its key.
+"""Which files are read while a model is loaded, so that none decides what it answers and is missing
+from its key.
 
-Python reports every file that it opens (PEP 578, event `open`). Libraries in Rust and C++ open files by themselves:
-those that load models and tokenizers are made to report them in the same way (`_report_native`).
+Python reports every file that it opens (PEP 578, event `open`). Libraries in Rust and C++ open
+files by themselves: those that load models and tokenizers are made to report them in the same way
+(`_report_native`).
 """
 
 import fnmatch
@@ -23,7 +25,12 @@ _reads: ContextVar["list[str] | None"] = ContextVar("reads", default=None)
 
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/opt/rocm", "/run")
 CODE: Final = ("*.py", "*.pyc", "*.so", "*.pyd", "*.dylib", "*.dll", "*.zip")
-KERNELS: Final = (".triton", "triton", "torchinductor", "torch_extensions")  # folders of compiled code
+KERNELS: Final = (
+    ".triton",
+    "triton",
+    "torchinductor",
+    "torch_extensions",
+)  # folders of compiled code
 CARDS: Final = ("README.md", "LICENSE*")  # what libraries read for model cards
 OF_MODELS: Final = (
     "*.safetensors",
@@ -48,7 +55,9 @@ OF_MODELS: Final = (
 
 @contextmanager
 def traced_reads() -> Iterator[list[str]]:
-    """Record the paths of files that this thread opens for reading; they may repeat. Contexts may be nested."""
+    """Record the paths of files that this thread opens for reading; they may repeat. Contexts may
+    be nested.
+    """
     _install()
     paths, around = list[str](), _reads.get()
     token = _reads.set(paths)
@@ -60,10 +69,14 @@ def traced_reads() -> Iterator[list[str]]:
             around += paths
 
 
-def require_hashed(name: str, reads: Iterable[str], hashed: Iterable[Path], folders: Iterable[Path]) -> None:
-    """UserError where a file was read that is not among the hashed ones and may decide what a model answers.
+def require_hashed(
+    name: str, reads: Iterable[str], hashed: Iterable[Path], folders: Iterable[Path]
+) -> None:
+    """UserError where a file was read that is not among the hashed ones and may decide what a model
+    answers.
 
-    `reads`: as traced while it was loaded; `hashed`: the files in its cache key; `folders`: those of its files.
+    `reads`: as traced while it was loaded; `hashed`: the files in its cache key; `folders`: those
+    of its files.
     """
     known = {path.resolve() for path in hashed}
     places = [folder.resolve() for folder in folders]
@@ -71,11 +84,16 @@ def require_hashed(name: str, reads: Iterable[str], hashed: Iterable[Path], fold
         file = path.resolve()
         if not file.is_file() or file in known:
             continue
-        is_inside = any(file.is_relative_to(place) or path.is_relative_to(place) for place in places)
+        is_inside = any(
+            file.is_relative_to(place) or path.is_relative_to(place) for place in places
+        )
         if _matches(file, CARDS if is_inside else ()) or _matches(file, CODE):
             continue
         if is_inside:
-            what = f"{name} was loaded with {path.name!r}, which is not among the files that are part of its key"
+            what = (
+                f"{name} was loaded with {path.name!r}, which is not among the files that are "
+                "part of its key"
+            )
             remedy = "take it out, or give it a usual name of a model's files"
         elif _matches(file, OF_MODELS) or not _is_of_system(file):
             what = f"{name} was loaded with a file outside its folder"
@@ -90,8 +108,16 @@ def _matches(file: Path, patterns: Iterable[str]) -> bool:
 
 
 def _is_of_system(file: Path) -> bool:
-    """Whether a file belongs to Python, its libraries or the operating system, or is a setting in the user's home."""
-    libraries = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *SYSTEM, str(Path(__file__).parents[1])}
+    """Whether a file belongs to Python, its libraries or the operating system, or is a setting in
+    the user's home.
+    """
+    libraries = {
+        sys.prefix,
+        sys.base_prefix,
+        *sysconfig.get_paths().values(),
+        *SYSTEM,
+        str(Path(__file__).parents[1]),
+    }
     if any(file.is_relative_to(Path(place).resolve()) for place in libraries):
         return True
     if any(part.startswith(KERNELS) for part in file.parts):
@@ -103,7 +129,9 @@ def _is_of_system(file: Path) -> bool:
 
 @cache
 def _install() -> None:
-    """Have files reported from now on; a hook cannot be taken back, so it records only inside `traced_reads`."""
+    """Have files reported from now on; a hook cannot be taken back, so it records only inside
+    `traced_reads`.
+    """
     sys.addaudithook(_hear)
     _report_native()
 
@@ -112,7 +140,9 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if event != "open" or (reads := _reads.get()) is None:
         return
     path, mode, flags = arguments
-    writes = (mode and not {"r", "+"} & set(mode)) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_CREAT))
+    writes = (mode and not {"r", "+"} & set(mode)) or (
+        isinstance(flags, int) and flags & (os.O_WRONLY | os.O_CREAT)
+    )
     if isinstance(path, str | bytes) and not writes:
         reads.append(os.fsdecode(path))
 
@@ -127,7 +157,8 @@ def _report_native() -> None:
     for kind in (models.BPE, models.WordPiece, models.WordLevel):
         for method in ("from_file", "read_file"):
             _report(kind, method, static=True)
-    # These classes have no `__init__` but that of `object`, and are called with paths among other words.
+    # These classes have no `__init__` but that of `object`, and are called with paths among other
+    # words.
     openers: list[Any] = [safetensors.safe_open, models.BPE, models.WordPiece, models.WordLevel]
     for opener in openers:
         opener.__init__ = lambda self, *arguments, **named: _audit([*arguments, *named.values()])

@@ -1,4 +1,6 @@
-"""`evenruler answers`: a journal of answers as a release for this repository, or one model's answers for others."""
+"""`evenruler answers`: a journal of answers as a release for this repository, or one model's
+answers for others.
+"""
 
 import io
 import json
@@ -25,17 +27,29 @@ from evenruler.tables.ids import content_sha256
 LARGEST = 12_000_000
 """Most bytes of a release, since it is kept in git."""
 
-KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
+KEPT = {
+    "chat",
+    "start",
+    "new_tokens",
+    "labels",
+    "entailment",
+    "forms",
+    "licence",
+    "origin",
+    "lineage",
+}
 """Fields of a model's entry that an export includes."""
 
 CARD = Path(__file__).with_name("answers.md").read_text(encoding="utf-8")
 
 
-def write_release(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -> Iterator[str]:
+def write_release(
+    folder: Path, out: Path, release: str, licences: Mapping[str, str]
+) -> Iterator[str]:
     """Write a journal folder as the repository's recorded answers, atomically.
 
-    `release`: name of the release; `licences`: by model. Yields messages; UserError if the journal is empty or the
-    release too large.
+    `release`: name of the release; `licences`: by model. Yields messages; UserError if the journal
+    is empty or the release too large.
     """
     # Embedding vectors are excluded: they are large and recomputed within a minute.
     answers = [one for one in journal(folder) if one.operation.partition("/")[0] != "embedding"]
@@ -49,8 +63,14 @@ def write_release(folder: Path, out: Path, release: str, licences: Mapping[str, 
             rows = list(own)
             path = target / file_of(operation)
             path.write_bytes(_packed(rows))
-            files[path.name] = {"operation": operation, "rows": len(rows), "sha256": file_sha256(path)}
-        models, engines = (dict.fromkeys(getattr(one, key) for one in answers) for key in ("model", "engine"))
+            files[path.name] = {
+                "operation": operation,
+                "rows": len(rows),
+                "sha256": file_sha256(path),
+            }
+        models, engines = (
+            dict.fromkeys(getattr(one, key) for one in answers) for key in ("model", "engine")
+        )
         said = {
             "release": release,
             "files": files,
@@ -62,34 +82,46 @@ def write_release(folder: Path, out: Path, release: str, licences: Mapping[str, 
         if size > LARGEST:
             what = f"{size / 1e6:.1f} MB, at most {LARGEST / 1e6:.0f} are allowed"
             raise UserError(what, where=str(out), remedy="record fewer instruments or models")
-    yield f"release {release}: {len(answers):,} answers of {len(models)} models, {size / 1e6:.1f} MB in {out}"
+    yield (
+        f"release {release}: {len(answers):,} answers of {len(models)} models, {size / 1e6:.1f} "
+        f"MB in {out}"
+    )
     for name, file in files.items():
         yield f"  {name}: {file['rows']:,} answers"
 
 
 def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
-    """Export everything that the pipeline asks a model, with the answers, as a data set that `recorded:` reads.
+    """Export everything that the pipeline asks a model, with the answers, as a data set that
+    `recorded:` reads.
 
-    Yields messages; UserError if nothing asks the model, the store lacks answers of it, or the folder `out` exists.
+    Yields messages; UserError if nothing asks the model, the store lacks answers of it, or the
+    folder `out` exists.
     """
     params = Declared(root / "params.yaml")
     families = [entry.family for entry in params.active.ask.values() if entry.model == name]
     if not families:
         what = f"no instrument in use asks {name!r}"
-        raise UserError(what, where="evenruler answers", remedy=nearest(name, params.catalogue.models))
+        raise UserError(
+            what, where="evenruler answers", remedy=nearest(name, params.catalogue.models)
+        )
     if out.exists():
-        raise UserError("it exists already", where=str(out), remedy="name a new folder with --out, or remove it")
+        raise UserError(
+            "it exists already", where=str(out), remedy="name a new folder with --out, or remove it"
+        )
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "stages.replay", name, *families]
         done = subprocess.run(command, cwd=root, env={**os.environ, JOURNAL: folder}, check=False)
         if done.returncode:
             raise UserError(
-                f"answers of {name} are missing", remedy="see the reason above; `evenruler repro` asks for them"
+                f"answers of {name} are missing",
+                remedy="see the reason above; `evenruler repro` asks for them",
             )
         rows = [one for one in journal(Path(folder)) if one.model == name]
     names = ("operation", "question", "answer", "engine", "key")
     columns = {name: [getattr(one, name) for one in rows] for name in names}
-    columns["answer"] = [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows]
+    columns["answer"] = [
+        json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows
+    ]
     with swapped(out) as target:
         write_whole(pa.table(columns), target / EXPORTED)
         entry = params.catalogue.models[name]
@@ -100,20 +132,38 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
 
             own = load(name, params.catalogue).sampling(1)  # including the model files' settings
             said["sampling"] = {key: getattr(own, key) for key in ("temperature", "top_p", "top_k")}
-        replace(target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n")
+        replace(
+            target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n"
+        )
         replace(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
     yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
 
 def _packed(rows: Sequence[Answered]) -> bytes:
-    """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and compress well."""
+    """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and
+    compress well.
+    """
     sizes = {len(one.answer) for one in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
-    schema = pa.schema([("key", pa.binary(HALF)), ("model", pa.string()), ("engine", pa.string()), ("answer", answer)])
-    told = [{**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:12]} for one in rows]
+    schema = pa.schema(
+        [
+            ("key", pa.binary(HALF)),
+            ("model", pa.string()),
+            ("engine", pa.string()),
+            ("answer", answer),
+        ]
+    )
+    told = [
+        {**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:12]}
+        for one in rows
+    ]
     table = pa.Table.from_pylist(told, schema=schema)
-    split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if pa.types.is_fixed_size_binary(answer) else {}
+    split = (
+        {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}}
+        if pa.types.is_fixed_size_binary(answer)
+        else {}
+    )
     made = io.BytesIO()
     how = {"compression": "zstd", "compression_level": 19, "store_schema": False, **split}
     pq.write_table(table, made, use_dictionary=["model", "engine"], **how)

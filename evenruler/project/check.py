@@ -1,8 +1,9 @@
-"""`evenruler check` and `evenruler profile`: validate everything, update generated parts, remove stale files.
+"""`evenruler check` and `evenruler profile`: validate everything, update generated parts, remove
+stale files.
 
-Stale are outputs of models and sources that are no longer declared: DVC leaves them behind, and they would change their
-folder's hash. Only files known to git or dvc.lock are removed; other files with such names belong to the user and raise
-an error.
+Stale are outputs of models and sources that are no longer declared: DVC leaves them behind, and
+they would change their folder's hash. Only files known to git or dvc.lock are removed; other files
+with such names belong to the user and raise an error.
 """
 
 import json
@@ -42,18 +43,23 @@ LOCKED = Path(".cache/check.lock")
 
 WRITTEN = "# Written by `evenruler check`."
 TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
-"""A model's tokenizer file; and the cached token counts, since loading a tokenizer takes a second."""
+"""A model's tokenizer file; and the cached token counts, since loading a tokenizer takes a
+second."""
 
-IGNORED = "# Written by `evenruler check`: benchmarks that hold third-party text are in DVC's cache."
+IGNORED = (
+    "# Written by `evenruler check`: benchmarks that hold third-party text are in DVC's cache."
+)
 
 
 def check(root: Path) -> list[str]:
-    """Validate the declaration, update `active.yaml` of every pipeline, and remove what is no longer declared.
+    """Validate the declaration, update `active.yaml` of every pipeline, and remove what is no
+    longer declared.
 
-    Damaged objects in DVC's cache are removed, too. An unfinished instrument, such as a domain whose pages were never
-    fetched, is left out of `active.yaml` with a line that says what to run; this is no error, since the others can be
-    built. The same holds for a model without commit and for instruments that use it as a tool. Returns messages;
-    UserError at the first error, before anything is written or removed.
+    Damaged objects in DVC's cache are removed, too. An unfinished instrument, such as a domain
+    whose pages were never fetched, is left out of `active.yaml` with a line that says what to run;
+    this is no error, since the others can be built. The same holds for a model without commit and
+    for instruments that use it as a tool. Returns messages; UserError at the first error, before
+    anything is written or removed.
     """
     (root / LOCKED.parent).mkdir(exist_ok=True)
     # One process at a time, since both would write and remove the same files.
@@ -65,7 +71,10 @@ def check(root: Path) -> list[str]:
         for folder, active in in_folders.items():
             validate_models(root, params, active, instruments[active.profile])
             validate_outputs(root / folder, active)
-        gone = {folder: stale(root / folder, active, params.benchmarks) for folder, active in in_folders.items()}
+        gone = {
+            folder: stale(root / folder, active, params.benchmarks)
+            for folder, active in in_folders.items()
+        }
 
         lines = []
         for folder, active in in_folders.items():
@@ -75,7 +84,10 @@ def check(root: Path) -> list[str]:
             lines += keep_out_of_git(root, folder, active, instruments[active.profile])
             remove(root / folder, gone[folder])
             lines += [f"removed {folder / path}" for path in gone[folder]]
-            lines += [f"removed {stage} from {folder / LOCK}" for stage in forget_stages(root / folder, active)]
+            lines += [
+                f"removed {stage} from {folder / LOCK}"
+                for stage in forget_stages(root / folder, active)
+            ]
             make_shared_folders(root, active)
         lines += repair_running_list(root) + remove_damaged(root)
         for active in in_folders.values():
@@ -84,26 +96,39 @@ def check(root: Path) -> list[str]:
     return [*lines, *map(describe_active, in_folders.values())]
 
 
-def active_in(root: Path, folder: Path, params: Params, instruments: Mapping[Scale, Sequence[Instrument]]) -> Active:
+def active_in(
+    root: Path, folder: Path, params: Params, instruments: Mapping[Scale, Sequence[Instrument]]
+) -> Active:
     """What is in use in the pipeline of a folder; `instruments`: by profile."""
     profile = profile_in_use(root / folder / ACTIVE) if folder == TOP else cast(Scale, folder.name)
     return in_use(instruments[profile], root / DECLARATION, profile, params.left_out, folder)
 
 
 def validate_outputs(folder: Path, active: Active) -> None:
-    """UserError if git tracks third-party text of a pipeline, or its `dvc.yaml` or `dvc.lock` cannot be read."""
+    """UserError if git tracks third-party text of a pipeline, or its `dvc.yaml` or `dvc.lock`
+    cannot be read.
+    """
     # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
     for name, entry in active.card_of_others.items():
         benchmark = Path(BENCHMARKS) / f"{entry.family}-{name}"
         if tracked(folder, [benchmark]):
-            remedy = f"run `git rm -r --cached {benchmark.as_posix()}`, or declare the text of {name!r} as ours"
-            raise UserError("git tracks it, but it holds third-party text", where=benchmark.as_posix(), remedy=remedy)
+            remedy = (
+                f"run `git rm -r --cached {benchmark.as_posix()}`, or declare the text of "
+                f"{name!r} as ours"
+            )
+            raise UserError(
+                "git tracks it, but it holds third-party text",
+                where=benchmark.as_posix(),
+                remedy=remedy,
+            )
     read_lock(folder)
     read_pipeline(folder)
 
 
 def make_shared_folders(root: Path, active: Active) -> None:
-    """Make the folders of what a family's instruments share, with a file, since DVC needs them and git keeps none."""
+    """Make the folders of what a family's instruments share, with a file, since DVC needs them and
+    git keeps none.
+    """
     for family in active.families:
         folder = root / SOURCES / family / "shared"
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +138,10 @@ def make_shared_folders(root: Path, active: Active) -> None:
 
 def describe_active(active: Active) -> str:
     """What is in use at a profile, in a line."""
-    names = {"models": active.models, **{family: entry.instruments for family, entry in active.families.items()}}
+    names = {
+        "models": active.models,
+        **{family: entry.instruments for family, entry in active.families.items()},
+    }
     listed = "; ".join(f"{what} {', '.join(listed)}" for what, listed in names.items())
     return f"checked: profile {active.profile}; {listed}"
 
@@ -125,47 +153,72 @@ def alias_lines(text: str) -> list[int]:
 
 
 def make_profile(root: Path, profile: str) -> list[str]:
-    """Make the folder of a profile, with its own pipeline; UserError if there is no such profile."""
+    """Make the folder of a profile, with its own pipeline; UserError if there is no such
+    profile.
+    """
     folder = folder_of(profile)
     if folder == TOP:
-        raise UserError(f"{profile!r} is the pipeline at the top", remedy="run `make repro`, or `dvc repro`")
+        raise UserError(
+            f"{profile!r} is the pipeline at the top", remedy="run `make repro`, or `dvc repro`"
+        )
     # Before the link is there, which `check` would refuse from then on.
     params = load_params(root / DECLARATION)
     active_in(root, folder, params, validate_declaration(root, params))
     link_pipeline(root, profile)
-    return [*check(root), f"{folder}: build it with `evenruler repro --profile {profile}`, or `dvc repro` in there"]
+    return [
+        *check(root),
+        f"{folder}: build it with `evenruler repro --profile {profile}`, or `dvc repro` in there",
+    ]
 
 
-def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Warnings on models and instruments left out, and of instruments, also about tokenizers that are available.
+def _warnings(
+    root: Path, params: Params, active: Active, instruments: Sequence[Instrument]
+) -> list[str]:
+    """Warnings on models and instruments left out, and of instruments, also about tokenizers that
+    are available.
 
     Those of instruments whose source git does not have as it is come last, where a user looks.
     """
     found = [
-        f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing that one repeats: "
+        f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing "
+        "that one repeats: "
         "write it out"
         for line in alias_lines(read_text(root / DECLARATION))
     ]
     lacking = not_to_be_had(active.families, params, active.profile)
-    found += [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
-    of_models = {asking_of(family, name) for family in active.families for name in params.models}
-    found += [f"warning: {stage} is left out: {why}" for stage, why in params.left_out.items() if stage in of_models]
     found += [
-        f"warning: models.{name}.instruments names {unknown!r}; {nearest(unknown, params.instruments)}"
+        f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
+        for name in lacking
+    ]
+    of_models = {asking_of(family, name) for family in active.families for name in params.models}
+    found += [
+        f"warning: {stage} is left out: {why}"
+        for stage, why in params.left_out.items()
+        if stage in of_models
+    ]
+    found += [
+        f"warning: models.{name}.instruments names {unknown!r}; "
+        f"{nearest(unknown, params.instruments)}"
         for name in active.models
         for unknown in (params.models[name].instruments or {}).get(active.profile, ())
         if unknown not in params.instruments
     ]
-    waiting = dict.fromkeys((own.family, own.settings.waiting) for own in instruments if own.settings.waiting)
+    waiting = dict.fromkeys(
+        (own.family, own.settings.waiting) for own in instruments if own.settings.waiting
+    )
     found += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
-    changed = (git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES)) or b"").decode()
+    changed = (
+        git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES)) or b""
+    ).decode()
     for own in sorted(instruments, key=lambda own: own.written.as_posix() in changed):
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
             continue
         lines = read_text(root / own.written).splitlines()
         if starters := [str(n) for n, line in enumerate(lines, 1) if line.endswith("# FILL")]:
-            what = "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
+            what = (
+                "still says what `evenruler new` wrote; write your text there and take out `# FILL`"
+            )
             found.append(f"warning: {own.written}: line {', '.join(starters)}: {what}")
         found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
         if detects := own.sizes[STANDARD].detects(own.source):
@@ -188,23 +241,40 @@ def write_active(root: Path, folder: Path, active: Active) -> list[str]:
 
 
 def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
-    """Write `artifacts_of` into dvc.yaml, where DVC has no templating; returns a message if it changed."""
+    """Write `artifacts_of` into dvc.yaml, where DVC has no templating; returns a message if it
+    changed.
+    """
     path = root / "dvc.yaml"
-    text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(benchmarks)
+    text, declared, entries = (
+        path.read_text(encoding="utf-8"),
+        read_yaml(path),
+        artifacts_of(benchmarks),
+    )
     is_mapping = isinstance(declared, dict)
     if is_mapping and (declared.get("artifacts") or {}) == entries:
         return []
     heading = "" if is_mapping and "artifacts" in declared else f"\n{WRITTEN}\n"
-    replace(path, edited(text + heading, "artifacts", lambda document: document.update(artifacts=entries)))
+    replace(
+        path,
+        edited(text + heading, "artifacts", lambda document: document.update(artifacts=entries)),
+    )
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
 
 
-def keep_out_of_git(root: Path, folder: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Make git ignore third-party text before it is built, also benchmarks of unfinished instruments."""
+def keep_out_of_git(
+    root: Path, folder: Path, active: Active, instruments: Sequence[Instrument]
+) -> list[str]:
+    """Make git ignore third-party text before it is built, also benchmarks of unfinished
+    instruments.
+    """
     ignored = folder / "benchmarks/.gitignore"
     path = root / ignored
     others = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
-    others += [f"{own.family}-{own.name}" for own in instruments if own.unfinished and own.settings.of_others]
+    others += [
+        f"{own.family}-{own.name}"
+        for own in instruments
+        if own.unfinished and own.settings.of_others
+    ]
     text = "\n".join([IGNORED, *(f"/{name}" for name in others), ""]) if others else ""
     if (path.read_text(encoding="utf-8") if path.exists() else "") == text:
         return []
@@ -212,7 +282,10 @@ def keep_out_of_git(root: Path, folder: Path, active: Active, instruments: Seque
         replace(path, text)
     else:
         path.unlink()
-    return [f"{ignored}: benchmarks with third-party text, kept out of git: {', '.join(others) or 'none'}"]
+    return [
+        f"{ignored}: benchmarks with third-party text, kept out of git: "
+        f"{', '.join(others) or 'none'}"
+    ]
 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
@@ -231,7 +304,9 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
 
 
 def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
-    """Number of tokens of each word within a sentence, i.e. after a space, by a `tokenizer.json`."""
+    """Number of tokens of each word within a sentence, i.e. after a space, by a
+    `tokenizer.json`.
+    """
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED
@@ -239,7 +314,9 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     if key not in known:
         from tokenizers import Tokenizer
 
-        encoded = Tokenizer.from_file(str(tokenizer)).encode_batch([f" {word}" for word in words], False)
+        encoded = Tokenizer.from_file(str(tokenizer)).encode_batch(
+            [f" {word}" for word in words], False
+        )
         known[key] = [len(one.ids) for one in encoded]
         replace(path, json.dumps(known))
     return known[key]
@@ -247,7 +324,9 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
 
 def made(active: Active) -> dict[str, set[str]]:
     """The names that belong in each folder of stage outputs."""
-    built = {f"data/built/{family}": set(own.instruments) for family, own in active.families.items()}
+    built = {
+        f"data/built/{family}": set(own.instruments) for family, own in active.families.items()
+    }
     answers = {f"data/answers/{family}": set(own.models) for family, own in active.families.items()}
     sources = {folder: set(getattr(active, stage)) for stage, folder in MADE.items()}
     return {**{folder: set(active.families) for folder in BY_FAMILY}, **built, **answers, **sources}
@@ -256,9 +335,9 @@ def made(active: Active) -> dict[str, set[str]]:
 def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """Undeclared entries in folders of stage outputs and in `benchmarks`; relative paths, sorted.
 
-    In `benchmarks`, only names that begin with a family count; others have other causes, such as the old folder that a
-    killed card stage left. `benchmarks`: all declared ones, of any scale. UserError if an entry is unknown to git and
-    dvc.lock, since it may be the user's own.
+    In `benchmarks`, only names that begin with a family count; others have other causes, such as
+    the old folder that a killed card stage left. `benchmarks`: all declared ones, of any scale.
+    UserError if an entry is unknown to git and dvc.lock, since it may be the user's own.
     """
     found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
     ours = tuple(f"{family}-" for family in FAMILIES)
@@ -267,17 +346,27 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     paths = sorted(path.relative_to(root) for path in found)
     # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
     for path in [one for one in paths if one.parent.as_posix() == BY_FAMILY[-1]]:
-        if held := tracked(root, [path]) if any(name.startswith(f"{path.name}-") for name in declared) else set():
+        if (
+            held := tracked(root, [path])
+            if any(name.startswith(f"{path.name}-") for name in declared)
+            else set()
+        ):
             paths.remove(path)
             inside = [one.relative_to(root) for one in (root / path).iterdir()]
             paths += sorted(one for one in inside if one.as_posix() not in held)
     if paths:
-        known = {output["path"] for outputs in read_lock(root).values() for output in outputs} | tracked(root, paths)
+        known = {
+            output["path"] for outputs in read_lock(root).values() for output in outputs
+        } | tracked(root, paths)
         if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known)]:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
             what = f"neither declared nor known to git or dvc.lock{more}"
-            raise UserError(what, where=first, remedy="declare it, move it away or delete it; nothing was removed")
+            raise UserError(
+                what,
+                where=first,
+                remedy="declare it, move it away or delete it; nothing was removed",
+            )
     return paths
 
 
@@ -295,13 +384,23 @@ def _others(folder: Path, keep: set[str]) -> list[Path]:
 
 
 def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
-    """Whether it is known, contains or is inside a known path, is a partial file, or an empty folder."""
+    """Whether it is known, contains or is inside a known path, is a partial file, or an empty
+    folder.
+    """
     name, place = path.as_posix(), root / path
-    if path.suffix == ".partial" or (place.is_dir() and not place.is_symlink() and not any(place.iterdir())):
+    if path.suffix == ".partial" or (
+        place.is_dir() and not place.is_symlink() and not any(place.iterdir())
+    ):
         return True
-    return any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known)
+    return any(
+        one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known
+    )
 
 
 def tracked(root: Path, paths: list[Path]) -> set[str]:
     """Files in git's index at or below some paths; empty without git."""
-    return set(filter(None, (git(root, "ls-files", "-z", "--", *map(str, paths)) or b"").decode().split("\0")))
+    return set(
+        filter(
+            None, (git(root, "ls-files", "-z", "--", *map(str, paths)) or b"").decode().split("\0")
+        )
+    )

@@ -1,7 +1,9 @@
-"""Damaged objects of DVC's cache and damaged outputs: files whose bytes do not have the MD5 that `dvc.lock` names.
+"""Damaged objects of DVC's cache and damaged outputs: files whose bytes do not have the MD5 that
+`dvc.lock` names.
 
-DVC never hashes a read-only object of its cache, nor a file whose time and size it knows. So it takes a damaged object
-back in place of an output, and counts it as unchanged from then on. Here everything that `dvc.lock` names is hashed.
+DVC never hashes a read-only object of its cache, nor a file whose time and size it knows. So it
+takes a damaged object back in place of an output, and counts it as unchanged from then on. Here
+everything that `dvc.lock` names is hashed.
 """
 
 import hashlib
@@ -20,7 +22,9 @@ FOLDER = ".dir"
 
 @dataclass(frozen=True)
 class LockedFile:
-    """A file that a stage has written; or the list of the files of a folder, which lies in DVC's cache alone."""
+    """A file that a stage has written; or the list of the files of a folder, which lies in DVC's
+    cache alone.
+    """
 
     stage: str
     path: Path
@@ -32,17 +36,19 @@ class LockedFile:
 
 
 def remove_damaged(root: Path) -> list[str]:
-    """Remove damaged objects from DVC's cache, and make DVC hash damaged outputs again; returns messages on objects.
+    """Remove damaged objects from DVC's cache, and make DVC hash damaged outputs again; returns
+    messages on objects.
 
-    DVC then takes an output from an object that is whole, or runs its stage. Nothing is said of outputs: most of those
-    that differ from `dvc.lock` were changed on purpose.
+    DVC then takes an output from an object that is whole, or runs its stage. Nothing is said of
+    outputs: most of those that differ from `dvc.lock` were changed on purpose.
     """
     files, messages = list(locked_files(root)), []
     for file in {file.object: file for file in files}.values():
         if is_damaged(file.object, file.md5):
             file.object.unlink()
             messages.append(
-                f"warning: {file.object}: damaged in DVC's cache, and removed; {file.stage} writes it again"
+                f"warning: {file.object}: damaged in DVC's cache, and removed; {file.stage} writes "
+                "it again"
             )
     for file in files:
         if is_damaged(file.path, file.md5):
@@ -51,15 +57,19 @@ def remove_damaged(root: Path) -> list[str]:
 
 
 def damaged_outputs(root: Path) -> list[LockedFile]:
-    """Files of `dvc.lock` that lie in their place with other bytes: damaged, changed, or not built since a `git pull`.
+    """Files of `dvc.lock` that lie in their place with other bytes: damaged, changed, or not built
+    since a `git pull`.
 
-    Files of a folder are left out where DVC's cache has no whole list of them: DVC cannot restore such a folder.
+    Files of a folder are left out where DVC's cache has no whole list of them: DVC cannot restore
+    such a folder.
     """
     return [file for file in locked_files(root) if is_damaged(file.path, file.md5)]
 
 
 def locked_files(root: Path) -> Iterator[LockedFile]:
-    """Every output of all pipelines, and after a folder its files, if the list of them in DVC's cache is whole."""
+    """Every output of all pipelines, and after a folder its files, if the list of them in DVC's
+    cache is whole.
+    """
     outputs = [
         (stage, root / folder / output["path"], output["md5"])
         for folder in pipeline_folders(root)
@@ -80,14 +90,18 @@ def locked_files(root: Path) -> Iterator[LockedFile]:
 
 
 def objects_folder(root: Path) -> Path:
-    """The folder of DVC's cache in which objects lie by their MD5; UserError if DVC cannot read its configuration."""
+    """The folder of DVC's cache in which objects lie by their MD5; UserError if DVC cannot read its
+    configuration.
+    """
     from dvc.config import Config
     from dvc.exceptions import DvcException
 
     try:
         cache = Config(str(root / ".dvc"))["cache"]
     except DvcException as error:
-        raise UserError(f"DVC cannot read it ({error})", where=".dvc/config", remedy="fix it") from None
+        raise UserError(
+            f"DVC cannot read it ({error})", where=".dvc/config", remedy="fix it"
+        ) from None
     return Path(cache.get("dir", root / ".dvc/cache")) / "files" / "md5"
 
 

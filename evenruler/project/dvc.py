@@ -30,21 +30,30 @@ SECTION = re.compile(r"\$\{active\.(\w+)\}")
 HASH = re.compile(r"[0-9a-f]{32}(\.dir)?")
 
 STAGGER = 2.0
-"""Seconds between starts: DVC holds its lock while it begins, and another one gives up after three seconds."""
+"""Seconds between starts: DVC holds its lock while it begins, and another one gives up after three
+seconds."""
 
 POLL = 0.05
 """Seconds between looks at running stages."""
 
 
 def environment() -> dict[str, str]:
-    """The environment with this Python first in PATH, unbuffered output, and no progress bars outside a terminal."""
+    """The environment with this Python first in PATH, unbuffered output, and no progress bars
+    outside a terminal.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    quiet = {} if sys.stderr.isatty() else {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    quiet = (
+        {} if sys.stderr.isatty() else {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    )
     return quiet | os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
 
 
-def start_dvc(root: Path, *words: str, slot: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
-    """Start a command of DVC in a session of its own, which ends with this process; `slot`: further environment."""
+def start_dvc(
+    root: Path, *words: str, slot: Mapping[str, str] | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start a command of DVC in a session of its own, which ends with this process; `slot`: further
+    environment.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "dvc", *words],
         cwd=root,
@@ -55,7 +64,9 @@ def start_dvc(root: Path, *words: str, slot: Mapping[str, str] | None = None) ->
 
 
 def _prepare() -> None:
-    """End with the parent, and take Ctrl-C from it also where that was started in the background, which ignores it."""
+    """End with the parent, and take Ctrl-C from it also where that was started in the background,
+    which ignores it.
+    """
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -70,11 +81,14 @@ def run_dvc(root: Path, *words: str) -> int:
         raise
 
 
-def run_stages(root: Path, batches: Iterable[Sequence[str]], slots: Sequence[Mapping[str, str]]) -> set[str]:
-    """Run stages whose dependencies are built, a batch a slot at once; returns those of batches that failed.
+def run_stages(
+    root: Path, batches: Iterable[Sequence[str]], slots: Sequence[Mapping[str, str]]
+) -> set[str]:
+    """Run stages whose dependencies are built, a batch a slot at once; returns those of batches
+    that failed.
 
-    A slot is an environment, such as the one GPU that a batch is to see. DVC runs the stages of a batch one after the
-    other, up to the first that fails.
+    A slot is an environment, such as the one GPU that a batch is to see. DVC runs the stages of a
+    batch one after the other, up to the first that fails.
     """
     waiting, free, failed = list(batches), list(slots), set[str]()
     running: list[tuple[Sequence[str], Mapping[str, str], subprocess.Popen[bytes]]] = []
@@ -129,17 +143,20 @@ def read_pipeline(root: Path) -> dict[str, dict[str, Any]]:
     """The stages of `dvc.yaml`; UserError if it is no mapping of stages."""
     content = read_yaml(root / "dvc.yaml")
     stages = content.get("stages") if isinstance(content, dict) else None
-    if not isinstance(stages, dict) or not all(isinstance(stage, dict) for stage in stages.values()):
+    if not isinstance(stages, dict) or not all(
+        isinstance(stage, dict) for stage in stages.values()
+    ):
         remedy = "fix it, or `git checkout dvc.yaml`"
         raise UserError("not a mapping of stages", where="dvc.yaml: stages", remedy=remedy)
     return stages
 
 
 def read_lock(root: Path) -> dict[str, list[dict[str, str]]]:
-    """The outputs of each stage in `dvc.lock`, none where there is no file; UserError if it is not YAML of stages.
+    """The outputs of each stage in `dvc.lock`, none where there is no file; UserError if it is not
+    YAML of stages.
 
-    DVC goes on with a file that was cut off when it was killed, as far as it can be read. Outputs that are not whole
-    are left out here.
+    DVC goes on with a file that was cut off when it was killed, as far as it can be read. Outputs
+    that are not whole are left out here.
     """
     path = root / LOCK
     if not path.exists():
@@ -156,12 +173,18 @@ def _whole_outputs(entry: Any) -> list[dict[str, str]]:
     outputs = entry.get("outs") if isinstance(entry, dict) else None
     if not isinstance(outputs, list):
         return []
-    whole = [output for output in outputs if isinstance(output, dict) and {"path", "md5", "size"} <= output.keys()]
+    whole = [
+        output
+        for output in outputs
+        if isinstance(output, dict) and {"path", "md5", "size"} <= output.keys()
+    ]
     return [output for output in whole if HASH.fullmatch(str(output["md5"]))]
 
 
 def repair_running_list(root: Path) -> list[str]:
-    """Remove DVC's list of running stages where a kill left it cut, since DVC would refuse to run; returns messages."""
+    """Remove DVC's list of running stages where a kill left it cut, since DVC would refuse to run;
+    returns messages.
+    """
     path = root / RUNNING
     if not path.exists():
         return []
@@ -174,7 +197,9 @@ def repair_running_list(root: Path) -> list[str]:
 
 
 def forget_stages(root: Path, active: Active) -> list[str]:
-    """Remove entries from `dvc.lock` whose instrument or model is no longer in use; returns their names."""
+    """Remove entries from `dvc.lock` whose instrument or model is no longer in use; returns their
+    names.
+    """
     pipeline, in_use = read_pipeline(root), active.model_dump()
     gone = []
     for stage in read_lock(root):

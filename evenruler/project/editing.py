@@ -13,7 +13,9 @@ from evenruler.files import replace
 
 
 def params_yaml() -> YAML:
-    """A YAML reader and writer that keeps comments and order, and writes as DVC does in `dvc exp run --set-param`."""
+    """A YAML reader and writer that keeps comments and order, and writes as DVC does in `dvc exp
+    run --set-param`.
+    """
     yaml = YAML()
     yaml.default_flow_style = False
     yaml.preserve_quotes = True
@@ -21,7 +23,8 @@ def params_yaml() -> YAML:
 
 
 def parted(text: str, key: str) -> tuple[str, str, str]:
-    """Split a text into what precedes a key's section, the section, and the rest; a missing one is empty, at the end.
+    """Split a text into what precedes a key's section, the section, and the rest; a missing one is
+    empty, at the end.
 
     Empty lines and comments before the next section belong to that section.
     """
@@ -38,12 +41,17 @@ def write_as_it_was(path: Path, text: str) -> None:
 
 
 def edited(text: str, key: str, change: Callable[[CommentedMap], None]) -> str:
-    """Change a key's section, the rest stays as it is; `change` gets the parsed section, which may lack the key."""
+    """Change a key's section, the rest stays as it is; `change` gets the parsed section, which may
+    lack the key.
+    """
     above, section, below = parted(text, key)
     try:
         found = f"{above}{_changed(section, change)}{below}"
         params_yaml().load(found)
-    except (YAMLError, KeyError):  # an anchor used by another section; keys not at the beginning of a line
+    except (
+        YAMLError,
+        KeyError,
+    ):  # an anchor used by another section; keys not at the beginning of a line
         found = _changed(f"{above}{section}{below}", change)
     return found
 

@@ -1,4 +1,6 @@
-"""`evenruler new`: starts an instrument with the family's starter files and a line in `params.yaml`."""
+"""`evenruler new`: starts an instrument with the family's starter files and a line in
+`params.yaml`.
+"""
 
 import re
 from importlib.resources import as_file, files
@@ -20,29 +22,44 @@ NAME = "NAME"
 
 
 def start(root: Path, family: str, name: str) -> list[str]:
-    """Start an instrument and return messages; UserError for an unknown family or an invalid or taken name."""
+    """Start an instrument and return messages; UserError for an unknown family or an invalid or
+    taken name.
+    """
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise UserError(f"{name!r} is not a valid name", remedy="use lower-case letters, digits and single hyphens")
+        raise UserError(
+            f"{name!r} is not a valid name",
+            remedy="use lower-case letters, digits and single hyphens",
+        )
     if len(name) > LONGEST_SLUG:
         raise UserError(f"a name of {len(name)} letters", remedy=f"use {LONGEST_SLUG} at most")
     if not isinstance(YAML(typ="safe", pure=True).load(name), str):
-        raise UserError(f"{name!r} is not a string in YAML", remedy="begin with a word, as in 'set-1'")
+        raise UserError(
+            f"{name!r} is not a string in YAML", remedy="begin with a word, as in 'set-1'"
+        )
     params, folder = root / "params.yaml", root / SOURCES / family
     refuse_hidden_keys({name: None}, params, "instruments.")
     source = folder / f"{name}.yaml"
     if source.exists() or name in load_params(params).instruments:
-        raise UserError(f"the instrument {name!r} exists already", where=str(source), remedy="take another name")
+        raise UserError(
+            f"the instrument {name!r} exists already", where=str(source), remedy="take another name"
+        )
     entry = CommentedMap({"family": family})
     entry.fa.set_flow_style()
     before, new = params.read_text(encoding="utf-8"), {name: entry}
-    declared = edited(before, "instruments", lambda said: said.setdefault("instruments", CommentedMap()).update(new))
+    declared = edited(
+        before,
+        "instruments",
+        lambda said: said.setdefault("instruments", CommentedMap()).update(new),
+    )
     with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
         found = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
         found.sort(key=lambda path: (len(path.parts), path))  # the source itself first
         said = {path: (starter / path).read_text(encoding="utf-8") for path in found}
-    files_of_it = {folder / path.as_posix().replace(NAME, name): text for path, text in said.items()}
+    files_of_it = {
+        folder / path.as_posix().replace(NAME, name): text for path, text in said.items()
+    }
     written = [path for path in files_of_it if not path.exists()]
     for path in written:
         replace(path, files_of_it[path].replace(NAME, name))
@@ -50,6 +67,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
     return [
-        f"wrote {listed}; edit {what}, then `evenruler repro rows@{name}` for its rows, `make repro` for everything",
+        f"wrote {listed}; edit {what}, then `evenruler repro rows@{name}` for its rows, `make "
+        "repro` for everything",
         f"params.yaml: instruments now holds {name}",
     ]

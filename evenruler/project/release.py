@@ -1,4 +1,6 @@
-"""Releases a new version of a benchmark: version, changelog, rebuilt card, commit, annotated tag."""
+"""Releases a new version of a benchmark: version, changelog, rebuilt card, commit, annotated
+tag.
+"""
 
 import datetime
 import json
@@ -57,20 +59,28 @@ class Begun:
             file = root / path
             text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
             return path != whole or text == self.texts[path]
-        return whole == LOCK or re.match("benchmarks/[^/]+/", path) is not None  # cards list changelogs
+        return (
+            whole == LOCK or re.match("benchmarks/[^/]+/", path) is not None
+        )  # cards list changelogs
 
 
-def release(root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()) -> Iterator[str]:
-    """Release what is built, yielding messages; `messages` describe the changes, by default the computed difference.
+def release(
+    root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()
+) -> Iterator[str]:
+    """Release what is built, yielding messages; `messages` describe the changes, by default the
+    computed difference.
 
-    The next version is the smallest that the changes since the last tag require, or a higher one in params.yaml. A
-    failure before the commit is undone (by the next release if this one was killed); after the commit, running again
-    sets the tag. Files that others change meanwhile are never undone, committed or tagged.
+    The next version is the smallest that the changes since the last tag require, or a higher one in
+    params.yaml. A failure before the commit is undone (by the next release if this one was killed);
+    after the commit, running again sets the tag. Files that others change meanwhile are never
+    undone, committed or tagged.
 
-    UserError if the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on the
-    default DVC remote, or another release runs.
+    UserError if the benchmark is not built, git or the pipeline is not clean, nothing changed, its
+    rows are not on the default DVC remote, or another release runs.
     """
-    with alone("release", root / BEGUN.with_suffix(".lock"), root):  # or a running one would be taken for a killed one
+    with alone(
+        "release", root / BEGUN.with_suffix(".lock"), root
+    ):  # or a running one would be taken for a killed one
         yield from _undo_broken(root)
         made = plan(root, name, messages)
 
@@ -86,8 +96,13 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
         # Keep the other sections as they are: even rewrapping a line would be a change.
-        declared, new = (root / "params.yaml").read_text(encoding="utf-8"), {made.name: made.version}
-        params = edited(declared, "versions", lambda document: document.setdefault("versions", {}).update(new))
+        declared, new = (
+            (root / "params.yaml").read_text(encoding="utf-8"),
+            {made.name: made.version},
+        )
+        params = edited(
+            declared, "versions", lambda document: document.setdefault("versions", {}).update(new)
+        )
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
@@ -99,7 +114,9 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
             changed = _changed(root)
             if others := [path for path in changed if not begun.writes(root, path)]:
                 what = f"changed while the release was made: {_listed(others)}"
-                raise UserError(what, where=str(root), remedy="commit or stash it, and release again")
+                raise UserError(
+                    what, where=str(root), remedy="commit or stash it, and release again"
+                )
             if changed:
                 _git(root, "add", "--all", "--", *changed)
                 _git(root, "commit", "--quiet", "--message", f"Release {name} {made.version}")
@@ -117,14 +134,21 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
 
 
 def _undo_broken(root: Path) -> Iterator[str]:
-    """Undo a killed release and rebuild what git does not have; UserError if other files were changed."""
+    """Undo a killed release and rebuild what git does not have; UserError if other files were
+    changed.
+    """
     if not (root / BEGUN).exists():
         return
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
     if others := [path for path in _changed(root) if not begun.writes(root, path)]:
-        what = f"your uncommitted changes are mixed with those of an interrupted release of {begun.name} "
+        what = (
+            "your uncommitted changes are mixed with those of an interrupted release of "
+            f"{begun.name} "
+        )
         what += f"({_listed(others)})"
-        raise UserError(what, where=str(root), remedy="commit or stash these files, and release again")
+        raise UserError(
+            what, where=str(root), remedy="commit or stash these files, and release again"
+        )
     if _undo(root, begun):
         yield f"undid the changes of an interrupted release of {begun.name}"
     check(root)
@@ -159,39 +183,59 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
         raise UserError(what, where=str(root), remedy="run `evenruler release` without --dry-run")
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
-        raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks))
+        raise UserError(
+            f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks)
+        )
     current = params.benchmarks[name]
     folder = root / "benchmarks" / name
     if read_manifest(folder).version != current or _dvc(root, "status", "--json") != "{}":
-        raise UserError("the build does not match the declaration", where=str(folder), remedy="run `make repro`")
+        raise UserError(
+            "the build does not match the declaration", where=str(folder), remedy="run `make repro`"
+        )
     if _changed(root):
-        raise UserError("git has uncommitted changes", where=str(root), remedy="commit or stash them")
-    found = [tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()]
+        raise UserError(
+            "git has uncommitted changes", where=str(root), remedy="commit or stash them"
+        )
+    found = [
+        tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()
+    ]
     released = [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
         return Plan(name, current, None, list(messages) or ["First release."])
     last = max(released, key=version_key)
     if version_key(current) < version_key(last):
         what = f"the version goes down, from {last} to {current}"
-        raise UserError(what, where=f"params.yaml: versions.{name}", remedy=f"give {last} or a higher one")
+        raise UserError(
+            what, where=f"params.yaml: versions.{name}", remedy=f"give {last} or a higher one"
+        )
     with opened(f"{name}@v{last}", root) as before:
         difference = compare(before, folder)
     if difference.needs == "none":
-        raise UserError(f"nothing changed since {last}", where=name, remedy="there is nothing to release")
+        raise UserError(
+            f"nothing changed since {last}", where=name, remedy="there is nothing to release"
+        )
     version = max(current, bumped(last, difference.needs), key=version_key)
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
-    listed = reasons[:10] + ([f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else [])
+    listed = reasons[:10] + (
+        [f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else []
+    )
     return Plan(name, version, last, list(messages) or listed)
 
 
 def _require_on_remote(root: Path, name: str) -> None:
-    """UserError if rows are neither in git nor on the remote: a tag made before the push would never work."""
+    """UserError if rows are neither in git nor on the remote: a tag made before the push would
+    never work.
+    """
     path = f"benchmarks/{name}"
     if _git(root, "ls-files", path):
         return
     if "core.remote=" not in _dvc(root, "config", "--list"):
         what = "no default DVC remote, and the rows are not in git"
-        raise UserError(what, where=path, remedy="`dvc remote add --default NAME URL`, `dvc push`, then release again")
+        raise UserError(
+            what,
+            where=path,
+            remedy="`dvc remote add --default NAME URL`, `dvc push`, then release again",
+        )
     if _dvc(root, "status", "--cloud", "--json", path) != "{}":
         what = "the rows are not on the default DVC remote"
         raise UserError(what, where=path, remedy="run `dvc push`, then release again")
@@ -210,12 +254,25 @@ def _done(root: Path, what: str, command: list[str]) -> str:
     env = {**environment(), "LANGUAGE": "C"}  # for the message parsed below
     # DVC is killed with this process; git is not, since it would leave its lock files.
     ends = None if what.startswith("git") else die_with_parent
-    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends)
+    done = subprocess.run(
+        command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends
+    )
     if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):
-        held = {locked[1], *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock"))}
+        held = {
+            locked[1],
+            *map(str, Path(_git(root, "rev-parse", "--absolute-git-dir")).rglob("*.lock")),
+        }
         remedy = "wait until it is done; if none runs, remove these files, and release again"
-        raise UserError("another git process is running, or was killed", where=", ".join(sorted(held)), remedy=remedy)
+        raise UserError(
+            "another git process is running, or was killed",
+            where=", ".join(sorted(held)),
+            remedy=remedy,
+        )
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).split("\n")[-1]
-        raise UserError(f"{what} failed ({said or f'status {done.returncode}'})", where=str(root), remedy="fix that")
+        raise UserError(
+            f"{what} failed ({said or f'status {done.returncode}'})",
+            where=str(root),
+            remedy="fix that",
+        )
     return done.stdout.strip()

@@ -1,4 +1,6 @@
-"""`evenruler repro`: what `make repro` does with DVC, without make and on GPUs; plain `dvc repro` builds the same."""
+"""`evenruler repro`: what `make repro` does with DVC, without make and on GPUs; plain `dvc repro`
+builds the same.
+"""
 
 import os
 import signal
@@ -19,14 +21,17 @@ TOGETHER = (
     (("diagnose",), 1),
     (("card", "card-of-others"), 7),
 )
-"""Kinds of stages that run at once, each needing only kinds before it, and how many one process of DVC runs."""
+"""Kinds of stages that run at once, each needing only kinds before it, and how many one process of
+DVC runs."""
 
 
 def repro(root: Path, words: Sequence[str], profile: str = SCALES[0]) -> int:
-    """Check the declaration, then build what is out of date at a profile, several rows and models at once.
+    """Check the declaration, then build what is out of date at a profile, several rows and models
+    at once.
 
-    `words`: arguments of `dvc repro`, which is then all that runs. Returns DVC's exit status, 130 after an interrupt.
-    UserError, before anything is built, if the declaration is invalid or the profile has no folder.
+    `words`: arguments of `dvc repro`, which is then all that runs. Returns DVC's exit status, 130
+    after an interrupt. UserError, before anything is built, if the declaration is invalid or the
+    profile has no folder.
     """
     folder = root / folder_of(profile)
     if not (folder / PIPELINE).exists():
@@ -50,11 +55,15 @@ OPTIONAL = ("ask@", "rows@")
 
 def describe_omission(stage: str) -> str:
     """Say how everything else is built without a stage that fails."""
-    return f"to build without {stage}: write `left_out: {{{stage}: REASON}}` into params.yaml, then `make repro`"
+    return (
+        f"to build without {stage}: write `left_out: {{{stage}: REASON}}` into params.yaml, "
+        "then `make repro`"
+    )
 
 
 def _build_together(root: Path) -> set[str]:
-    """Run stages of `TOGETHER` that are out of date, and return those that failed; the others are built and locked.
+    """Run stages of `TOGETHER` that are out of date, and return those that failed; the others are
+    built and locked.
 
     `dvc repro` tries those again, and says why.
     """
@@ -62,7 +71,9 @@ def _build_together(root: Path) -> set[str]:
     if run_dvc(root, "repro", "--quiet", "declared"):
         return failed
     for kinds, size in TOGETHER:
-        stages = sorted(stage for stage in outdated_stages(root) if stage.partition("@")[0] in kinds)
+        stages = sorted(
+            stage for stage in outdated_stages(root) if stage.partition("@")[0] in kinds
+        )
         batches = [stages[start : start + size] for start in range(0, len(stages), size)]
         if len(batches) > 1:
             failed |= run_stages(root, batches, _slots(len(batches), asking="ask" in kinds))
@@ -70,7 +81,9 @@ def _build_together(root: Path) -> set[str]:
 
 
 def _slots(n_batches: int, *, asking: bool) -> list[dict[str, str]]:
-    """Environments of batches that run at once: a GPU each where there are some, else a share of the processor."""
+    """Environments of batches that run at once: a GPU each where there are some, else a share of
+    the processor.
+    """
     cores = os.cpu_count() or 1
     if asking:
         from evenruler.models.engines import RAY, chosen  # slow imports

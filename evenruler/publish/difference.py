@@ -1,4 +1,6 @@
-"""Compares two versions of a benchmark: changes, the required version bump, reports as JSON and Markdown."""
+"""Compares two versions of a benchmark: changes, the required version bump, reports as JSON and
+Markdown.
+"""
 
 import re
 import subprocess
@@ -26,9 +28,21 @@ from evenruler.versions import BUMPS, Bump, bumped
 SEE = "see `evenruler verify`"
 
 PROVENANCE = frozenset(
-    ("source", "licence", "title", "url", "page_id", "revision_id", "language", "criterion_label", "wording", "reason")
+    (
+        "source",
+        "licence",
+        "title",
+        "url",
+        "page_id",
+        "revision_id",
+        "language",
+        "criterion_label",
+        "wording",
+        "reason",
+    )
 )
-"""Columns about the origin of a row; all others belong to what is asked or to what answers are compared with."""
+"""Columns about the origin of a row; all others belong to what is asked or to what answers are
+compared with."""
 
 
 Leaf = Mapping[str, Any]
@@ -47,9 +61,9 @@ class ConfigDifference:
     removed: int = 0
     changed: int = 0
     recontented: int = 0
-    """Changed rows with different content: a column outside `PROVENANCE` changed, or `content_sha256` changed as well
-    (not all hashed content need be published). A row with only a new `content_sha256` counts as unchanged: its numbers
-    differ by less than the tolerance."""
+    """Changed rows with different content: a column outside `PROVENANCE` changed, or
+    `content_sha256` changed as well (not all hashed content need be published). A row with only a
+    new `content_sha256` counts as unchanged: its numbers differ by less than the tolerance."""
     by_column: dict[str, int] = field(default_factory=dict)
     columns_added: list[str] = field(default_factory=list)
     columns_removed: list[str] = field(default_factory=list)
@@ -58,8 +72,14 @@ class ConfigDifference:
     """A few ids by kind: added, removed, changed."""
 
     def reasons(self) -> list[tuple[Bump, str]]:
-        """Required bumps with reasons: major if old scores are not comparable, minor for additions, else patch."""
-        name, gone, moved = self.config, self.columns_removed + self.columns_retyped, self.changed - self.recontented
+        """Required bumps with reasons: major if old scores are not comparable, minor for additions,
+        else patch.
+        """
+        name, gone, moved = (
+            self.config,
+            self.columns_removed + self.columns_retyped,
+            self.changed - self.recontented,
+        )
         told: list[tuple[Bump, object, str]] = [
             ("major", self.after is None, f"the config {name} is gone"),
             ("minor", self.before is None, f"the config {name} is new"),
@@ -67,7 +87,11 @@ class ConfigDifference:
             ("major", self.recontented, f"{self.recontented:,} rows of {name} say something else"),
             ("major", gone, f"columns of {name} are gone or of another type: {', '.join(gone)}"),
             ("minor", self.added, f"{self.added:,} rows of {name} are new"),
-            ("minor", self.columns_added, f"columns of {name} are new: {', '.join(self.columns_added)}"),
+            (
+                "minor",
+                self.columns_added,
+                f"columns of {name} are new: {', '.join(self.columns_added)}",
+            ),
             ("patch", moved, f"{moved:,} rows of {name} have other provenance"),
         ]
         return [(bump, why) for bump, is_so, why in told if is_so]
@@ -93,7 +117,8 @@ class Difference:
     configs: list[ConfigDifference]
     figures: list[FigureDifference]
     files: list[str]
-    """Other files that were added, removed or changed; a different location alone does not count."""
+    """Other files that were added, removed or changed; a different location alone does not
+    count."""
     parameters: list[str]
     altered: list[str]
     """Folders whose content is not what their own manifest says."""
@@ -122,13 +147,20 @@ class Difference:
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
-    """Compare two folders of one benchmark; numbers, in rows and figures, are equal up to `tolerance`."""
+    """Compare two folders of one benchmark; numbers, in rows and figures, are equal up to
+    `tolerance`.
+    """
     before, after = read_manifest(old), read_manifest(new)
     if before.name != after.name:
         what = f"{before.name} and {after.name} are two benchmarks, not two versions of one"
         raise UserError(what, where=str(new), remedy="name the same benchmark twice")
     configs = [
-        _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
+        _compare_config(
+            name,
+            old if name in before.rows else None,
+            new if name in after.rows else None,
+            tolerance,
+        )
         for name in before.rows | after.rows
     ]
     figures, others = _evidence(old), _evidence(new)
@@ -136,7 +168,8 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
     files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
     was, now = before.parameters, after.parameters
     sides = [
-        (own, said.content_sha256, identity_of(own, said.rows, SEE)) for own, said in ((old, before), (new, after))
+        (own, said.content_sha256, identity_of(own, said.rows, SEE))
+        for own, said in ((old, before), (new, after))
     ]
     return Difference(
         name=after.name,
@@ -149,18 +182,28 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
             for one, other in [(figures.get(name), others.get(name))]
         ],
         files=[name for name in files if _text(old, name) != _text(new, name)],
-        parameters=sorted(name for name in was | now if name not in was or name not in now or was[name] != now[name]),
+        parameters=sorted(
+            name
+            for name in was | now
+            if name not in was or name not in now or was[name] != now[name]
+        ),
         altered=[str(own) for own, said, found in sides if said.startswith(KIND) and said != found],
     )
 
 
-def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: float) -> ConfigDifference:
+def _compare_config(
+    name: str, old: Path | None, new: Path | None, tolerance: float
+) -> ConfigDifference:
     """Compare column by column, so that at most two columns are in memory."""
     path = data_file(name)
     if old is None or new is None:
-        before, after = (contents.schema_of(folder / path, SEE)[1] if folder else None for folder in (old, new))
+        before, after = (
+            contents.schema_of(folder / path, SEE)[1] if folder else None for folder in (old, new)
+        )
         return ConfigDifference(name, before, after)
-    (old_schema, before), (new_schema, after) = (contents.schema_of(folder / path, SEE) for folder in (old, new))
+    (old_schema, before), (new_schema, after) = (
+        contents.schema_of(folder / path, SEE) for folder in (old, new)
+    )
     old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
     old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
@@ -170,9 +213,16 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     changed, said, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
     by_column: dict[str, int] = {}
     shared = [column for column in old_schema.names if column in new_schema.names]
-    retyped = [column for column in shared if old_schema.field(column).type != new_schema.field(column).type]
+    retyped = [
+        column
+        for column in shared
+        if old_schema.field(column).type != new_schema.field(column).type
+    ]
     for column in (column for column in shared if column != "id" and column not in retyped):
-        was, now = _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows)
+        was, now = (
+            _column(old, name, column).take(old_rows),
+            _column(new, name, column).take(new_rows),
+        )
         apart = differs(was, now, tolerance)
         if column == "content_sha256":
             hashes = apart
@@ -184,7 +234,11 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
             said |= apart
     if rehashed := int((hashes & changed).sum()):
         by_column = {"content_sha256": rehashed, **by_column}
-    examples = {"added": added, "removed": removed, "changed": old_ids.take(old_rows).filter(pa.array(changed))}
+    examples = {
+        "added": added,
+        "removed": removed,
+        "changed": old_ids.take(old_rows).filter(pa.array(changed)),
+    }
     return ConfigDifference(
         config=name,
         before=before,
@@ -219,11 +273,15 @@ def _evidence(folder: Path) -> dict[str, Leaf]:
     path = folder / "evidence.json"
     found = contents.json_of(path, SEE)
     if not isinstance(found, dict):
-        raise UserError(f"found {type(found).__name__}, expected figures by name", where=str(path), remedy=SEE)
+        raise UserError(
+            f"found {type(found).__name__}, expected figures by name", where=str(path), remedy=SEE
+        )
     leaves = dict(_leaves(found))
     for figure, leaf in leaves.items():
         whole = "n" in leaf
-        numeric = [key for key in leaf if (whole and key in (*NUMBERS, "n")) or isinstance(leaf[key], int)]
+        numeric = [
+            key for key in leaf if (whole and key in (*NUMBERS, "n")) or isinstance(leaf[key], int)
+        ]
         if told := [key for key in numeric if not contents.is_number(leaf[key])]:
             what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
         elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
@@ -251,22 +309,35 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 def apart(old: Leaf | None, new: Leaf | None, tolerance: float = TOLERANCE) -> bool:
     """Whether two figures differ, numbers by more than the tolerance."""
     # `why` repeats the verdict's numbers in words.
-    was, now = (own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new))
+    was, now = (
+        own and {key: "" if key == "why" else value for key, value in own.items()}
+        for own in (old, new)
+    )
     return not same(was, now, tolerance)
 
 
 def _text(folder: Path, name: str) -> str | None:
-    """A text file with its location normalised and without row checksums, since rows are compared separately."""
+    """A text file with its location normalised and without row checksums, since rows are compared
+    separately.
+    """
     if not contents.is_file(folder / name):
         return None
     text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
-    return re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text) if name == "croissant.json" else text
+    return (
+        re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text)
+        if name == "croissant.json"
+        else text
+    )
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
     """The difference as JSON, with the required version and the reasons."""
     reasons = [reason for _, reason in difference.reasons]
-    return asdict(difference) | {"needs": difference.needs, "next_version": difference.next_version, "reasons": reasons}
+    return asdict(difference) | {
+        "needs": difference.needs,
+        "next_version": difference.next_version,
+        "reasons": reasons,
+    }
 
 
 def as_markdown(difference: Difference) -> str:
@@ -277,12 +348,24 @@ def as_markdown(difference: Difference) -> str:
 
 
 def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
-    """Compare benchmarks with git's HEAD: name, difference in words, whether it needs a new version."""
+    """Compare benchmarks with git's HEAD: name, difference in words, whether it needs a new
+    version.
+    """
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "benchmarks"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False
+    )
     if done.returncode:
-        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where="benchmarks", remedy="commit first")
-    here = {path.name for path in (root / "benchmarks").iterdir() if path.is_dir() and not path.name.startswith(".")}
+        raise UserError(
+            f"git cannot list HEAD ({done.stderr.strip()})",
+            where="benchmarks",
+            remedy="commit first",
+        )
+    here = {
+        path.name
+        for path in (root / "benchmarks").iterdir()
+        if path.is_dir() and not path.name.startswith(".")
+    }
     held = {parts[1] for name in done.stdout.split("\0") if len(parts := Path(name).parts) > 2}
     for name in sorted(here | held):
         if name not in held:

@@ -1,4 +1,6 @@
-"""`manifest.json`: a benchmark folder's content, the identity of its version, and checks of a folder against it."""
+"""`manifest.json`: a benchmark folder's content, the identity of its version, and checks of a
+folder against it.
+"""
 
 import fnmatch
 import hashlib
@@ -35,7 +37,8 @@ NO_TAG = " This version is not released: leave `revision` out."
 """Loading instructions on the card of an unreleased version."""
 
 KIND = "rows+plan:"
-"""Prefix of an identity: what is hashed. Identities with another prefix, from older versions, are not comparable."""
+"""Prefix of an identity: what is hashed. Identities with another prefix, from older versions, are
+not comparable."""
 
 LONGEST = 255
 """Most bytes of a file's path, an `id` or a `content_sha256`."""
@@ -48,8 +51,15 @@ def data_file(config: str) -> str:
 
 def _inside(name: str) -> str:
     parts = name.split("/")
-    if {"", ".", ".."} & {*parts} or "\\" in name or not name.isprintable() or len(name.encode()) > LONGEST:
-        raise ValueError(f"found {name[:LONGEST]!r}, expected the path of a file in the benchmark's folder")
+    if (
+        {"", ".", ".."} & {*parts}
+        or "\\" in name
+        or not name.isprintable()
+        or len(name.encode()) > LONGEST
+    ):
+        raise ValueError(
+            f"found {name[:LONGEST]!r}, expected the path of a file in the benchmark's folder"
+        )
     return name
 
 
@@ -80,7 +90,9 @@ class Manifest(Strict):
         """Ensure that every table has columns and a checksum."""
         if self.rows.keys() != self.columns.keys():
             told = sorted(self.rows.keys() ^ self.columns.keys())
-            raise ValueError(f"{', '.join(told)} stands under one of `rows` and `columns`, expected both or none")
+            raise ValueError(
+                f"{', '.join(told)} stands under one of `rows` and `columns`, expected both or none"
+            )
         for name in map(data_file, self.rows):
             if name not in self.files:
                 raise ValueError(f"`files` lacks {name}")
@@ -104,11 +116,14 @@ def as_json(content: object) -> str:
 
 
 ENTITIES = {"<": "&lt;", "](": "]&#40;", "![": "!&#91;", "\\|": "&#92;|"}
-"""How HTML, links, images and bars are begun, as it is written: a backslash could itself follow a backslash."""
+"""How HTML, links, images and bars are begun, as it is written: a backslash could itself follow a
+backslash."""
 
 
 def cell(value: object) -> str:
-    """A value in one line of Markdown, as in a table's cell, without HTML, links and images; backticks stay."""
+    """A value in one line of Markdown, as in a table's cell, without HTML, links and images;
+    backticks stay.
+    """
     text = " ".join(str(value).split())
     for found, written in ENTITIES.items():
         text = text.replace(found, written)
@@ -117,7 +132,9 @@ def cell(value: object) -> str:
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table."""
-    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in (head, ["---"] * len(head), *rows))
+    return "\n".join(
+        "| " + " | ".join(map(cell, line)) + " |" for line in (head, ["---"] * len(head), *rows)
+    )
 
 
 def columns_of(schema: pa.Schema) -> dict[str, str]:
@@ -126,7 +143,9 @@ def columns_of(schema: pa.Schema) -> dict[str, str]:
 
 
 def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
-    """The manifest of a folder just written; `configs`: its tables; `said`: fields that cannot be read from files."""
+    """The manifest of a folder just written; `configs`: its tables; `said`: fields that cannot be
+    read from files.
+    """
     rows, columns = dict[str, int](), dict[str, dict[str, str]]()
     for config in configs:
         with pq.ParquetFile(folder / data_file(config)) as file:
@@ -134,17 +153,21 @@ def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     identity = identity_of(folder, rows)
-    return Manifest(location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said)
+    return Manifest(
+        location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said
+    )
 
 
 def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGAIN) -> str:
-    """The identity of a version: one hash of every cell of all its tables, and of its plan, read from the files.
+    """The identity of a version: one hash of every cell of all its tables, and of its plan, read
+    from the files.
 
-    It is independent of the machine, the Parquet library and the row groups. Every column goes into a sha256 of its
-    values as text and another of their lengths (in bytes, -1 for null): texts as UTF-8, integers in decimal, floats as
-    Python's repr, lists and structs by their content. The identity is `KIND` and the sha256 (64 hex digits) of these
-    hashes, with the column names and types, and of `plan.json`. The tables must have passed `contents.schema_of`.
-    UserError if a file is missing or damaged, or a column type is not supported.
+    It is independent of the machine, the Parquet library and the row groups. Every column goes into
+    a sha256 of its values as text and another of their lengths (in bytes, -1 for null): texts as
+    UTF-8, integers in decimal, floats as Python's repr, lists and structs by their content. The
+    identity is `KIND` and the sha256 (64 hex digits) of these hashes, with the column names and
+    types, and of `plan.json`. The tables must have passed `contents.schema_of`. UserError if a file
+    is missing or damaged, or a column type is not supported.
     """
     plan = folder / PLAN
     told: dict[str, Any] = {"plan": None}
@@ -160,13 +183,20 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGA
                     for part, content in _in_bytes((name,), column):
                         digests[json.dumps(part)].update(content)
                 except TypeError as error:
-                    raise UserError(f"column {name} {error}", where=str(path), remedy=remedy) from None
-        told[config] = {"rows": n_rows, **{part: found.hexdigest() for part, found in digests.items()}}
+                    raise UserError(
+                        f"column {name} {error}", where=str(path), remedy=remedy
+                    ) from None
+        told[config] = {
+            "rows": n_rows,
+            **{part: found.hexdigest() for part, found in digests.items()},
+        }
     return KIND + hashlib.sha256(as_json(told).encode()).hexdigest()
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield (part, bytes to hash) for a batch of a column; the hashes do not depend on how the column is divided."""
+    """Yield (part, bytes to hash) for a batch of a column; the hashes do not depend on how the
+    column is divided.
+    """
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
         yield from _in_bytes(path, values.dictionary_decode())
@@ -182,7 +212,10 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
         numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # no negative zero
         yield (*path, "float", "values"), "\n".join([*map(repr, numbers.tolist()), ""]).encode()
     else:
-        known = {"text": types.is_string(kind) or types.is_large_string(kind), "bool": types.is_boolean(kind)}
+        known = {
+            "text": types.is_string(kind) or types.is_large_string(kind),
+            "bool": types.is_boolean(kind),
+        }
         called = next((name for name, is_so in known.items() if is_so), "int")
         if called == "int" and not types.is_integer(kind):
             raise TypeError(f"is of {kind}, which no benchmark has")
@@ -190,12 +223,20 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
         yield (*path, called), _lengths(pc.binary_length(texts))
         there = texts.drop_null()
         whole = pa.LargeListArray.from_arrays(pa.array([0, len(there)], pa.int64()), there)
-        yield (*path, called, "values"), pc.binary_join(whole, pa.scalar(b"", pa.large_binary()))[0].as_py()
+        yield (
+            (*path, called, "values"),
+            pc.binary_join(whole, pa.scalar(b"", pa.large_binary()))[0].as_py(),
+        )
 
 
 def _lengths(values: pa.Array) -> bytes:
     """Integers as eight little-endian bytes each; -1 for nulls."""
-    return bytes(pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+    return bytes(
+        pc.fill_null(values.cast(pa.int64()), -1)
+        .to_numpy(zero_copy_only=False)
+        .astype("<i8")
+        .tobytes()
+    )
 
 
 NOT_OURS = {".gitattributes", NAME}
@@ -207,9 +248,17 @@ def problems(folder: Path) -> list[str]:
     declared = read_manifest(folder)
     paths = [*folder.rglob("*")]
     there = {path.relative_to(folder).as_posix() for path in paths if contents.is_file(path)}
-    linked = sorted(path.relative_to(folder).as_posix() for path in paths if path.is_symlink() and os.path.isdir(path))
+    linked = sorted(
+        path.relative_to(folder).as_posix()
+        for path in paths
+        if path.is_symlink() and os.path.isdir(path)
+    )
     rest = (*_row_problems(folder, declared), *_card_problems(folder, declared, there))
-    return [*(f"{name}: a link to a folder" for name in linked), *_file_problems(folder, declared, there), *rest]
+    return [
+        *(f"{name}: a link to a folder" for name in linked),
+        *_file_problems(folder, declared, there),
+        *rest,
+    ]
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:
@@ -217,11 +266,16 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
     remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
         if _sha256(folder / name, remedy) != declared.files.get(name):
-            raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
+            raise UserError(
+                "altered: it is not what the manifest names",
+                where=str(folder / name),
+                remedy=remedy,
+            )
 
 
 def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) -> str:
-    """The identity of files that `schema_of` has passed; UserError if it is not what the manifest says.
+    """The identity of files that `schema_of` has passed; UserError if it is not what the manifest
+    says.
 
     Of a version `in_git`, which has its own checksums, one of an older kind may stand there.
     """
@@ -231,7 +285,9 @@ def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) 
         return found
     what, remedy = "rows or plan are not what the manifest says (content_sha256)", contents.AGAIN
     if not known:
-        what = "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
+        what = (
+            "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
+        )
         remedy = "take another version, or the evenruler that made it"
     raise UserError(what, where=str(folder), remedy=remedy)
 
@@ -241,7 +297,9 @@ def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
     try:
         return file_sha256(path)
     except OSError as error:
-        raise UserError(f"cannot be read ({error.strerror})", where=str(path), remedy=contents.AGAIN) from None
+        raise UserError(
+            f"cannot be read ({error.strerror})", where=str(path), remedy=contents.AGAIN
+        ) from None
 
 
 def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
@@ -251,9 +309,13 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
             yield f"{name}: {error.what}"
-    # Python compiles `lm_eval/` of installed benchmarks. Downloaded ones must not contain compiled code: it would run
-    # instead of the files in the manifest.
-    trusted = {"__pycache__"} if folder.resolve().parent == repository.shipped_benchmarks().resolve() else set()
+    # Python compiles `lm_eval/` of installed benchmarks. Downloaded ones must not contain compiled
+    # code: it would run instead of the files in the manifest.
+    trusted = (
+        {"__pycache__"}
+        if folder.resolve().parent == repository.shipped_benchmarks().resolve()
+        else set()
+    )
     for name in sorted(there - declared.files.keys() - NOT_OURS):
         parts = name.split("/")
         if parts[0] != ".cache" and not trusted & {*parts}:  # the Hub's client writes .cache
@@ -280,7 +342,10 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
             named = contents.table_in(folder / name).select(["id", "content_sha256"])
-            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST for column in named.columns):
+            if any(
+                (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST
+                for column in named.columns
+            ):
                 yield f"{name}: id or content_sha256 of more than {LONGEST} bytes"
                 continue
             sound.add(config)
@@ -303,26 +368,48 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if front is None:
         yield "README.md: no front matter that can be read"
         return
-    for key in ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs"):
+    for key in (
+        "pretty_name",
+        "language",
+        "license",
+        "task_categories",
+        "size_categories",
+        "tags",
+        "configs",
+    ):
         if not front.get(key):
             yield f"README.md: front matter lacks {key}"
     listed = front.get("configs")
-    configs = [config for config in listed if isinstance(config, dict)] if isinstance(listed, list) else []
+    configs = (
+        [config for config in listed if isinstance(config, dict)]
+        if isinstance(listed, list)
+        else []
+    )
     names = sorted({str(config.get("config_name")) for config in configs})
     # A table without rows may be left out: `datasets` cannot load it.
     if not {name for name, rows in declared.rows.items() if rows} <= {*names} <= {*declared.rows}:
-        yield f"README.md: configs {', '.join(names) or 'none'}, the manifest says {', '.join(sorted(declared.rows))}"
+        yield (
+            f"README.md: configs {', '.join(names) or 'none'}, the manifest says "
+            f"{', '.join(sorted(declared.rows))}"
+        )
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
-    for pattern in (pattern for config in configs for pattern in _patterns(config.get("data_files"))):
-        # Match folder by folder against known files; the disk is not searched, since a pattern may lead anywhere.
+    for pattern in (
+        pattern for config in configs for pattern in _patterns(config.get("data_files"))
+    ):
+        # Match folder by folder against known files; the disk is not searched, since a pattern may
+        # lead anywhere.
         wanted, parts = pattern.split("/"), [name.split("/") for name in there]
-        if not any(len(own) == len(wanted) and all(map(fnmatch.fnmatchcase, own, wanted)) for own in parts):
+        if not any(
+            len(own) == len(wanted) and all(map(fnmatch.fnmatchcase, own, wanted)) for own in parts
+        ):
             yield f"README.md: no file matches {pattern}"
 
 
 def _patterns(data_files: Any) -> list[str]:
-    """The file patterns of a config in the card: one pattern, or a list of patterns or of splits with theirs."""
+    """The file patterns of a config in the card: one pattern, or a list of patterns or of splits
+    with theirs.
+    """
     if isinstance(data_files, list):
         return [pattern for entry in data_files for pattern in _patterns(entry)]
     if isinstance(data_files, dict):

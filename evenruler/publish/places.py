@@ -1,4 +1,6 @@
-"""Locates benchmarks: in a folder, in the package, on the Hub at a tag, or in a git revision of this repository."""
+"""Locates benchmarks: in a folder, in the package, on the Hub at a tag, or in a git revision of
+this repository.
+"""
 
 import hashlib
 import re
@@ -15,33 +17,44 @@ from evenruler.publish.manifest import front_matter
 from evenruler.versions import version_key
 
 FORMS = (
-    "a folder, a NAME of `evenruler list`, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or REVISION:benchmarks/NAME"
+    "a folder, a NAME of `evenruler list`, USER/REPO@TAG on the Hub, a git tag NAME@vX.Y.Z, or "
+    "REVISION:benchmarks/NAME"
 )
 
 CARD = "README.md"
 
 NAMED = {
     CARD: (re.compile(r'(?<=^rows = load_dataset\(")[^"]*', re.MULTILINE), "{}"),
-    "croissant.json": (re.compile(r'(?<=^  "url": ")[^"]*', re.MULTILINE), "https://huggingface.co/datasets/{}"),
+    "croissant.json": (
+        re.compile(r'(?<=^  "url": ")[^"]*', re.MULTILINE),
+        "https://huggingface.co/datasets/{}",
+    ),
 }
-"""By file: the pattern of the data set's location, and how a data set on the Hub is written there."""
+"""By file: the pattern of the data set's location, and how a data set on the Hub is written
+there."""
 
 
 @contextmanager
 def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if necessary, for the duration of the context.
 
-    `place`: one of `FORMS`; an existing folder takes precedence, then benchmarks of the package, named with or without
-    their family. `root`: the repository of git revisions.
+    `place`: one of `FORMS`; an existing folder takes precedence, then benchmarks of the package,
+    named with or without their family. `root`: the repository of git revisions.
     """
     head, _, tag = place.rpartition("@")
     revision, _, inside = place.rpartition(":")
     names = shipped_names()
-    called = [place] if place in names else [name for name in names if name.partition("-")[2] == place]
+    called = (
+        [place] if place in names else [name for name in names if name.partition("-")[2] == place]
+    )
     if Path(place).is_dir():
         yield Path(place)
     elif len(called) > 1:
-        raise UserError("several benchmarks are called so", where=place, remedy=f"say one of {', '.join(called)}")
+        raise UserError(
+            "several benchmarks are called so",
+            where=place,
+            remedy=f"say one of {', '.join(called)}",
+        )
     elif called:
         yield repository.shipped_benchmarks() / called[0]
     elif Path(place).exists():
@@ -50,19 +63,32 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
-            yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
+            yield from_git(
+                root,
+                place if head else revision,
+                f"benchmarks/{head}" if head else inside,
+                Path(folder),
+            )
     else:
-        hint = "" if "/" in place else f" ({nearest(place, names)}); in a clone `make repro` builds more"
+        hint = (
+            ""
+            if "/" in place
+            else f" ({nearest(place, names)}); in a clone `make repro` builds more"
+        )
         raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
 
 
 def shipped_names() -> list[str]:
     """Names of the benchmarks that come with the package."""
-    return sorted(own.parent.name for own in repository.shipped_benchmarks().glob(f"*/{manifest.NAME}"))
+    return sorted(
+        own.parent.name for own in repository.shipped_benchmarks().glob(f"*/{manifest.NAME}")
+    )
 
 
 def from_hub(repo: str, tag: str) -> Path:
-    """The folder of a published version in the Hub client's cache; UserError if it cannot be fetched."""
+    """The folder of a published version in the Hub client's cache; UserError if it cannot be
+    fetched.
+    """
     from huggingface_hub import snapshot_download
 
     from evenruler.hub import talking_about
@@ -73,14 +99,24 @@ def from_hub(repo: str, tag: str) -> Path:
 
 def newest(tags: Iterable[str]) -> str | None:
     """The highest version that has a tag; None if there is none."""
-    return max((tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)), key=version_key, default=None)
+    return max(
+        (tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)),
+        key=version_key,
+        default=None,
+    )
 
 
 def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
-    """Copy a benchmark from a git revision; files that git does not have come from DVC's cache or remote."""
+    """Copy a benchmark from a git revision; files that git does not have come from DVC's cache or
+    remote.
+    """
     if not any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents)):
         remedy = f"run this in a clone, or name {FORMS}"
-        raise UserError("it names a revision, and there is no git repository here", where=revision, remedy=remedy)
+        raise UserError(
+            "it names a revision, and there is no git repository here",
+            where=revision,
+            remedy=remedy,
+        )
     from dvc.api import DVCFileSystem
     from dvc.exceptions import DvcException
     from dvc.scm import RevError
@@ -90,9 +126,13 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
     try:
         DVCFileSystem(str(root), rev=revision).get(path, str(copied), recursive=True)
     except RevError:
-        raise UserError("git has no such revision", where=revision, remedy="see `git tag`") from None
+        raise UserError(
+            "git has no such revision", where=revision, remedy="see `git tag`"
+        ) from None
     except FileNotFoundError:
-        raise UserError("no benchmark in this revision", where=where, remedy="check the name") from None
+        raise UserError(
+            "no benchmark in this revision", where=where, remedy="check the name"
+        ) from None
     except DvcException as error:
         raise UserError(f"DVC cannot read it ({error})", where=where, remedy="fix that") from None
     return copied
@@ -101,7 +141,10 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
 def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
     """A benchmark's files by path, with location `repo` in card, croissant and manifest."""
     was = manifest.read_manifest(folder)
-    texts = {name: (folder / name).read_text(encoding="utf-8") for name in was.files.keys() & NAMED.keys()}
+    texts = {
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in was.files.keys() & NAMED.keys()
+    }
     changed = {name: renamed(name, text, repo).encode() for name, text in texts.items()}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in changed.items()}
     now = was.model_copy(update={"location": repo, "files": was.files | sums})
@@ -120,10 +163,19 @@ def renamed(name: str, text: str, repo: str) -> str:
         return text
     version = untagged[1]
     for before, after in (
-        (f"Version {version}, not released yet.", f"Version {version}, published with the tag `v{version}`."),
-        (f"- **{version}**: not released yet.", f"- **{version}**: published with the tag `v{version}`."),
+        (
+            f"Version {version}, not released yet.",
+            f"Version {version}, published with the tag `v{version}`.",
+        ),
+        (
+            f"- **{version}**: not released yet.",
+            f"- **{version}**: published with the tag `v{version}`.",
+        ),
         ('split="test")', f'split="test", revision="v{version}")'),
-        ("--repo-type dataset --local-dir", f"--repo-type dataset --revision v{version} --local-dir"),
+        (
+            "--repo-type dataset --local-dir",
+            f"--repo-type dataset --revision v{version} --local-dir",
+        ),
         (manifest.NO_TAG, ""),
     ):
         text = text.replace(before, after, 1)
@@ -148,7 +200,9 @@ def listed(folder: Path) -> list[Listed]:
         declared, front = manifest.read_manifest(path.parent), front_matter(path.parent)
         if not front or not front.get("pretty_name"):
             where = str(path.with_name(CARD))
-            raise UserError("no `pretty_name` in its front matter", where=where, remedy="get the file again")
+            raise UserError(
+                "no `pretty_name` in its front matter", where=where, remedy="get the file again"
+            )
         rows = sum(declared.rows.values())
         found.append(Listed(declared.name, declared.version, rows, str(front["pretty_name"])))
     return found

@@ -25,12 +25,16 @@ if TYPE_CHECKING:  # takes a second to import
 KIND = "dataset"
 
 
-def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish a benchmark folder as `repo`, yielding messages; running it again completes an interrupted run.
+def publish(
+    folder: Path, repo: str, *, private: bool = False, dry_run: bool = False
+) -> Iterator[str]:
+    """Publish a benchmark folder as `repo`, yielding messages; running it again completes an
+    interrupted run.
 
-    `private` makes a new repository private; `dry_run` only reports what would happen. UserError if `repo` is no
-    USER/REPO; the folder does not match its manifest; the version exists with other content, is lower than the latest
-    or too small a bump; or the Hub refuses. An incomplete version is never visible.
+    `private` makes a new repository private; `dry_run` only reports what would happen. UserError if
+    `repo` is no USER/REPO; the folder does not match its manifest; the version exists with other
+    content, is lower than the latest or too small a bump; or the Hub refuses. An incomplete version
+    is never visible.
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
@@ -46,7 +50,10 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         if difference.needs != "none":
             should = bumped(declared.version, difference.needs)
             what = f"{tag} is published with other content ({difference.reasons[0][1]})"
-            remedy = f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`"
+            remedy = (
+                f"published versions stay; this one should be {should}: run `evenruler "
+                f"release {folder.name}`"
+            )
             raise UserError(what, where=repo, remedy=remedy)
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
@@ -69,17 +76,29 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
     yield from _publish(files, gone, repo, tag, remote, private=private)
 
 
-def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish the output of `evenruler answers export`, as `publish` does; the tag contains the answers' checksum."""
+def publish_answers(
+    folder: Path, repo: str, *, private: bool = False, dry_run: bool = False
+) -> Iterator[str]:
+    """Publish the output of `evenruler answers export`, as `publish` does; the tag contains the
+    answers' checksum.
+    """
     _require_name(repo, folder)
-    files: dict[str, bytes | Path] = {name: folder / name for name in ("README.md", EXPORTED, ENTRY)}
+    files: dict[str, bytes | Path] = {
+        name: folder / name for name in ("README.md", EXPORTED, ENTRY)
+    }
     _require_files(folder, files)
     said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
     if file_sha256(folder / EXPORTED) != said["sha256"]:
-        raise UserError(f"not as {ENTRY} says (sha256)", where=str(folder / EXPORTED), remedy="export it again")
+        raise UserError(
+            f"not as {ENTRY} says (sha256)", where=str(folder / EXPORTED), remedy="export it again"
+        )
     if said["licence"] == NOT_STATED:
         what = f"the licence of {said['name']} is {NOT_STATED}: its answers may not be passed on"
-        raise UserError(what, where=str(folder), remedy="say `licence:` of the model in params.yaml, and export again")
+        raise UserError(
+            what,
+            where=str(folder),
+            remedy="say `licence:` of the model in params.yaml, and export again",
+        )
     tag, (remote, tags) = f"answers-{said['sha256'][:12]}", _look(repo)
     if tag in tags:
         yield f"{repo} has {tag} already: nothing to do"
@@ -91,15 +110,25 @@ def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: 
 
 def _require_name(repo: str, folder: Path) -> None:
     if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
-        raise UserError(f"{repo!r} names no data set", where="--to", remedy=f"give USER/REPO, as you/{folder.name}")
+        raise UserError(
+            f"{repo!r} names no data set",
+            where="--to",
+            remedy=f"give USER/REPO, as you/{folder.name}",
+        )
 
 
 def _require_files(folder: Path, names: Iterable[str]) -> None:
-    """UserError if a file to be sent is missing, or a link: it may lead to what is nobody's business."""
+    """UserError if a file to be sent is missing, or a link: it may lead to what is nobody's
+    business.
+    """
     for name in names:
         contents.require_file(folder / name)
         if (folder / name).is_symlink():
-            raise UserError("a link, which is not sent", where=str(folder / name), remedy="put the file in its place")
+            raise UserError(
+                "a link, which is not sent",
+                where=str(folder / name),
+                remedy="put the file in its place",
+            )
 
 
 def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
@@ -121,7 +150,11 @@ def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
     if version_key(version) < version_key(newest):
         what = f"the version goes down, from {newest} to {version}"
-        raise UserError(what, where=repo, remedy=f"give a version above {newest} under `versions` in params.yaml")
+        raise UserError(
+            what,
+            where=repo,
+            remedy=f"give a version above {newest} under `versions` in params.yaml",
+        )
     difference = compare(from_hub(repo, f"v{newest}"), folder)
     if version_key(version) < version_key(difference.next_version):
         what = f"{version} is too small a step from {newest} ({difference.reasons[0][1]})"
@@ -130,9 +163,21 @@ def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> No
 
 
 def _publish(
-    files: dict[str, bytes | Path], gone: list[str], repo: str, tag: str, remote: "DatasetInfo | None", *, private: bool
+    files: dict[str, bytes | Path],
+    gone: list[str],
+    repo: str,
+    tag: str,
+    remote: "DatasetInfo | None",
+    *,
+    private: bool,
 ) -> Iterator[str]:
-    from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
+    from huggingface_hub import (
+        CommitOperationAdd,
+        CommitOperationCopy,
+        CommitOperationDelete,
+        HfApi,
+        get_token,
+    )
 
     if get_token() is None:
         raise UserError("no token for the Hub", where=repo, remedy=LOG_IN)
@@ -151,9 +196,17 @@ def _publish(
             operations += [CommitOperationAdd(name, content) for name, content in files.items()]
             operations += map(CommitOperationDelete, gone)
             told = f"Publish {tag}"
-            head = api.create_commit(repo, operations, commit_message=told, repo_type=KIND, parent_commit=head).oid
+            head = api.create_commit(
+                repo, operations, commit_message=told, repo_type=KIND, parent_commit=head
+            ).oid
             yield f"committed {len(files)} files"
-        api.create_tag(repo, tag=tag, tag_message=f"Version {tag.removeprefix('v')}", revision=head, repo_type=KIND)
+        api.create_tag(
+            repo,
+            tag=tag,
+            tag_message=f"Version {tag.removeprefix('v')}",
+            revision=head,
+            repo_type=KIND,
+        )
         yield f"published {repo} {tag}"
 
 
@@ -162,12 +215,20 @@ def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path
     from huggingface_hub import RepoFile
 
     found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
-    there = {one.path: one for one in found if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()}
+    there = {
+        one.path: one
+        for one in found
+        if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()
+    }
     if there.keys() != files.keys():
         return False
     for name, content in files.items():  # compare with the checksum of its storage type
         data, lfs = content if isinstance(content, bytes) else content.read_bytes(), there[name].lfs
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        if not (lfs.sha256 == hashlib.sha256(data).hexdigest() if lfs is not None else there[name].blob_id == blob):
+        if not (
+            lfs.sha256 == hashlib.sha256(data).hexdigest()
+            if lfs is not None
+            else there[name].blob_id == blob
+        ):
             return False
     return True

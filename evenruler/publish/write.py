@@ -23,7 +23,8 @@ from evenruler.versions import Changelog, Release
 PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"
 
 URL: str | None = None
-"""URL of the repository, as in pyproject.toml (`Repository` under `project.urls`); None until there is one."""
+"""URL of the repository, as in pyproject.toml (`Repository` under `project.urls`); None until there
+is one."""
 
 COMMIT = "COMMIT"
 """Placeholder for the commit, whose name is not known when its files are written."""
@@ -40,7 +41,9 @@ class Config(Published):
 
     @property
     def as_read(self) -> pa.Table:
-        """The table in reading order: the columns of `first`, its others, then those common to all tables."""
+        """The table in reading order: the columns of `first`, its others, then those common to all
+        tables.
+        """
         names = self.table.column_names
         ordered = dict.fromkeys((*self.first, *(name for name in names if name not in LAST), *LAST))
         return self.table.select([name for name in ordered if name in names])
@@ -63,7 +66,8 @@ class Benchmark(Card):
     plan: Mapping[str, Any]
     """What is asked about its rows, for `plan.json`."""
     evidence: Mapping[str, Any]
-    """Quality figures by part (a set of templates, a subscale), model and figure name; rounded for display."""
+    """Quality figures by part (a set of templates, a subscale), model and figure name; rounded for
+    display."""
     models: Mapping[str, str]
     """Origins of the models in the evidence."""
     command: str
@@ -86,7 +90,13 @@ class Benchmark(Card):
 
     def distinct(self, column: str) -> list[str]:
         """Distinct values of a column over all tables, sorted."""
-        return sorted({value for table in self.tables.values() for value in table.column(column).unique().to_pylist()})
+        return sorted(
+            {
+                value
+                for table in self.tables.values()
+                for value in table.column(column).unique().to_pylist()
+            }
+        )
 
     @property
     def bibtex(self) -> list[str]:
@@ -101,12 +111,19 @@ class Benchmark(Card):
             **({"url": URL} if URL else {}),
         }
         lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
-        return [f"@misc{{evenruler-{self.name},\n{lines}\n}}", *(entry.strip() for entry in self.citations)]
+        return [
+            f"@misc{{evenruler-{self.name},\n{lines}\n}}",
+            *(entry.strip() for entry in self.citations),
+        ]
 
     @property
     def commit(self) -> str:
         """The command that prints the commit."""
-        return f"git rev-parse {self.name}@v{self.version}^{{commit}}" if self.release else "git rev-parse HEAD"
+        return (
+            f"git rev-parse {self.name}@v{self.version}^{{commit}}"
+            if self.release
+            else "git rev-parse HEAD"
+        )
 
 
 def _escaped(text: str) -> str:  # for BibTeX
@@ -125,7 +142,9 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             manifest.PLAN: manifest.as_json(benchmark.plan),
             "evidence.json": manifest.as_json(benchmark.evidence),
             "croissant.json": render_croissant(benchmark, working),
-            **({manifest.PLANTED: manifest.as_json(benchmark.planted)} if benchmark.planted else {}),
+            **(
+                {manifest.PLANTED: manifest.as_json(benchmark.planted)} if benchmark.planted else {}
+            ),
             **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
         }
         for name, text in texts.items():
@@ -141,7 +160,9 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             licences=benchmark.distinct("licence"),
             parameters=dict(benchmark.parameters),
         )
-        (working / manifest.NAME).write_text(manifest.as_json(own.model_dump()), encoding="utf-8", newline="\n")
+        (working / manifest.NAME).write_text(
+            manifest.as_json(own.model_dump()), encoding="utf-8", newline="\n"
+        )
 
 
 def render_croissant(benchmark: Benchmark, folder: Path) -> str:
@@ -165,11 +186,21 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
 
 def _data_type(of: pa.DataType) -> str:
     """The schema.org type of a column."""
-    known = {"Integer": pa.types.is_integer, "Float": pa.types.is_floating, "Boolean": pa.types.is_boolean}
+    known = {
+        "Integer": pa.types.is_integer,
+        "Float": pa.types.is_floating,
+        "Boolean": pa.types.is_boolean,
+    }
     return next((name for name, is_so in known.items() if is_so(of)), "Text")
 
 
-SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
+SIZES = {
+    10**3: "n<1K",
+    10**4: "1K<n<10K",
+    10**5: "10K<n<100K",
+    10**6: "100K<n<1M",
+    10**7: "1M<n<10M",
+}
 """The Hub's size categories, by exclusive upper limit of the number of rows."""
 
 
@@ -184,9 +215,13 @@ def render_card(benchmark: Benchmark) -> str:
         "cell": cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
         # Figures that a part of a benchmark has.
-        "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
+        "known_in": lambda figures, models: [
+            one for one in figures if one.figure in {*chain(*models.values())}
+        ],
         # One entry of the figures, by the models that have it.
-        "having": lambda models, name: {model: own[name] for model, own in models.items() if name in own},
+        "having": lambda models, name: {
+            model: own[name] for model, own in models.items() if name in own
+        },
         "merged": lambda found: {key: own for one in found for key, own in one.items()},
         "read_of_planted": of_planted,
     }
@@ -198,7 +233,12 @@ def render_card(benchmark: Benchmark) -> str:
         answers=_answers(benchmark),
         headings={own.figure: own.heading for own in benchmark.quality},
         verdicts=[*amounts(benchmark.evidence)],
-        shown={name for own in benchmark.evidence.values() for figures in own.values() for name in figures},
+        shown={
+            name
+            for own in benchmark.evidence.values()
+            for figures in own.values()
+            for name in figures
+        },
         project={"name": PROJECT, "url": URL, "commit": COMMIT},
         checklist=CHECKLIST,
         no_tag=NO_TAG,
@@ -214,7 +254,9 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
     config = benchmark.configs[0]
     found = config.as_read.filter(pc.field("id") == benchmark.example.id).to_pylist()
     if not found:
-        raise ValueError(f"{config.name} has no row {benchmark.example.id!r}, which is to be its example")
+        raise ValueError(
+            f"{config.name} has no row {benchmark.example.id!r}, which is to be its example"
+        )
     row = found[0]
     hidden = {*config.first, *({*LAST} - {"framing", "source", "licence"})}
     # Readable columns only: no ids of other rows, no structures, nothing empty.
@@ -226,13 +268,17 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
     }
     return {
         "told": benchmark.example.told,
-        "quoted": "\n>\n".join(_quotation(row[name], name, len(config.first)) for name in config.first),
+        "quoted": "\n>\n".join(
+            _quotation(row[name], name, len(config.first)) for name in config.first
+        ),
         "shown": shown,
     }
 
 
 def _quotation(text: str, name: str, n: int) -> str:
-    """A Markdown quotation with line breaks kept; labelled with its column if `n` > 1 columns are quoted."""
+    """A Markdown quotation with line breaks kept; labelled with its column if `n` > 1 columns are
+    quoted.
+    """
     plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # escape Markdown
     lines = (f"**{name}**: {plain}" if n > 1 else plain).splitlines()
     broken = [f"{line}\\" for line in lines[:-1]] + lines[-1:]  # Markdown line breaks
@@ -246,4 +292,7 @@ def _answers(benchmark: Benchmark) -> dict[str, list[str]]:
     for part, model, *_ in amounts(benchmark.evidence):
         of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
     beyond = {own.not_shown for own in words.values()}
-    return {model: [line for line in answer(own, words) if line not in beyond] for model, own in of_models.items()}
+    return {
+        model: [line for line in answer(own, words) if line not in beyond]
+        for model, own in of_models.items()
+    }

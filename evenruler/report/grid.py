@@ -1,4 +1,6 @@
-"""The grid at the top of the page: constructs x models, each cell a headline with interval, placebo and verdict."""
+"""The grid at the top of the page: constructs x models, each cell a headline with interval, placebo
+and verdict.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,20 +22,24 @@ FEW = 3
 """Most models that a sentence names; with more, it gives their number."""
 
 DECIMALS, MOST_DECIMALS = 2, 3
-"""Decimals of an amount, least and most; a small one gets two digits of the largest number of its cell, if they fit."""
+"""Decimals of an amount, least and most; a small one gets two digits of the largest number of its
+cell, if they fit."""
 
 SIGNIFICANT = 6
 """Significant digits in the table of figures."""
 
 MARGIN, TICKS = 3.0, 5
-"""Percent of the width left free outside the outermost ticks; steps of an axis, at most one more."""
+"""Percent of the width left free outside the outermost ticks; steps of an axis, at most one
+more."""
 
 Ends: TypeAlias = tuple[float, float]
 """The first and the last tick of an axis."""
 
 
 def axis_over(values: Sequence[float]) -> Ends:
-    """An axis that holds all values and 0, of at most `TICKS` + 1 steps of 1, 2 or 5 times a power of ten."""
+    """An axis that holds all values and 0, of at most `TICKS` + 1 steps of 1, 2 or 5 times a power
+    of ten.
+    """
     low, high = min([0.0, *values]), max([0.0, *values])
     rough = (high - low) / TICKS or 0.2
     power = 10.0 ** math.floor(math.log10(rough))
@@ -50,7 +56,9 @@ def _place(value: float, axis: Ends) -> float:
 
 @dataclass(frozen=True)
 class Told:
-    """One figure of an instrument; its record has the keys of `evenruler.tables.schemas.figures_of`."""
+    """One figure of an instrument; its record has the keys of
+    `evenruler.tables.schemas.figures_of`.
+    """
 
     part: str
     model: str
@@ -60,7 +68,9 @@ class Told:
     """Null values are left out."""
 
     def __post_init__(self) -> None:
-        known = {key: own for key, own in self.record.items() if own is not None and own == own}  # NaN is not itself
+        known = {
+            key: own for key, own in self.record.items() if own is not None and own == own
+        }  # NaN is not itself
         object.__setattr__(self, "record", known)
 
     @property
@@ -131,16 +141,20 @@ class Family:
 
 
 def families(
-    instruments: Sequence[Instrument], models: Sequence[str], sections: "Mapping[str, Sequence[Section]]"
+    instruments: Sequence[Instrument],
+    models: Sequence[str],
+    sections: "Mapping[str, Sequence[Section]]",
 ) -> list[Family]:
     """The grid, one table per family; instruments and models in the order in which they are shown.
 
-    A label that is not among the models, as "bert (mlm)", is placed with the model that it begins with. `sections`:
-    about all instruments of a family.
+    A label that is not among the models, as "bert (mlm)", is placed with the model that it begins
+    with. `sections`: about all instruments of a family.
     """
 
     def place(label: str) -> tuple[int, str]:
-        """Sort key of a label: the place of the longest model that it begins with; last where there is none."""
+        """Sort key of a label: the place of the longest model that it begins with; last where there
+        is none.
+        """
         known = [index for index, model in enumerate(models) if label.startswith(model)]
         return max(known, key=lambda index: len(models[index]), default=len(models)), label
 
@@ -150,32 +164,51 @@ def families(
         confirmatory = [(one, told) for one in own for told in one.figures if told.confirmatory]
         ordered = sorted({told.model for _, told in confirmatory}, key=place)
         rows = [(one, rows_of(one, ordered)) for one in own]
-        shown = {told.figure: one.words[told.figure] for one, told in confirmatory if told.figure in one.words}
-        blocks, without = [(one, own) for one, own in rows if own], [one for one, own in rows if not own]
+        shown = {
+            told.figure: one.words[told.figure]
+            for one, told in confirmatory
+            if told.figure in one.words
+        }
+        blocks, without = (
+            [(one, own) for one, own in rows if own],
+            [one for one, own in rows if not own],
+        )
         meanings = {word.heading: word.meaning for word in shown.values()}
         found.append(Family(name, ordered, blocks, without, meanings, sections.get(name, ())))
     return found
 
 
 def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
-    """Rows of headline amounts, by part, then in order of columns; a cell is None where a model was not asked."""
+    """Rows of headline amounts, by part, then in order of columns; a cell is None where a model was
+    not asked.
+    """
     found: dict[tuple[str, str], dict[str, tuple[int, Told]]] = {}
     for index, told in enumerate(one.figures):
         if told.confirmatory and told.model:
             found.setdefault((told.part, told.figure), {})[told.model] = (index, told)
     parts, order = list(dict.fromkeys(part for part, _ in found)), list(one.words)
-    keys = sorted(found, key=lambda key: (parts.index(key[0]), order.index(key[1]) if key[1] in order else len(order)))
+    keys = sorted(
+        found,
+        key=lambda key: (
+            parts.index(key[0]),
+            order.index(key[1]) if key[1] in order else len(order),
+        ),
+    )
     rows = []
     for part, figure in keys:
         own = found[part, figure]
         records = [told for _, told in own.values()]
-        axis = axis_over([value for told in records for value in _numbers(told) if value is not None])
+        axis = axis_over(
+            [value for told in records for value in _numbers(told) if value is not None]
+        )
         rows.append(
             {
                 "heading": one.heading(figure),
                 "part": "" if part == WHOLE else part,
                 "sentence": _sentence(records),
-                "cells": [_cell(one, *own[model], axis) if model in own else None for model in models],
+                "cells": [
+                    _cell(one, *own[model], axis) if model in own else None for model in models
+                ],
                 "zero": _place(0.0, axis),
             }
         )
@@ -201,13 +234,25 @@ def _numbers(told: Told) -> tuple[float | None, ...]:
 
 
 def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]:
-    """An amount on one model; positions are in percent of the width, None where the number is missing."""
+    """An amount on one model; positions are in percent of the width, None where the number is
+    missing.
+    """
     value, low, high, _ = numbers = _numbers(told)
     largest = max((abs(own) for own in numbers if own is not None), default=0.0)
-    by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
+    by_size = (
+        DECIMALS
+        if largest == 0
+        else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
+    )
     decimals = one.decimals or by_size
-    interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
-    specific, lowest, highest = (told.record.get(key) for key in ("specific", "specific_low", "specific_high"))
+    interval = (
+        ""
+        if low is None or high is None
+        else f"[{number(low, decimals)}, {number(high, decimals)}]"
+    )
+    specific, lowest, highest = (
+        told.record.get(key) for key in ("specific", "specific_low", "specific_high")
+    )
     verdict = told.verdict
     return {
         "model": told.model,
@@ -231,12 +276,20 @@ def counted(instruments: Sequence[Instrument]) -> str:
     verdicts = [told.verdict for one in instruments for told in one.figures if told.confirmatory]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {verdict}" for verdict, n in counts if n]
-    return f"Of {len(verdicts)} headlines on models: {', '.join(groups)}." if verdicts else "No headline has a verdict."
+    return (
+        f"Of {len(verdicts)} headlines on models: {', '.join(groups)}."
+        if verdicts
+        else "No headline has a verdict."
+    )
 
 
 def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """Fitness figures of an instrument: the models, and rows of heading, part and one text per model."""
-    wanted = {column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"}
+    """Fitness figures of an instrument: the models, and rows of heading, part and one text per
+    model.
+    """
+    wanted = {
+        column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"
+    }
     shown = (told for told in one.figures if told.figure in wanted and told.model)
     known = {(told.part, told.figure, told.model): told for told in shown}
     parts, models = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 2))
@@ -252,7 +305,9 @@ def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]
 def _said(told: Told | None, decimals: int) -> str:
     if told is None:
         return ""
-    value, low, high, control = (told.record.get(key) for key in ("value", "low", "high", "control"))
+    value, low, high, control = (
+        told.record.get(key) for key in ("value", "low", "high", "control")
+    )
     if value is None:
         return f"none ({told.record.get('reason', '')})"
     beside = "" if control is None else f"; control {number(control, decimals)}"
@@ -260,14 +315,18 @@ def _said(told: Told | None, decimals: int) -> str:
 
 
 def table(one: Instrument) -> dict[str, Any]:
-    """All figures of an instrument for the page's script: columns, and rows with numbers as numbers."""
+    """All figures of an instrument for the page's script: columns, and rows with numbers as
+    numbers.
+    """
     rows = [
         [
             told.part,
             told.model or "any",
             one.heading(told.figure),
             *(
-                None if (value := told.record.get(key)) is None else float(f"{value:.{SIGNIFICANT}g}")
+                None
+                if (value := told.record.get(key)) is None
+                else float(f"{value:.{SIGNIFICANT}g}")
                 for key in NUMBERS
             ),
             told.record.get("n"),
@@ -278,4 +337,7 @@ def table(one: Instrument) -> dict[str, Any]:
         for told in one.figures
     ]
     numbers = [name.replace("_", " ") for name in NUMBERS]
-    return {"columns": ["part", "model", "figure", *numbers, "n", "unit", "verdict", "why"], "rows": rows}
+    return {
+        "columns": ["part", "model", "figure", *numbers, "n", "unit", "verdict", "why"],
+        "rows": rows,
+    }

@@ -1,4 +1,6 @@
-"""One self-contained page: first the grid, then each instrument with text, tables and pictures; it needs no network."""
+"""One self-contained page: first the grid, then each instrument with text, tables and pictures; it
+needs no network.
+"""
 
 import base64
 import gzip
@@ -22,14 +24,21 @@ if TYPE_CHECKING:
 ONE_HUE: Final = "#1b5e7a"
 QUIET, INK, PALE = "#8a979d", "#1d2529", "#eceff1"
 GROUND: Final = "#fffffe"
-"""Background of the page, as an outline of overlapping marks. Not pure white, which dark tiles also use."""
+"""Background of the page, as an outline of overlapping marks. Not pure white, which dark tiles also
+use."""
 TILE_INK: Final = "#1c2428"
 """Text on a light tile, which stays light in the dark theme."""
 SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
 """Light enough at both ends for dark numbers on it."""
 PALE_HUE: Final = SEQUENTIAL[-1]
 
-DARK: Final = {ONE_HUE: "#5fb3d4", QUIET: "#98a6ad", INK: "#e6eaec", PALE: "#263036", GROUND: "#14191c"}
+DARK: Final = {
+    ONE_HUE: "#5fb3d4",
+    QUIET: "#98a6ad",
+    INK: "#e6eaec",
+    PALE: "#263036",
+    GROUND: "#14191c",
+}
 
 
 @dataclass(frozen=True)
@@ -63,22 +72,33 @@ class Table:
     @property
     def cells(self) -> list[list[Cell]]:
         """The rows, every text as a cell."""
-        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+        return [
+            [cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows
+        ]
 
 
 def tabled(
-    written: Mapping[str, Any], rows: Sequence[Sequence[str | Cell]], columns: Sequence[str] = (), **said: object
+    written: Mapping[str, Any],
+    rows: Sequence[Sequence[str | Cell]],
+    columns: Sequence[str] = (),
+    **said: object,
 ) -> list[Table]:
-    """A table in the words of a family's YAML: `title`, `caption`, `columns`, `most` rows, where `more` are; or none.
+    """A table in the words of a family's YAML: `title`, `caption`, `columns`, `most` rows, where
+    `more` are; or none.
 
-    `columns`: those that depend on the data, at `...` or after the written ones; `said`: fills title and caption.
+    `columns`: those that depend on the data, at `...` or after the written ones; `said`: fills
+    title and caption.
     """
     heads, most = written["columns"], written.get("most", len(rows))
     at = heads.index("...") if "..." in heads else len(heads)
     caption = written.get("caption", "").format(**said)
     more = f" {len(rows) - most:,} more: {written['more']}." if len(rows) > most else ""
     title = written.get("title", "").format(**said)
-    return [Table([*heads[:at], *columns, *heads[at + 1 :]], rows[:most], title, f"{caption}{more}")] if rows else []
+    return (
+        [Table([*heads[:at], *columns, *heads[at + 1 :]], rows[:most], title, f"{caption}{more}")]
+        if rows
+        else []
+    )
 
 
 @dataclass(frozen=True)
@@ -109,7 +129,9 @@ class Folded:
     def packed(self) -> str:
         """The table of figures and the pictures, for the page's script."""
         # Each chart with its title and caption as a description for screen readers.
-        shown = [(picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)]
+        shown = [
+            (picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)
+        ]
         pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
         figures = table(self.instrument) if self.instrument and self.instrument.figures else None
         return packed({"figures": figures, "pictures": pictures})
@@ -123,9 +145,14 @@ def render_page(
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
 ) -> str:
-    """The page as HTML, instruments in reading order, models by column; `shared`: sections by family."""
+    """The page as HTML, instruments in reading order, models by column; `shared`: sections by
+    family.
+    """
     first = [section for own in (shared or {}).values() for section in own if section.first]
-    rest = {name: [section for section in own if not section.first] for name, own in (shared or {}).items()}
+    rest = {
+        name: [section for section in own if not section.first]
+        for name, own in (shared or {}).items()
+    }
     found = families(instruments, models, rest)
     folded: dict[str, list[Folded]] = {}
     for family in found:
@@ -134,7 +161,10 @@ def render_page(
         for one in [*(one for one, _ in family.blocks), *family.without]:
             fit = fitness(one)
             own.append(Folded(one.name, one.title, one, one.sections, fit if fit[1] else None))
-        own += [Folded(f"{family.name}--{number}", section.title, None, [section]) for number, section in of_all]
+        own += [
+            Folded(f"{family.name}--{number}", section.title, None, [section])
+            for number, section in of_all
+        ]
     vega = ""
     if any(True for own in folded.values() for part in own for _ in _pictures(part.sections)):
         import vl_convert as vlc
@@ -142,8 +172,12 @@ def render_page(
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     environment = templates("evenruler.report", autoescape=True)
     # Renders `words` as code, as cards do.
-    environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-    environment.filters["family_title"] = lambda name: name.upper() if name == "saged" else name.capitalize()
+    environment.filters["prose"] = lambda text: Markup(
+        re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    )
+    environment.filters["family_title"] = lambda name: (
+        name.upper() if name == "saged" else name.capitalize()
+    )
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,
@@ -170,11 +204,14 @@ def _text(name: str) -> str:
 def packed(content: Any) -> str:
     """Content packed for the page's script: base64 of gzip of JSON, the same for the same content.
 
-    NaN becomes null, since one NaN would break every picture. Text such as `</script>` or `<!--` in the content cannot
-    end or swallow the element that holds it, since base64 has no character with a meaning in HTML.
+    NaN becomes null, since one NaN would break every picture. Text such as `</script>` or `<!--` in
+    the content cannot end or swallow the element that holds it, since base64 has no character with
+    a meaning in HTML.
     """
     strict = json.loads(json.dumps(content, sort_keys=True), parse_constant=lambda _: None)
-    return packed_text(json.dumps(strict, allow_nan=False, ensure_ascii=False, separators=(",", ":")))
+    return packed_text(
+        json.dumps(strict, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def packed_text(text: str) -> str:

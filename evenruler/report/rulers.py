@@ -13,11 +13,19 @@ from evenruler.report.words import number
 
 TITLE: Final = "How even are the rulers?"
 TEXT: Final = (
-    "One row per instrument, over all models that were asked. A reading that placebos also give, that another wording "
+    "One row per instrument, over all models that were asked. A reading that placebos also give, "
+    "that another wording "
     "moves, or that no planted bias changes says little about a model. Blank: not measured."
 )
 HEAD: Final = (
-    *("instrument", "measures", "sample", "reading", "placebos alone", "another wording moves it by"),
+    *(
+        "instrument",
+        "measures",
+        "sample",
+        "reading",
+        "placebos alone",
+        "another wording moves it by",
+    ),
     *("planted bias", "agreement with the same trait", "verdicts"),
 )
 FIRST: Final = tuple(reversed(ORDER))
@@ -32,7 +40,9 @@ def section(instruments: Sequence[Instrument], agreed: pd.DataFrame) -> Section:
 
     `agreed`: rows of `tables.schemas.AGREEMENT`.
     """
-    found = sorted(((_order(one), _row(one, agreed)) for one in instruments), key=lambda row: row[0])
+    found = sorted(
+        ((_order(one), _row(one, agreed)) for one in instruments), key=lambda row: row[0]
+    )
     return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in found])], first=True)
 
 
@@ -40,7 +50,11 @@ def _headline(one: Instrument) -> list[Told]:
     """The records of its first headline, on all models."""
     order = list(one.words)
     figures = {told.figure for told in one.figures if told.confirmatory and told.model}
-    first = min(figures, key=lambda figure: order.index(figure) if figure in order else len(order), default=None)
+    first = min(
+        figures,
+        key=lambda figure: order.index(figure) if figure in order else len(order),
+        default=None,
+    )
     return [told for told in one.figures if told.figure == first and told.confirmatory]
 
 
@@ -62,7 +76,9 @@ def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
     unit = one.words[known[0].figure].measured_in if known and known[0].figure in one.words else ""
     reworded = [told for told in one.figures if told.figure in REWORDED]
     of_units = " SD" if any(told.figure == REWORDED[0] for told in reworded) else ""
-    same = agreed[(agreed["kind"] == "same trait") & (agreed["figure"] == "r") & agreed["value"].notna()]
+    same = agreed[
+        (agreed["kind"] == "same trait") & (agreed["figure"] == "r") & agreed["value"].notna()
+    ]
     sisters = same[(same["benchmark"] == one.name) | (same["other"] == one.name)]["value"]
     models = len({told.model for told in one.figures if told.confirmatory and told.model})
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in FIRST if verdicts[verdict])
@@ -76,7 +92,9 @@ def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
         _span([told.record.get("value") for told in reworded], of_units.strip()),
         one.planted,
         _span(list(sisters), "", "r "),
-        Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark) if counts else "",
+        Cell(f"{counts} ({models} model{'s' * (models != 1)})", Verdict(common[0][0]).mark)
+        if counts
+        else "",
     ]
 
 

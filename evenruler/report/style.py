@@ -33,7 +33,9 @@ _PLACE = re.compile(r"\$\{(\w+)\}")
 
 
 def filled(part: Any, values: Mapping[str, Any]) -> Any:
-    """Replace every `${name}`: a text that is nothing else by the value itself, within a text by its words."""
+    """Replace every `${name}`: a text that is nothing else by the value itself, within a text by
+    its words.
+    """
     if isinstance(part, dict):
         return {key: filled(own, values) for key, own in part.items()}
     if isinstance(part, list):
@@ -60,8 +62,11 @@ class Charts:
 
     @staticmethod
     def drawn(specification: Mapping[str, Any], data: Data) -> Any:
-        """A chart in Altair, validated; `data`: of the whole chart, or by the names that its parts use."""
-        # The schema wants data above panels. They come afterwards, since to validate rows takes long.
+        """A chart in Altair, validated; `data`: of the whole chart, or by the names that its parts
+        use.
+        """
+        # The schema wants data above panels. They come afterwards, since to validate rows takes
+        # long.
         above = {} if isinstance(data, Mapping) else {"data": {"name": "data"}}
         chart: Any = alt.Chart.from_dict({**above, **specification})
         if isinstance(data, Mapping):
@@ -88,9 +93,13 @@ class Choices:
     def coded(self, table: pd.DataFrame) -> alt.InlineData:
         """The table as CSV, with names replaced by their numbers; missing values are empty."""
         kept = {own: names for own, names in self.names.items() if own in table}
-        numbered = {own: {name: number for number, name in enumerate(names)} for own, names in kept.items()}
+        numbered = {
+            own: {name: number for number, name in enumerate(names)} for own, names in kept.items()
+        }
         codes = {own: table[own].map(numbers).astype("Int64") for own, numbers in numbered.items()}
-        text = table.assign(**codes).to_csv(index=False, lineterminator="\n", float_format=SIGNIFICANT)
+        text = table.assign(**codes).to_csv(
+            index=False, lineterminator="\n", float_format=SIGNIFICANT
+        )
         numbers = dict.fromkeys(map(str, table), "number")
         return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=numbers))
 
@@ -101,13 +110,16 @@ class Choices:
         filters: Sequence[str],
         whole: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """A specification of the chosen rows only, before its own transformations, with drop-downs to choose.
+        """A specification of the chosen rows only, before its own transformations, with drop-downs
+        to choose.
 
-        `columns`: whose numbers are replaced by names, parameters `names_of_` a column; null stays null. `filters`: of
-        which a reader chooses one option, parameters `chosen_` a column, without a drop-down where there is only one;
-        `whole`: filters that may be set to all.
+        `columns`: whose numbers are replaced by names, parameters `names_of_` a column; null stays
+        null. `filters`: of which a reader chooses one option, parameters `chosen_` a column,
+        without a drop-down where there is only one; `whole`: filters that may be set to all.
         """
-        params = [{"name": f"names_of_{column}", "value": list(self.names[column])} for column in columns]
+        params = [
+            {"name": f"names_of_{column}", "value": list(self.names[column])} for column in columns
+        ]
         params += [self._drop_down(name, name in whole) for name in filters]
         chosen = {name: f"datum.{name} == chosen_{name}" for name in filters}
         for name in chosen.keys() & {*whole}:
@@ -116,7 +128,11 @@ class Choices:
         for name in columns:
             told = f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null"
             transform.append({"calculate": told, "as": name})
-        return {**specification, "params": params, "transform": [*transform, *specification.get("transform", [])]}
+        return {
+            **specification,
+            "params": params,
+            "transform": [*transform, *specification.get("transform", [])],
+        }
 
     def _drop_down(self, column: str, whole: bool) -> dict[str, Any]:
         labels, first = list(self.names[column]), self.at_first.get(column, 0)
@@ -125,5 +141,10 @@ class Choices:
         if len(labels) > 1:
             if whole:
                 options, labels = [EVERY, *options], ["all", *labels]
-            drop_down["bind"] = {"input": "select", "options": options, "labels": labels, "name": f"{column} "}
+            drop_down["bind"] = {
+                "input": "select",
+                "options": options,
+                "labels": labels,
+                "name": f"{column} ",
+            }
         return drop_down

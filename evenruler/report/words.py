@@ -24,7 +24,9 @@ def number(value: float | None, decimals: int = 2) -> str:
     return "" if missing(value) else f"{value:z.{decimals}f}"
 
 
-def with_interval(value: float | None, low: float | None, high: float | None, decimals: int = SCORE_DECIMALS) -> str:
+def with_interval(
+    value: float | None, low: float | None, high: float | None, decimals: int = SCORE_DECIMALS
+) -> str:
     """A number with its interval, if it has one; "" where it is missing."""
     interval = "" if missing(low) else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
     return "" if missing(value) else f"{number(value, decimals)}{interval}"
@@ -41,8 +43,13 @@ def missing(value: float | None) -> bool:
 
 
 def called(models: pd.DataFrame) -> list[str]:
-    """Labels of rows with `model` and `configuration`, for tables without a column `configuration` (`named`)."""
-    return [named(str(m), str(form)) for m, form in zip(models["model"], models["configuration"], strict=True)]
+    """Labels of rows with `model` and `configuration`, for tables without a column `configuration`
+    (`named`).
+    """
+    return [
+        named(str(m), str(form))
+        for m, form in zip(models["model"], models["configuration"], strict=True)
+    ]
 
 
 def listed(names: list[str]) -> str:

@@ -1,1 +1,3 @@
-"""Result files of benchmarks on models: write, read, compare, show and export them. No model is asked here."""
+"""Result files of benchmarks on models: write, read, compare, show and export them. No model is
+asked here.
+"""

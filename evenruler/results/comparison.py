@@ -1,4 +1,5 @@
-"""Compare models: the headlines of every two results of one benchmark, with a verdict on their difference.
+"""Compare models: the headlines of every two results of one benchmark, with a verdict on their
+difference.
 
 And a gate for continuous integration, which turns results into lines and an exit status.
 """
@@ -43,7 +44,8 @@ class Comparison:
     """As in the result itself."""
     second_value: float | None = None
     difference: float | None = None
-    """First minus second, in the unit of the figure, over shared units; for probes at equal sharpness."""
+    """First minus second, in the unit of the figure, over shared units; for probes at equal
+    sharpness."""
     specific: float | None = None
     """The difference beyond that of placebos."""
     specific_low: float | None = None
@@ -63,28 +65,37 @@ class Comparison:
     """Which units were left out."""
 
 
-TYPES: Final[dict[Any, str]] = {str: "string", str | None: "string", float | None: "float64", int: "int64"}
+TYPES: Final[dict[Any, str]] = {
+    str: "string",
+    str | None: "string",
+    float | None: "float64",
+    int: "int64",
+}
 COLUMNS: Final = {own.name: TYPES[own.type] for own in fields(Comparison)}
 """Columns of `compare` with their types; their meaning: `Comparison`."""
 
 
 def compare(results: Sequence[Stored]) -> pd.DataFrame:
-    """Compare the headlines of every two results of the same benchmark, over the units that both were asked.
+    """Compare the headlines of every two results of the same benchmark, over the units that both
+    were asked.
 
-    The paired difference is judged by the rules of the headline itself: the same facets, null, placebos and smallest
-    effect (`contrast` of the family). If one result is invalid, so is the comparison. Where a model has two labels, by
-    how it was asked ("bert (mlm)"), labels are compared with the same label of other results.
+    The paired difference is judged by the rules of the headline itself: the same facets, null,
+    placebos and smallest effect (`contrast` of the family). If one result is invalid, so is the
+    comparison. Where a model has two labels, by how it was asked ("bert (mlm)"), labels are
+    compared with the same label of other results.
 
     Args:
         results: At least two of one benchmark.
 
     Returns:
-        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure. Headlines that only one
+        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure.
+        Headlines that only one
             result has are included, with the reason.
 
     Raises:
-        UserError: No two results share a benchmark or units; a result lacks its benchmark's identity, or has another
-            one than the same version here; or two results of one version have different content.
+        UserError: No two results share a benchmark or units; a result lacks its benchmark's
+            identity, or has another one than the same version here; or two results of one version
+            have different content.
 
     Source: docs/controls.md.
     """
@@ -103,9 +114,14 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     groups = grouped((one.result.benchmark.name, one) for one in results)
     found = [group for group in groups.values() if len(group) > 1]
     if not found and agreed(results).empty:
-        what = f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "
+        what = (
+            "nothing to compare: no two results of one benchmark, only of "
+            f"{', '.join(groups) or 'none'}, and none "
+        )
         what += "measures the same units as another"
-        raise UserError(what, remedy="name two results of the same benchmark, or a folder that holds them")
+        raise UserError(
+            what, remedy="name two results of the same benchmark, or a folder that holds them"
+        )
     for group in found:
         for one in group:
             _require_identity(one)
@@ -113,35 +129,56 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
             old, new = first.result.benchmark, second.result.benchmark
             same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
             if old.version == new.version and not same:
-                what, where = f"{old.name} {old.version} has other content than in {first.folder}", str(second.folder)
-                raise UserError(what, where=where, remedy="measure both models on one copy of the benchmark")
+                what, where = (
+                    f"{old.name} {old.version} has other content than in {first.folder}",
+                    str(second.folder),
+                )
+                raise UserError(
+                    what, where=where, remedy="measure both models on one copy of the benchmark"
+                )
     return found
 
 
 def agreed(results: Sequence[Stored]) -> pd.DataFrame:
-    """Agreement of benchmarks that measure the same units of one model, as `AGREEMENT`; empty where none do."""
+    """Agreement of benchmarks that measure the same units of one model, as `AGREEMENT`; empty where
+    none do.
+    """
     tables = [pd.DataFrame(columns=CONCEPTS.names)]
     for one in results:
         path = one.folder / "concepts.parquet"
         if path.exists():
-            tables.append(table_in_result(path, CONCEPTS).assign(benchmark=one.result.folder.rpartition("/")[2]))
+            tables.append(
+                table_in_result(path, CONCEPTS).assign(
+                    benchmark=one.result.folder.rpartition("/")[2]
+                )
+            )
     return agreement(stacked(tables), 0.95)
 
 
 def _require_identity(one: Stored) -> None:
-    """UserError where a result lacks its benchmark's identity, or has another one than the same version here."""
+    """UserError where a result lacks its benchmark's identity, or has another one than the same
+    version here.
+    """
     benchmark, where = one.result.benchmark, str(one.folder)
     called = f"{benchmark.name} {benchmark.version}"
     if not benchmark.content_sha256.startswith(KIND):
-        what = f"it says what {called} held in a way that this evenruler cannot compare (content_sha256)"
+        what = (
+            f"it says what {called} held in a way that this evenruler cannot compare "
+            "(content_sha256)"
+        )
         raise UserError(what, where=where, remedy="measure again")
     folder = repository.shipped_benchmarks() / benchmark.name
     if not is_file(folder / MANIFEST):
         return
     here = read_manifest(folder)
-    if here.version == benchmark.version and identity_of(folder, here.rows) != benchmark.content_sha256:
+    if (
+        here.version == benchmark.version
+        and identity_of(folder, here.rows) != benchmark.content_sha256
+    ):
         what = f"it is of a {called} with other content than the one in {folder}"
-        raise UserError(what, where=where, remedy="measure again, or give that benchmark a version of its own")
+        raise UserError(
+            what, where=where, remedy="measure again, or give that benchmark a version of its own"
+        )
 
 
 def names(group: Sequence[Stored]) -> list[str]:
@@ -163,8 +200,12 @@ class _Side(NamedTuple):
 
     def labels(self) -> dict[str, str]:
         """Labels by how the model was asked: " (mlm)" for "bert (mlm)", mostly ""."""
-        labels = {label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record}
-        return {label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)}
+        labels = {
+            label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record
+        }
+        return {
+            label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)
+        }
 
     def called(self, manner: str) -> str:
         return f"{self.labels().get(manner, self.stored.result.model.name + manner)}{self.suffix}"
@@ -172,19 +213,32 @@ class _Side(NamedTuple):
     def headlines(self, manner: str) -> dict[tuple[str, str], dict[str, Any]]:
         """Records of headlines by part and figure."""
         label = self.labels().get(manner)
-        found = ((part, figure, own) for part, of, figure, own in figures_of(self.stored.result) if of == label)
-        return {(part, figure): own for part, figure, own in found if own.get("smallest") is not None}
+        found = (
+            (part, figure, own)
+            for part, of, figure, own in figures_of(self.stored.result)
+            if of == label
+        )
+        return {
+            (part, figure): own for part, figure, own in found if own.get("smallest") is not None
+        }
 
     def made_of(self, part: str, manner: str, figure: str) -> pd.DataFrame:
         """The rows behind a headline, in the schema `HEADLINES`."""
         rows = self.stored.result.headlines
-        there = (rows["part"] == part) & (rows["model"] == self.labels().get(manner)) & (rows["figure"] == figure)
+        there = (
+            (rows["part"] == part)
+            & (rows["model"] == self.labels().get(manner))
+            & (rows["figure"] == figure)
+        )
         return rows[there]
 
 
 def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]:
     """Compare the headlines of two labels; p-values are adjusted over them together."""
-    own, called = [side.headlines(manner) for side in (first, second)], (first.called(manner), second.called(manner))
+    own, called = (
+        [side.headlines(manner) for side in (first, second)],
+        (first.called(manner), second.called(manner)),
+    )
     compared: list[tuple[Comparison, Confirmatory]] = []
     for key in sorted(own[0].keys() | own[1].keys()):
         pair = [of.get(key, {}) for of in own]
@@ -199,12 +253,17 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
         beside = all((rows["pole"] == 0).any() for rows in made_of)
         if shared.empty or not beside:
             why = "no unit of the same rows was asked of both; take one version, --size and --limit"
-            why = why if shared.empty else "no placebo of it was asked of both; a trial may ask none"
+            why = (
+                why if shared.empty else "no placebo of it was asked of both; a trial may ask none"
+            )
             yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=why)
             continue
         left = [len(own) - len(shared) for own in units]
         if any(left):
-            note = f"over shared units: {left[0]} of {called[0]} and {left[1]} of {called[1]} are left out"
+            note = (
+                f"over shared units: {left[0]} of {called[0]} and {left[1]} of {called[1]} are "
+                "left out"
+            )
             one = replace(one, note=note)
         contrast = room(first.stored.result.benchmark.family, "diagnose").contrast
         both = (rows[rows["unit"].isin(shared)] for rows in made_of)
@@ -233,17 +292,28 @@ def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
     if said == Verdict.NO_EFFECT:
         said = f"{SAME} within {found.smallest:g}"
     elif said == Verdict.EFFECT:
-        larger, smaller = (one.first, one.second) if (found.value or 0) > 0 else (one.second, one.first)
+        larger, smaller = (
+            (one.first, one.second) if (found.value or 0) > 0 else (one.second, one.first)
+        )
         said = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
     elif said == Verdict.NOT_SPECIFIC:
         said = str(Verdict.INCONCLUSIVE)
     shared = ("specific", "specific_low", "specific_high", "smallest", "detectable")
     same = {name: getattr(found, name) for name in shared}
-    return replace(one, **same, difference=found.value, n=found.n, p=found.p_effect, verdict=said, reason=found.why)
+    return replace(
+        one,
+        **same,
+        difference=found.value,
+        n=found.n,
+        p=found.p_effect,
+        verdict=said,
+        reason=found.why,
+    )
 
 
 PASSED, FAILED, NOT_MEASURED, OPEN = 0, 1, 2, 3
-"""Exit statuses: all passed; something failed; nothing was measured; something is inconclusive or invalid."""
+"""Exit statuses: all passed; something failed; nothing was measured; something is inconclusive or
+invalid."""
 
 BARS: Final = ("effect", "not specific", "worse")
 """Criteria to fail on: a verdict on a headline, or more of the effect than in the baseline."""
@@ -262,7 +332,15 @@ class Gate:
     @property
     def status(self) -> int:
         """The exit status of the process."""
-        return FAILED if self.failed else OPEN if self.open else PASSED if self.passed else NOT_MEASURED
+        return (
+            FAILED
+            if self.failed
+            else OPEN
+            if self.open
+            else PASSED
+            if self.passed
+            else NOT_MEASURED
+        )
 
     @property
     def lines(self) -> Iterator[str]:
@@ -281,17 +359,24 @@ def gate(
 ) -> Gate:
     """Check whether results pass.
 
-    `fail_on`: criteria of `BARS`. `baseline`: earlier results of the same benchmarks, for `worse`. `most`: by
-    `BENCHMARK:FIGURE`, the largest allowed size; the check fails where the whole interval lies beyond it, and is open
-    where part of the interval does, or where there is none. UserError where nothing of that name was measured, a
-    criterion is unknown, or only one of `worse` and `baseline` is given.
+    `fail_on`: criteria of `BARS`. `baseline`: earlier results of the same benchmarks, for `worse`.
+    `most`: by `BENCHMARK:FIGURE`, the largest allowed size; the check fails where the whole
+    interval lies beyond it, and is open where part of the interval does, or where there is none.
+    UserError where nothing of that name was measured, a criterion is unknown, or only one of
+    `worse` and `baseline` is given.
     """
     if strange := sorted(set(fail_on) - set(BARS)):
-        raise UserError(f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS))
+        raise UserError(
+            f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS)
+        )
     if not results:
-        raise UserError("no result", remedy="name what `evenruler measure` wrote, or a folder above it")
+        raise UserError(
+            "no result", remedy="name what `evenruler measure` wrote, or a folder above it"
+        )
     if ("worse" in fail_on) != bool(baseline):
-        raise UserError("`worse` and --baseline go together", where="--fail-on", remedy="say both, or neither")
+        raise UserError(
+            "`worse` and --baseline go together", where="--fail-on", remedy="say both, or neither"
+        )
     found = Gate()
     for one in results:
         _of_verdicts(one.result, set(fail_on), found)
@@ -306,7 +391,10 @@ def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
     headlines = {heading.figure for heading in result.headings if heading.role == "headline"}
     for part, label, figure, record in figures_of(result):
         if figure in headlines and "verdict" in record:
-            where = f"{result.folder.rpartition('/')[2]}, {part}, {label}: {figure} is {record['verdict']}"
+            where = (
+                f"{result.folder.rpartition('/')[2]}, {part}, {label}: {figure} is "
+                f"{record['verdict']}"
+            )
             if record["verdict"] in fail_on:
                 found.failed.append(where)
             elif record["verdict"] in (Verdict.INCONCLUSIVE, Verdict.INVALID):
@@ -321,7 +409,9 @@ def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) ->
     mine = [own for own in known if own[0].benchmark.name == benchmark and own[3] == wanted]
     if not mine:
         names = sorted({f"{result.benchmark.name}:{figure}" for result, _, _, figure, _ in known})
-        raise UserError(f"nothing measured is called {name!r}", where="--max", remedy=nearest(name, names))
+        raise UserError(
+            f"nothing measured is called {name!r}", where="--max", remedy=nearest(name, names)
+        )
     for _, part, label, _, record in mine:
         low, high = record.get("low"), record.get("high")
         numbers = ["none" if own is None else f"{own:z.3g}" for own in (record["value"], low, high)]
@@ -341,7 +431,11 @@ def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: G
     for one in results:
         before = [own for own in baseline if own.result.benchmark.name == one.result.benchmark.name]
         if not before:
-            raise UserError(f"no {one.result.benchmark.name}", where="--baseline", remedy="measure it there, too")
+            raise UserError(
+                f"no {one.result.benchmark.name}",
+                where="--baseline",
+                remedy="measure it there, too",
+            )
         for old in before:
             for row in compare([one, old]).to_dict("records"):
                 verdict, pair = str(row["verdict"]), f"{row['first']} against {row['second']}"
@@ -351,4 +445,6 @@ def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: G
                 elif verdict.startswith((SAME, f"{row['second']}: {MORE} than ")):
                     found.passed += 1
                 else:  # includes headlines of only one result, and "not alike", which has no direction
-                    found.open.append(". ".join(told for told in (where, row["reason"]) if isinstance(told, str)))
+                    found.open.append(
+                        ". ".join(told for told in (where, row["reason"]) if isinstance(told, str))
+                    )

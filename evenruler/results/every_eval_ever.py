@@ -1,8 +1,9 @@
-"""Results as records of Every Eval Ever, the EvalEval coalition's shared schema and store of evaluations.
+"""Results as records of Every Eval Ever, the EvalEval coalition's shared schema and store of
+evaluations.
 
 Follows version `SCHEMA` of its `eval.schema.json` (package every-eval-ever 0.3.0). Rows by prompt
-(`instance_level_eval.schema.json`) are not exported: that schema describes one prompt with a reference and an answer,
-and our scores are differences of several.
+(`instance_level_eval.schema.json`) are not exported: that schema describes one prompt with a
+reference and an answer, and our scores are differences of several.
 """
 
 import datetime
@@ -48,22 +49,32 @@ def export(
 ) -> list[Exported]:
     """Write each result as one record: `to/data/{benchmark}/{developer}/{model}/{uuid}.json`.
 
-    The uuid is a hash of the result's content (in the form of version 4, which the store requires), so that the same
-    result gives the same file. `ids`: `ORG/MODEL` by model name, not needed for models of the Hub. `date`: date of the
-    record, midnight UTC; by default when `result.json` was written. UserError where a model has no `ORG/MODEL`, or a
-    result has no confirmatory figure or headline amount to export.
+    The uuid is a hash of the result's content (in the form of version 4, which the store requires),
+    so that the same result gives the same file. `ids`: `ORG/MODEL` by model name, not needed for
+    models of the Hub. `date`: date of the record, midnight UTC; by default when `result.json` was
+    written. UserError where a model has no `ORG/MODEL`, or a result has no confirmatory figure or
+    headline amount to export.
     """
     given = ids or {}
     known = {one.result.model.name for one in results}
     for name in given:
         if name not in known:
-            raise UserError(f"no result of {name!r}", where="--id", remedy=f"known: {', '.join(sorted(known))}")
-    records = [_record(one, given, date, relationship) for one in results]  # validate all before writing any
+            raise UserError(
+                f"no result of {name!r}", where="--id", remedy=f"known: {', '.join(sorted(known))}"
+            )
+    records = [
+        _record(one, given, date, relationship) for one in results
+    ]  # validate all before writing any
     found = []
     for one, (content, left_out) in zip(results, records, strict=True):
         said = json.dumps(one.result.model_dump(mode="json"), sort_keys=True).encode()
         number = uuid.UUID(bytes=hashlib.sha256(said).digest()[:16], version=4)
-        path = to.joinpath("data", one.result.benchmark.name, *content["model_info"]["id"].split("/"), f"{number}.json")
+        path = to.joinpath(
+            "data",
+            one.result.benchmark.name,
+            *content["model_info"]["id"].split("/"),
+            f"{number}.json",
+        )
         replace(path, as_json(content))
         found.append(Exported(path, len(content["evaluation_results"]), left_out))
     return found
@@ -76,7 +87,9 @@ def _record(
     result = one.result
     identity, written = _id(one, ids), str(int((one.folder / RESULT).stat().st_mtime))
     if date is not None:
-        written = str(int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp()))
+        written = str(
+            int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp())
+        )
     evaluation = f"{result.folder.rpartition('/')[2]}/{identity}/{written}"
     amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
     chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
@@ -86,19 +99,29 @@ def _record(
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
         raise UserError(what, where=str(one.folder), remedy="leave it out")
-    said = {"identity": identity, "evaluation": evaluation, "written": written, "relationship": relationship}
+    said = {
+        "identity": identity,
+        "evaluation": evaluation,
+        "written": written,
+        "relationship": relationship,
+    }
     return _content(result, left_out, figures=figures, **said), left_out
 
 
 def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, Any]:
-    """The content of a record, with the engine and, as far as known, where the model ran; `said` goes in as it is."""
+    """The content of a record, with the engine and, as far as known, where the model ran; `said`
+    goes in as it is.
+    """
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
     scheme = sources[0].partition(":")[0]
     engine, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
     version = libraries.get(engine) if isinstance(libraries, Mapping) else None
     environment = templates("evenruler.results")
-    environment.filters |= {"text": _text, "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name)}
+    environment.filters |= {
+        "text": _text,
+        "plain": lambda name: re.sub("[^A-Za-z0-9._-]+", "-", name),
+    }
     found: dict[str, Any] = json.loads(
         environment.get_template("every_eval_ever.json.j2").render(
             schema=SCHEMA,
@@ -106,7 +129,11 @@ def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, 
             benchmark=result.benchmark,
             model=model,
             headings={own.figure: own for own in reversed(result.headings)},
-            more={"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings},
+            more={
+                "not_exported": left_out,
+                "left_out": result.left_out,
+                "warnings": result.warnings,
+            },
             sources=sources,
             scheme=scheme,
             served=scheme in SERVED,
@@ -124,11 +151,17 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
     source = model.source if isinstance(model.source, str) else ""
     found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", found):
-        what = f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known"
+        what = (
+            f"{found!r} is no ORG/MODEL"
+            if found
+            else f"{model.name} is not from the Hub, so its maker is not known"
+        )
         raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
     return found
 
 
 def _text(value: Any) -> str:
     """A value as a string, as the schema requires: text as it is, all else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return (
+        value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    )

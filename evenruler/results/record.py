@@ -1,11 +1,14 @@
 """The result of one benchmark on one model: a JSON file, with tables of scores next to it.
 
-    RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what was measured
-                                          headlines.parquet the rows behind headlines, used to compare results
-                                          {table}.parquet scores by row, in the tables of the benchmark's family
-                                          answers-{table}.parquet the model's answers, unrounded
+    RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and
+    what was measured
+                                          headlines.parquet the rows behind headlines, used to
+                                          compare results {table}.parquet scores by row, in the
+                                          tables of the benchmark's family answers-{table}.parquet
+                                          the model's answers, unrounded
 
-Results of another size than `standard`, form or limit have a suffix after the version, as `+trial` or `+limit-N`.
+Results of another size than `standard`, form or limit have a suffix after the version, as `+trial`
+or `+limit-N`.
 """
 
 import json
@@ -42,13 +45,16 @@ class MeasuredBenchmark(Strict):
     origin: Text
     """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
-    """Its identity: a hash of all rows and the plan when measured (`publish.manifest.identity_of`)."""
+    """Its identity: a hash of all rows and the plan when measured
+    (`publish.manifest.identity_of`)."""
     plan_sha256: Text
     """Hash of `plan.json`, as in `manifest.json`."""
 
 
 class Behaviour(Strict):
-    """What the model computed on two fixed texts (`evenruler.models.fingerprint`), to recognise it by."""
+    """What the model computed on two fixed texts (`evenruler.models.fingerprint`), to recognise it
+    by.
+    """
 
     numbers: str | None
     """Its numbers, with spaces between them; null with a reason."""
@@ -61,8 +67,9 @@ class MeasuredModel(Strict):
     name: Slug
     """Its name in figures and folders."""
     source: str | list[str]
-    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`;
-    for an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME` for Python objects."""
+    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`,
+    `untrained:NAME`; for an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME`
+    for Python objects."""
     revision: str | None
     """The commit of a Hub repository."""
     kind: Text
@@ -70,17 +77,21 @@ class MeasuredModel(Strict):
     """Whether it is asked by chat."""
     licence: Text
     start: dict[str, str] | None = None
-    """What stands before plain texts: its `token`, and the `source` of that, in words (`evenruler.models.starts`); null
-    for kinds without, where it is not known, and in older results."""
+    """What stands before plain texts: its `token`, and the `source` of that, in words
+    (`evenruler.models.starts`); null for kinds without, where it is not known, and in older
+    results."""
     engine: dict[str, Any]
-    """Everything besides the prompt that an answer depends on: sha256 of weights, configuration, tokenizer and
-    template; device class, dtype, library versions; for a server its address and mode."""
+    """Everything besides the prompt that an answer depends on: sha256 of weights, configuration,
+    tokenizer and template; device class, dtype, library versions; for a server its address and
+    mode."""
     heard: dict[str, list[str]] = Field(default_factory=dict)
     """What a server called itself in its replies: each `model` and `fingerprint`."""
     subject: dict[str, Any] | None = None
-    """The fields of `instruments.instrument.Subject`, on which requests and figures depend; null in older results."""
+    """The fields of `instruments.instrument.Subject`, on which requests and figures depend; null in
+    older results."""
     fingerprint: Behaviour | None = None
-    """Its fingerprint; null in older results, and for models on servers, functions and recorded answers."""
+    """Its fingerprint; null in older results, and for models on servers, functions and recorded
+    answers."""
 
 
 class Settings(Strict):
@@ -91,7 +102,8 @@ class Settings(Strict):
     size: Literal["trial", "standard", "paper"] = "standard"
     """How much of the benchmark was asked."""
     form: str | None = None
-    """The one form that was asked, where a family has several; null: all forms that the model supports."""
+    """The one form that was asked, where a family has several; null: all forms that the model
+    supports."""
     limit: int | None
     """The most units asked about, evenly spread; null: all that the plan asks for."""
     level: float
@@ -102,7 +114,9 @@ class Settings(Strict):
     @model_validator(mode="before")
     @classmethod
     def _of_before_sizes(cls, said: Any) -> Any:
-        """Migrate results from before sizes, which have `quick` instead: true is `trial`, false `standard`."""
+        """Migrate results from before sizes, which have `quick` instead: true is `trial`, false
+        `standard`.
+        """
         if not isinstance(said, dict) or "quick" not in said:
             return said
         size = "trial" if said["quick"] else "standard"
@@ -116,7 +130,8 @@ class Heading(Strict):
     heading: Text
     meaning: Text
     role: Literal["headline", "amount", "fitness"]
-    """A headline has a verdict; an amount describes the model; fitness says how well the instrument measures."""
+    """A headline has a verdict; an amount describes the model; fitness says how well the instrument
+    measures."""
     says: list[str] | None = None
     """Clauses that say what values above 0, and values below 0, mean for a model."""
     size: str = ""
@@ -148,9 +163,9 @@ class Result(Strict):
     settings: Settings
     headings: list[Heading]
     figures: dict[str, dict[str, dict[str, Any]]]
-    """By part of the benchmark, model (two names for a model asked in two ways) and figure: `value`, `low`, `high`,
-    `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`, `specific`, `verdict`, `why`, as in
-    `evidence.json`; rounded to three decimals."""
+    """By part of the benchmark, model (two names for a model asked in two ways) and figure:
+    `value`, `low`, `high`, `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`,
+    `specific`, `verdict`, `why`, as in `evidence.json`; rounded to three decimals."""
     answer: list[str] = Field(default_factory=list)
     """The headlines in sentences, from `answer`."""
     left_out: list[str]
@@ -162,7 +177,8 @@ class Result(Strict):
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """The engine of each tool that answered, such as an embedder or a classifier, by name."""
     tables_sha256: dict[str, str] = Field(default_factory=dict)
-    """Checksums of the tables next to `result.json`, by file name, once it is written; empty in older results."""
+    """Checksums of the tables next to `result.json`, by file name, once it is written; empty in
+    older results."""
     _beside: Beside = PrivateAttr(default_factory=Beside)
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
@@ -173,7 +189,9 @@ class Result(Strict):
 
     @property
     def headlines(self) -> pd.DataFrame:
-        """The rows behind its headlines, as `HEADLINES`; UserError where the result was read without its tables."""
+        """The rows behind its headlines, as `HEADLINES`; UserError where the result was read
+        without its tables.
+        """
         if self._beside.headlines is None:
             remedy = "read headlines.parquet beside result.json, or measure"
             raise UserError("its tables are not here", where=self.folder, remedy=remedy)
@@ -181,30 +199,41 @@ class Result(Strict):
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Scores by row and tables of the family's diagnosis, by name; empty for results read from a file."""
+        """Scores by row and tables of the family's diagnosis, by name; empty for results read from
+        a file.
+        """
         return self._beside.tables
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """Verdicts of headlines, keyed "part: figure" (`seed: gain`), with the label if asked in several ways."""
+        """Verdicts of headlines, keyed "part: figure" (`seed: gain`), with the label if asked in
+        several ways.
+        """
         judged = (one for one in figures_of(self) if "verdict" in one[3])
-        return {f"{_where(part, label, self)}: {figure}": own["verdict"] for part, label, figure, own in judged}
+        return {
+            f"{_where(part, label, self)}: {figure}": own["verdict"]
+            for part, label, figure, own in judged
+        }
 
     def frame(self) -> pd.DataFrame:
         """All figures, one row each, with the columns of `load_results`."""
         return as_frame([self])
 
     def units(self) -> pd.DataFrame:
-        """The value of each unit behind a headline: part, label, figure, unit, value, and `beside` (place on an axis).
+        """The value of each unit behind a headline: part, label, figure, unit, value, and `beside`
+        (place on an axis).
 
-        Values are means over wordings and words (first group minus second where there are two), in the unit of the
-        scores; sorted with the highest first. UserError where the result was read without its tables.
+        Values are means over wordings and words (first group minus second where there are two), in
+        the unit of the scores; sorted with the highest first. UserError where the result was read
+        without its tables.
         """
         rows = self.headlines.rename(columns={"model": "label"})
         of = ["part", "label", "figure"]
         found = by_unit(rows, [*of, "unit"]).rename("value").reset_index()
         found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
-        return found.sort_values([*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True)
+        return found.sort_values(
+            [*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True
+        )
 
     def replies(self) -> pd.DataFrame:
         """The replies, one row each with its prompt; null where refused, with the `reason`.
@@ -218,27 +247,39 @@ class Result(Strict):
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
 
     def plot(self) -> "alt.VConcatChart":
-        """Plot headlines with intervals, placebos and the smallest relevant effect, one panel per figure.
+        """Plot headlines with intervals, placebos and the smallest relevant effect, one panel per
+        figure.
 
-        Points are values, bars are placebos (drawn on the side of the value), dashes are smallest effects. UserError
-        where there is no headline, or altair is not installed.
+        Points are values, bars are placebos (drawn on the side of the value), dashes are smallest
+        effects. UserError where there is no headline, or altair is not installed.
         """
         try:
             import altair as alt
         except ModuleNotFoundError:
             remedy = "run `pip install 'evenruler[build]'`"
-            raise UserError("a plot needs the package altair", where="plot", remedy=remedy) from None
+            raise UserError(
+                "a plot needs the package altair", where="plot", remedy=remedy
+            ) from None
         from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
 
-        keys, drawn = ("value", "low", "high", "placebo", "smallest"), dict[str, list[dict[str, Any]]]()
+        keys, drawn = (
+            ("value", "low", "high", "placebo", "smallest"),
+            dict[str, list[dict[str, Any]]](),
+        )
         for part, label, figure, own in figures_of(self):
             if "verdict" in own and (value := own["value"]) is not None:
                 numbers = pd.Series({key: own.get(key) for key in keys}, dtype=float)
                 numbers["placebo"] *= -1 if value < 0 else 1
                 where = f"{_where(part, label, self)}: {own['verdict']}"
-                drawn.setdefault(figure, []).append({"where": where, **numbers, "less": -numbers["smallest"]})
+                drawn.setdefault(figure, []).append(
+                    {"where": where, **numbers, "less": -numbers["smallest"]}
+                )
         if not drawn:
-            raise UserError("no headline has a value and a verdict", where=self.folder, remedy="take another size")
+            raise UserError(
+                "no headline has a value and a verdict",
+                where=self.folder,
+                remedy="take another size",
+            )
         headings, panels = {one.figure: one.heading for one in self.headings}, []
         for figure, rows in drawn.items():
             values = alt.X("low:Q", title=headings.get(figure, figure))
@@ -258,9 +299,14 @@ class Result(Strict):
     def _repr_html_(self) -> str:
         """The notebook display: the answer, and the headlines as a table."""
         judged = [figure for figure in figures_of(self) if "verdict" in figure[3]]
-        more = ((of, own, own.get("placebo", ""), own["verdict"], own.get("why", "")) for *of, own in judged)
+        more = (
+            (of, own, own.get("placebo", ""), own["verdict"], own.get("why", ""))
+            for *of, own in judged
+        )
         rows = [[*of, figure_in_words(own), *said] for of, own, *said in more]
-        table = pd.DataFrame(rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"])
+        table = pd.DataFrame(
+            rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"]
+        )
         told = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
         lines = "".join(f"<li>{escape(line)}</li>" for line in told)
         return f"<p><b>{escape(self.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
@@ -279,7 +325,9 @@ def _where(part: str, label: str, result: Result) -> str:
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Part, label, name and record of every figure, sorted; records without the key `value` are skipped."""
+    """Part, label, name and record of every figure, sorted; records without the key `value` are
+    skipped.
+    """
     for part, of_part in sorted(result.figures.items()):
         for label, of_label in sorted(of_part.items()):
             for figure, record in sorted(of_label.items()):
@@ -290,7 +338,9 @@ def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]
 NUMERIC: Final = {*OF_FIGURES, "n"}
 SAID: Final = {"unit", "levels", "verdict", "why", "reason", *ENDS}
 COLUMNS: Final = {
-    **dict.fromkeys(("benchmark", "version", "model", "revision", "part", "label", "figure", "role"), "string"),
+    **dict.fromkeys(
+        ("benchmark", "version", "model", "revision", "part", "label", "figure", "role"), "string"
+    ),
     **dict.fromkeys(("value", "low", "high"), "float64"),
     "n": "Int64",
     "unit": "string",

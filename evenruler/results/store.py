@@ -12,14 +12,24 @@ import pyarrow as pa
 from evenruler.errors import UserError
 from evenruler.files import file_sha256, swapped
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.results.record import FORMAT, HEADLINES_FILE, NUMERIC, RESULT, SAID, Result, as_frame, figures_of
+from evenruler.results.record import (
+    FORMAT,
+    HEADLINES_FILE,
+    NUMERIC,
+    RESULT,
+    SAID,
+    Result,
+    as_frame,
+    figures_of,
+)
 from evenruler.strict import validate
 from evenruler.tables.contents import is_number, json_of, schema_of, table_in
 from evenruler.tables.frames import table_of, without_last_bits, write_whole
 from evenruler.tables.schemas import HEADLINES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries", "logits"}
-"""Engine keys of the computer rather than the model; a model measured elsewhere counts as the same."""
+"""Engine keys of the computer rather than the model; a model measured elsewhere counts as the
+same."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +40,15 @@ class Stored:
     folder: Path
 
 
-def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None) -> Path:
-    """Write a result into its folder, `root / result.folder`, atomically; replaces an earlier result of the same model.
+def write(
+    result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
+) -> Path:
+    """Write a result into its folder, `root / result.folder`, atomically; replaces an earlier
+    result of the same model.
 
-    The rows behind its headlines and further `tables` are stored with it, floats of frames rounded to six significant
-    digits. UserError where the folder holds a result of another model, or of a benchmark with other content.
+    The rows behind its headlines and further `tables` are stored with it, floats of frames rounded
+    to six significant digits. UserError where the folder holds a result of another model, or of a
+    benchmark with other content.
     """
     folder = root / result.folder
     rows = table_of(without_last_bits(result.headlines), HEADLINES)
@@ -44,7 +58,9 @@ def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Tab
         for name, table in (tables or {}).items():
             if isinstance(table, pd.DataFrame):
                 table = pa.Table.from_pandas(without_last_bits(table), preserve_index=False)
-            write_whole(table.replace_schema_metadata(None), working / f"{name}.parquet")  # none of pandas' own
+            write_whole(
+                table.replace_schema_metadata(None), working / f"{name}.parquet"
+            )  # none of pandas' own
         sums = {path.name: file_sha256(path) for path in sorted(working.iterdir())}
         told = result.model_copy(update={"tables_sha256": sums})
         (working / RESULT).write_text(as_json(told.model_dump(mode="json")), encoding="utf-8")
@@ -52,7 +68,9 @@ def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Tab
 
 
 def refuse_another(result: Result, root: Path) -> None:
-    """UserError where the folder holds a result of another model, or of a benchmark with other content."""
+    """UserError where the folder holds a result of another model, or of a benchmark with other
+    content.
+    """
     folder = root / result.folder
     if not (folder / RESULT).exists():
         return
@@ -62,19 +80,31 @@ def refuse_another(result: Result, root: Path) -> None:
     if other := sorted(key for key in told if old.get(key) != new.get(key)):
         what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
-    if before.benchmark.origin == result.benchmark.origin == "file":  # the source is still being edited
+    if (
+        before.benchmark.origin == result.benchmark.origin == "file"
+    ):  # the source is still being edited
         return
     if not before.benchmark.content_sha256.startswith(KIND):
-        what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
+        what = (
+            f"an older evenruler says there in another way what {result.benchmark.name} held "
+            "(content_sha256)"
+        )
         raise UserError(what, where=str(folder), remedy="move that folder away")
-    was, now = ((one.benchmark.content_sha256, one.benchmark.plan_sha256) for one in (before, result))
+    was, now = (
+        (one.benchmark.content_sha256, one.benchmark.plan_sha256) for one in (before, result)
+    )
     if was != now:
         what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
-        raise UserError(what, where=str(folder), remedy="move that folder away, or give the benchmark another version")
+        raise UserError(
+            what,
+            where=str(folder),
+            remedy="move that folder away, or give the benchmark another version",
+        )
 
 
 def find(*places: str | Path) -> list[Path]:
-    """The `result.json` files in places: folders of results, such files, or folders above them; without duplicates.
+    """The `result.json` files in places: folders of results, such files, or folders above them;
+    without duplicates.
 
     In the order of the places, each sorted by path. UserError where a place holds none.
     """
@@ -85,14 +115,20 @@ def find(*places: str | Path) -> list[Path]:
         of_place = [path for path in below if path == place or not path.parent.name.startswith(".")]
         if not of_place:
             what = "no result in this folder" if place.is_dir() else f"no folder, and no {RESULT}"
-            raise UserError(what, where=str(place), remedy="name what `evenruler measure` wrote, or a folder above it")
+            raise UserError(
+                what,
+                where=str(place),
+                remedy="name what `evenruler measure` wrote, or a folder above it",
+            )
         for path in of_place:
             found.setdefault(path.resolve(), path)
     return list(found.values())
 
 
 def read(path: Path) -> Stored:
-    """Read a result with the rows behind its headlines; UserError where a file is missing or damaged."""
+    """Read a result with the rows behind its headlines; UserError where a file is missing or
+    damaged.
+    """
     headlines = table_in_result(path.with_name(HEADLINES_FILE), HEADLINES)
     return Stored(read_result(path).with_tables(headlines, {}), path.parent)
 
@@ -103,19 +139,31 @@ def read_all(*places: str | Path) -> list[Stored]:
 
 
 def read_result(path: Path) -> Result:
-    """Read a `result.json`; UserError where it is not JSON, has another format, or is no valid `Result`."""
+    """Read a `result.json`; UserError where it is not JSON, has another format, or is no valid
+    `Result`.
+    """
     content = json_of(path, "measure again")
     if not isinstance(content, dict) or "format" not in content:
-        raise UserError("no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote")
+        raise UserError(
+            "no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote"
+        )
     if content["format"] != FORMAT:
         what = f"format {content['format']!r}, expected {FORMAT}"
-        raise UserError(what, where=str(path), remedy="measure again, or use the evenruler that wrote it")
+        raise UserError(
+            what, where=str(path), remedy="measure again, or use the evenruler that wrote it"
+        )
     result = validate(Result, content, path)
     for part, label, figure, record in figures_of(result):
         if wrong := [key for key in NUMERIC & record.keys() if not is_number(record[key])]:
-            found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected a number"
+            found = (
+                f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, "
+                "expected a number"
+            )
         elif wrong := [key for key in SAID & record.keys() if not isinstance(record[key], str)]:
-            found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected words"
+            found = (
+                f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, "
+                "expected words"
+            )
         elif lacking := [key for key in ("n", "unit") if record.get(key) is None]:
             found = f"{part}, {label}, {figure} lacks {lacking[0]}"
         else:
@@ -138,7 +186,9 @@ def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
         found: pd.DataFrame = rows.select(schema.names).cast(schema).to_pandas()
     except (KeyError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
-        raise UserError(f"no table of {path.stem} ({reason})", where=str(path), remedy="measure again") from None
+        raise UserError(
+            f"no table of {path.stem} ({reason})", where=str(path), remedy="measure again"
+        ) from None
     if found.duplicated([name for name in schema.names if name != "value"]).any():
         raise UserError("a row stands twice", where=str(path), remedy="measure again")
     return found
@@ -151,10 +201,11 @@ def load_results(*places: str | Path) -> pd.DataFrame:
         *places: Each a folder of a result, its `result.json`, or any folder above it.
 
     Returns:
-        Columns `COLUMNS`, in the order of `find`, then of part, label and figure. `model` is the name of the model,
-            `label` also says how it was asked ("bert (mlm)"); `role` is `headline`, `amount` or `fitness` for figures
-            with a heading, else null. Numbers have three decimals, as in `result.json`; records that are not figures
-            (statistics of single items) are left out.
+        Columns `COLUMNS`, in the order of `find`, then of part, label and figure. `model` is the
+        name of the model,
+            `label` also says how it was asked ("bert (mlm)"); `role` is `headline`, `amount` or
+            `fitness` for figures with a heading, else null. Numbers have three decimals, as in
+            `result.json`; records that are not figures (statistics of single items) are left out.
 
     Raises:
         UserError: A place holds no result, or a file is damaged.

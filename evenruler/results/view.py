@@ -21,7 +21,9 @@ from evenruler.tables import grouped
 ABSENT: Final = "-"
 """Cell text where a result lacks what another has."""
 
-NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
+NO_VERDICT: Final = (
+    "No figure of these results has a verdict: nothing is said of a model by itself."
+)
 
 HEAD: Final = ("part", "figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
 
@@ -30,13 +32,16 @@ ANSWERED: Final = ("benchmark", "pair", "answer")
 ONE_LEAD = "What benchmarks of Even Ruler say of a model."
 
 LEAD = (
-    "What benchmarks of Even Ruler say of models. Models are compared over what both were asked: what each two differ "
+    "What benchmarks of Even Ruler say of models. Models are compared over what both were asked: "
+    "what each two differ "
     "in stands behind the grid."
 )
 
 DIFFERENCES = (
-    "Headlines over what both models were asked; gains of probes at equal sharpness, so A - B is not the difference of "
-    "the two beside it. The verdict is on what they differ in beyond placebos; what has none is not compared."
+    "Headlines over what both models were asked; gains of probes at equal sharpness, so A - B is "
+    "not the difference of "
+    "the two beside it. The verdict is on what they differ in beyond placebos; what has none is "
+    "not compared."
 )
 
 
@@ -51,12 +56,18 @@ def _measured(record: dict[str, Any]) -> str:
 
 
 def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
-    """Markdown: per benchmark the confirmatory figures of every result, then the differences of each pair."""
+    """Markdown: per benchmark the confirmatory figures of every result, then the differences of
+    each pair.
+    """
     parts: list[str] = []
     for group in comparable(results):
         parts += _of_benchmark(group, _own(group, comparisons))
     if rows := convergent.lines(agreed(results)):
-        parts += ["# Agreement across benchmarks", convergent.TEXT, markdown_table(convergent.HEAD, rows)]
+        parts += [
+            "# Agreement across benchmarks",
+            convergent.TEXT,
+            markdown_table(convergent.HEAD, rows),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,7 +81,9 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
         yield "\n".join(f"- {cell(line)}" for line in lacking)
     if not comparisons.empty:
         yield "## Answer"
-        yield "\n".join(f"- {cell(f'{pair}: {line}')}" for pair, line in answers(group, comparisons))
+        yield "\n".join(
+            f"- {cell(f'{pair}: {line}')}" for pair, line in answers(group, comparisons)
+        )
     shown: dict[tuple[str, str], dict[str, str]] = {}
     for one, suffix in zip(group, names(group), strict=True):
         for part, label, figure, record in figures_of(one.result):
@@ -78,7 +91,10 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
                 shown.setdefault((part, figure), {})[f"{label}{suffix}"] = _measured(record)
     if shown:
         models = list(dict.fromkeys(model for _, said in sorted(shown.items()) for model in said))
-        rows = [[*key, *(said.get(model, ABSENT) for model in models)] for key, said in sorted(shown.items())]
+        rows = [
+            [*key, *(said.get(model, ABSENT) for model in models)]
+            for key, said in sorted(shown.items())
+        ]
         yield "## Figures, placebos, verdicts"
         yield markdown_table(["part", "figure", *models], rows)
     else:
@@ -95,14 +111,22 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
 def answers(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """What every two results differ in: the pair and a line of `answer`."""
     headings = {heading.figure: heading for one in group for heading in one.result.headings}
-    for (first, second), rows in grouped(((row["first"], row["second"]), row) for row in rows_of(comparisons)).items():
+    for (first, second), rows in grouped(
+        ((row["first"], row["second"]), row) for row in rows_of(comparisons)
+    ).items():
         figures: dict[str, dict[str, Any]] = {}
         for row in rows:
             record = row | {"value": row["difference"], "p_effect": row["p"], "why": row["reason"]}
             if row["specific"] is not None:
                 record["placebo"] = row["difference"] - row["specific"]
-            record = {name: value for name, value in record.items() if value is not None or name == "value"}
-            figures.setdefault(row["part"], {})[row["figure"]] = record | {"verdict": _plain(row["verdict"])}
+            record = {
+                name: value
+                for name, value in record.items()
+                if value is not None or name == "value"
+            }
+            figures.setdefault(row["part"], {})[row["figure"]] = record | {
+                "verdict": _plain(row["verdict"])
+            }
         says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
         unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
         plain = {"size": "", "ends": None, "not_shown": ""}
@@ -124,12 +148,17 @@ def unmeasured_of(group: Sequence[Stored]) -> list[str]:
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:
     """The warnings of each result, a line each."""
-    called = ((one.result, f"{one.result.model.name}{suffix}") for one, suffix in zip(group, names(group), strict=True))
+    called = (
+        (one.result, f"{one.result.model.name}{suffix}")
+        for one, suffix in zip(group, names(group), strict=True)
+    )
     return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
 
 def title(group: Sequence[Stored]) -> str:
-    """Name and versions of the results' benchmark, with suffixes such as `+trial` and `+limit-N`."""
+    """Name and versions of the results' benchmark, with suffixes such as `+trial` and
+    `+limit-N`.
+    """
     versions = sorted({one.result.folder.rpartition("@")[2] for one in group})
     return f"{group[0].result.benchmark.name} {', '.join(versions)}"
 
@@ -175,7 +204,10 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
         for one, suffix in zip(group, names(group), strict=True):
             headings |= {heading.figure: heading for heading in reversed(one.result.headings)}
             told = figures_of(one.result)
-            figures += [Told(part, f"{label}{suffix}", figure, record) for part, label, figure, record in told]
+            figures += [
+                Told(part, f"{label}{suffix}", figure, record)
+                for part, label, figure, record in told
+            ]
         said = "" if any("verdict" in told.record for told in figures) else f" {NO_VERDICT}"
         instruments.append(
             Instrument(
@@ -192,13 +224,22 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
         )
     models = dict.fromkeys(one.result.model.name for group in groups for one in group)
     rows = convergent.lines(agreed(results))
-    agreement = Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
+    agreement = Section(
+        convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True
+    )
     shared = {"agreement": [agreement]} if rows else {}
     lines: list[list[str]] = []
     if comparisons is not None:
-        lines = [[title(group), *line] for group in groups for line in answers(group, _own(group, comparisons))]
+        lines = [
+            [title(group), *line]
+            for group in groups
+            for line in answers(group, _own(group, comparisons))
+        ]
     if lines:
-        shared = {"": [Section("What they differ in", "", [Table(ANSWERED, lines)], first=True)], **shared}
+        shared = {
+            "": [Section("What they differ in", "", [Table(ANSWERED, lines)], first=True)],
+            **shared,
+        }
     return render_page(heading, lead, instruments, models=list(models), shared=shared)
 
 
@@ -210,7 +251,13 @@ def _differences(comparisons: pd.DataFrame | None, group: Sequence[Stored]) -> l
         *cells, verdict = difference_row(row)
         told.append([*cells, Cell(verdict, _plain(row["verdict"]).mark)])
     notes = sorted({row["note"] for row in rows if row["note"]})
-    return [Section("Differences", " ".join([DIFFERENCES, *(f"{note}." for note in notes)]), [Table(HEAD, told)])]
+    return [
+        Section(
+            "Differences",
+            " ".join([DIFFERENCES, *(f"{note}." for note in notes)]),
+            [Table(HEAD, told)],
+        )
+    ]
 
 
 def _plain(said: str) -> Verdict:

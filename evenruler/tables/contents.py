@@ -26,7 +26,9 @@ MOST_ROWS, MOST_COLUMNS, LONGEST_FIXED = 10_000_000, 1_000, 1_024
 AGAIN = "get the benchmark again"
 
 
-is_file = os.path.isfile  # whether a path is a file, or a link to one; unlike `Path.is_file`, it never raises
+is_file = (
+    os.path.isfile
+)  # whether a path is a file, or a link to one; unlike `Path.is_file`, it never raises
 
 
 def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> None:
@@ -44,11 +46,15 @@ def text_of(path: Path, remedy: str = AGAIN) -> str:
     except UnicodeDecodeError:
         raise UserError("not UTF-8", where=str(path), remedy=remedy) from None
     except OSError as error:
-        raise UserError(f"cannot be read ({error.strerror})", where=str(path), remedy=remedy) from None
+        raise UserError(
+            f"cannot be read ({error.strerror})", where=str(path), remedy=remedy
+        ) from None
 
 
 def json_of(path: Path, remedy: str = AGAIN) -> Any:
-    """JSON of at most 200 levels, without lone surrogates, NaN or infinity; UserError if not, or as `text_of`."""
+    """JSON of at most 200 levels, without lone surrogates, NaN or infinity; UserError if not, or as
+    `text_of`.
+    """
     text = text_of(path, remedy)
     try:
         return from_json(text, allow_inf_nan=False)
@@ -58,15 +64,21 @@ def json_of(path: Path, remedy: str = AGAIN) -> Any:
 
 def is_number(value: object) -> bool:
     """Whether the value is None or a number that a float represents exactly."""
-    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
+    return (
+        value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
+    )
 
 
 def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
-    """Columns and row count of a Parquet file, after checking that it fits into memory; errors as `table_in`."""
+    """Columns and row count of a Parquet file, after checking that it fits into memory; errors as
+    `table_in`.
+    """
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         said = file.metadata
         if said.num_rows > MOST_ROWS or said.num_columns > MOST_COLUMNS:
-            raise ValueError(f"{said.num_rows:,} rows of {said.num_columns:,} columns, more than are read")
+            raise ValueError(
+                f"{said.num_rows:,} rows of {said.num_columns:,} columns, more than are read"
+            )
         if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
             raise ValueError("two columns of one name")
         columns = [said.schema.column(place) for place in range(said.num_columns)]
@@ -83,14 +95,18 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
                     n_rows += batch.num_rows
                     total += sum(map(_bytes_of, batch.columns))
                     if total > MOST_UNPACKED or n_rows > said.num_rows:
-                        raise ValueError(f"more than {MOST_UNPACKED:,} bytes, or more rows than its footer says")
+                        raise ValueError(
+                            f"more than {MOST_UNPACKED:,} bytes, or more rows than its footer says"
+                        )
                 if n_rows < said.num_rows:
                     raise ValueError(f"{n_rows:,} rows, its footer says {said.num_rows:,}")
         return file.schema_arrow, said.num_rows
 
 
 def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:
-    """The rows of a Parquet file checked by `schema_of`, by default all columns; UserError if it is corrupt."""
+    """The rows of a Parquet file checked by `schema_of`, by default all columns; UserError if it is
+    corrupt.
+    """
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         table: pa.Table = file.read(columns=None if columns is None else [*columns])
         table.validate(full=True)
@@ -98,7 +114,9 @@ def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGA
 
 
 def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
-    """A Parquet file in batches, the first empty, for its columns; arguments and errors as `table_in`."""
+    """A Parquet file in batches, the first empty, for its columns; arguments and errors as
+    `table_in`.
+    """
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
         for batch in file.iter_batches():
@@ -110,7 +128,9 @@ def _bytes_of(array: pa.Array) -> int:
     """Bytes of an array with dictionaries expanded."""
     if pa.types.is_dictionary(array.type):
         lengths = pc.binary_length(array.dictionary)
-        return 8 * len(array) + int(pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0)
+        return 8 * len(array) + int(
+            pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0
+        )
     if pa.types.is_struct(array.type):
         return sum(map(_bytes_of, array.flatten()))
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
@@ -125,6 +145,12 @@ def _reading(path: Path, remedy: str) -> Iterator[None]:
     require_file(path, remedy=remedy)
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:  # Arrow's, for corrupt files
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ) as error:  # Arrow's, for corrupt files
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy=remedy) from None

@@ -1,4 +1,5 @@
-"""Data frames: as Parquet with an explicit schema (same rows, same bytes), stacked, hashed, rounded and compared.
+"""Data frames: as Parquet with an explicit schema (same rows, same bytes), stacked, hashed, rounded
+and compared.
 
 Rounding removes the last bits of floats, which differ between processors.
 """
@@ -30,10 +31,11 @@ IDENTITY = (
 
 
 def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
-    """Convert rows (mappings or a frame) to a table, sorted by id and the other columns of `IDENTITY`.
+    """Convert rows (mappings or a frame) to a table, sorted by id and the other columns of
+    `IDENTITY`.
 
-    Rows must have exactly the schema's columns and types; library metadata is removed. ValueError: a missing or extra
-    column, a null in a non-nullable column, or a repeated identity.
+    Rows must have exactly the schema's columns and types; library metadata is removed. ValueError:
+    a missing or extra column, a null in a non-nullable column, or a repeated identity.
     """
     columns: dict[str, Any]
     if isinstance(rows, pd.DataFrame):
@@ -49,7 +51,9 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
     arrays = []
     for field in schema:
         values = columns[field.name]
-        if pa.types.is_integer(field.type):  # cast, since pyarrow truncates fractions if asked for integers directly
+        if pa.types.is_integer(
+            field.type
+        ):  # cast, since pyarrow truncates fractions if asked for integers directly
             arrays.append(pa.array(values, from_pandas=True).cast(field.type))
         else:
             arrays.append(pa.array(values, type=field.type, from_pandas=True))
@@ -64,7 +68,9 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
     return table
 
 
-def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
+def write_table(
+    rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path
+) -> None:
     """Write rows atomically (arguments and errors as `table_of`); creates the folder."""
     try:
         table = table_of(rows, schema)
@@ -103,9 +109,11 @@ DECIMALS = 12  # a true zero comes out as 1e-17 on one machine and -3e-18 on ano
 
 
 def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate frames with a new index; frames without rows are dropped, since they would change column types.
+    """Concatenate frames with a new index; frames without rows are dropped, since they would change
+    column types.
 
-    If none has rows, the first is returned for its columns; if there is none at all, an empty frame.
+    If none has rows, the first is returned for its columns; if there is none at all, an empty
+    frame.
     """
     found = list(frames)
     filled = [frame for frame in found if len(frame)] or found[:1]
@@ -127,21 +135,30 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     return [units[(2 * i + 1) * len(units) // (2 * most)] for i in range(most)]
 
 
-def few_of(tables: Mapping[str, pd.DataFrame], named: Sequence[str], column: str, n: int) -> dict[str, pd.DataFrame]:
-    """The tables, of which the named ones are cut down to n values of a column of the first, evenly spread."""
+def few_of(
+    tables: Mapping[str, pd.DataFrame], named: Sequence[str], column: str, n: int
+) -> dict[str, pd.DataFrame]:
+    """The tables, of which the named ones are cut down to n values of a column of the first, evenly
+    spread.
+    """
     kept = evenly_spread(sorted(set(tables[named[0]][column])), n)
     return {**tables, **{name: tables[name][tables[name][column].isin(kept)] for name in named}}
 
 
 def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
-    """Per unit (columns `by`), a hash of its published rows: 16 hex digits, independent of row order.
+    """Per unit (columns `by`), a hash of its published rows: 16 hex digits, independent of row
+    order.
 
     Covers `id` and every other column except `content_sha256`, which is not trusted.
     """
     ordered = rows.sort_values("id").drop(columns="content_sha256", errors="ignore")
     said = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()
-    told = pd.Series([content_sha256(row) for row in said], index=ordered.index, name="told", dtype="str")
-    return told.groupby([ordered[name] for name in by], sort=True).agg(lambda own: content_sha256(*own)[:16])
+    told = pd.Series(
+        [content_sha256(row) for row in said], index=ordered.index, name="told", dtype="str"
+    )
+    return told.groupby([ordered[name] for name in by], sort=True).agg(
+        lambda own: content_sha256(*own)[:16]
+    )
 
 
 def rounded(value: float) -> float:
@@ -153,15 +170,20 @@ def rounded(value: float) -> float:
 
 
 def for_people(content: Any) -> Any:
-    """Round the floats in nested mappings and lists for display: three decimals, probabilities two significant digits.
+    """Round the floats in nested mappings and lists for display: three decimals, probabilities two
+    significant digits.
 
-    Expects JSON-like content; a key "p" or "p_..." holds a probability. Figures are rounded nowhere else; any display
-    with fewer decimals starts from the number itself.
+    Expects JSON-like content; a key "p" or "p_..." holds a probability. Figures are rounded nowhere
+    else; any display with fewer decimals starts from the number itself.
     """
     if isinstance(content, Mapping):
         found = {key: for_people(value) for key, value in content.items()}
         probabilities = [key for key in content if key == "p" or str(key).startswith("p_")]
-        return found | {key: float(f"{content[key]:.1e}") for key in probabilities if isinstance(content[key], float)}
+        return found | {
+            key: float(f"{content[key]:.1e}")
+            for key in probabilities
+            if isinstance(content[key], float)
+        }
     if isinstance(content, list):
         return [for_people(value) for value in content]
     return round(content, 3) + 0.0 if isinstance(content, float) else content
@@ -172,12 +194,18 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with a `'` before each text in `FORMULA`'s manner, for CSV files that people open; numbers stay."""
-    return frame.map(lambda value: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value)
+    """The frame with a `'` before each text in `FORMULA`'s manner, for CSV files that people open;
+    numbers stay.
+    """
+    return frame.map(
+        lambda value: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    )
 
 
 def from_spreadsheet(value: str) -> str:
-    """A text without the `'` of `for_spreadsheets`, which a spreadsheet keeps or drops when it saves."""
+    """A text without the `'` of `for_spreadsheets`, which a spreadsheet keeps or drops when it
+    saves.
+    """
     return value[1:] if value[:1] == "'" and value[1:].startswith(FORMULA) else value
 
 
@@ -195,8 +223,12 @@ def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]
     """[rows] whether values differ; two nulls are equal, and so are two NaNs."""
     if pa.types.is_nested(old.type):
         pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
-        return np.fromiter((not same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
-    found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
+        return np.fromiter(
+            (not same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old)
+        )
+    found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(
+        zero_copy_only=False
+    )
     if pa.types.is_null(old.type):
         return found
     if pa.types.is_floating(old.type):
@@ -210,7 +242,9 @@ def differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]
 def same(old: object, new: object, tolerance: float) -> bool:
     """Whether two nested values are equal, numbers up to the tolerance."""
     if isinstance(old, list) and isinstance(new, list):
-        return len(old) == len(new) and all(same(a, b, tolerance) for a, b in zip(old, new, strict=True))
+        return len(old) == len(new) and all(
+            same(a, b, tolerance) for a, b in zip(old, new, strict=True)
+        )
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(same(old[key], new[key], tolerance) for key in old)
     if isinstance(old, int | float) and isinstance(new, int | float):

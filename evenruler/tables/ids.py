@@ -14,9 +14,11 @@ def canonical(value: object) -> bytes:
 
 
 def row_id(**identity: str) -> str:
-    """16 hex digits that identify a row by what it is (family, benchmark, slugs), not by its content.
+    """16 hex digits that identify a row by what it is (family, benchmark, slugs), not by its
+    content.
 
-    An edit of the content therefore keeps the id and shows as a change, not as a removal plus an addition.
+    An edit of the content therefore keeps the id and shows as a change, not as a removal plus an
+    addition.
     """
     return hashlib.sha256(canonical(identity)).hexdigest()[:16]
 
@@ -27,15 +29,23 @@ def content_sha256(*content: object) -> str:
 
 
 def carried(identifier: str, source: Any, *content: object, variant: str = "all") -> dict[str, Any]:
-    """The columns that every published row has (`schemas.COMMON`); `content` is what its checksum covers."""
-    said = {"id": identifier, "content_sha256": content_sha256(*content), "variant": variant, "framing": BARE}
+    """The columns that every published row has (`schemas.COMMON`); `content` is what its checksum
+    covers.
+    """
+    said = {
+        "id": identifier,
+        "content_sha256": content_sha256(*content),
+        "variant": variant,
+        "framing": BARE,
+    }
     return {**said, "source": source.source, "licence": source.licence}
 
 
 def once(
     rows: Iterable[dict[str, Any]], *said: str, what: str = "prompt"
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Split rows into the first of each kind and duplicates in the columns `said`; duplicates get a `reason`.
+    """Split rows into the first of each kind and duplicates in the columns `said`; duplicates get a
+    `reason`.
 
     `what`: the noun for a row in the reason.
     """

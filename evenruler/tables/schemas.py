@@ -1,4 +1,6 @@
-"""Table schemas: the notation they are written in, and those that several families share (`schemas.toml`)."""
+"""Table schemas: the notation they are written in, and those that several families share
+(`schemas.toml`).
+"""
 
 import re
 import tomllib
@@ -7,19 +9,28 @@ from pathlib import Path
 
 import pyarrow as pa
 
-KINDS = {"str": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "int32": pa.int32(), "int16": pa.int16()}
+KINDS = {
+    "str": pa.string(),
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "int32": pa.int32(),
+    "int16": pa.int16(),
+}
 KINDS |= {"int8": pa.int8(), "float": pa.float64(), "float32": pa.float32()}
 """Column types, apart from lists and structures of these."""
 
 
 def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
-    """Build a schema: `columns(COMMON, "item word: str; keying: int8; criterion: float?; labels: [str]")`.
+    """Build a schema: `columns(COMMON, "item word: str; keying: int8; criterion: float?; labels:
+    [str]")`.
 
-    Parts are strings of names with their type (one of `KINDS`, `[...]` for a list, `{...}` for a structure in the same
-    notation) or existing fields, in column order. A trailing `?` makes a column nullable. ValueError: wrong notation,
-    or a repeated name.
+    Parts are strings of names with their type (one of `KINDS`, `[...]` for a list, `{...}` for a
+    structure in the same notation) or existing fields, in column order. A trailing `?` makes a
+    column nullable. ValueError: wrong notation, or a repeated name.
     """
-    fields: list[pa.Field] = [field for part in parts for field in (_written(part) if isinstance(part, str) else part)]
+    fields: list[pa.Field] = [
+        field for part in parts for field in (_written(part) if isinstance(part, str) else part)
+    ]
     names = [field.name for field in fields]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"column {twice[0]!r} stands twice")
@@ -28,12 +39,17 @@ def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
 
 def _written(text: str) -> list[pa.Field]:
     found = []
-    for group in re.split(r";(?![^{]*\})", text):  # a ";" inside braces separates a structure's fields
+    for group in re.split(
+        r";(?![^{]*\})", text
+    ):  # a ";" inside braces separates a structure's fields
         names, _, kind = (part.strip() for part in group.partition(":"))
         if not re.fullmatch(r"[a-z]\w*( [a-z]\w*)*", names) or not kind:
             what = f"found {group.strip()!r} in {text!r}"
             raise ValueError(f"{what}, expected names and what they hold, as in 'a b: str'")
-        found += [pa.field(name, _kind(kind.removesuffix("?")), kind.endswith("?")) for name in names.split()]
+        found += [
+            pa.field(name, _kind(kind.removesuffix("?")), kind.endswith("?"))
+            for name in names.split()
+        ]
     return found
 
 
@@ -51,7 +67,8 @@ def _kind(text: str) -> pa.DataType:
 def declared(path: Path) -> Callable[[str], pa.Schema]:
     """A `__getattr__` for a module whose names are the tables of a TOML file, with the shared ones.
 
-    A table is a list of parts of `columns`; a name stands for the columns of a shared table or of one above it.
+    A table is a list of parts of `columns`; a name stands for the columns of a shared table or of
+    one above it.
     """
     found: dict[str, pa.Schema] = {}
     for file in dict.fromkeys((_SHARED, path)):
@@ -73,4 +90,6 @@ __getattr__ = declared(_SHARED)
 BARE = "bare"  # the framing of an unmodified prompt
 LOG_PROBABILITY = "log_probability"  # the measure of answers other than entailment logits
 WHOLE = "all"  # value of `part` for the whole instrument, or of the subscale for the whole scale
-NUMBERS = tuple(field.name for field in __getattr__("FIGURES") if field.type == pa.float64())  # columns of a figure
+NUMBERS = tuple(
+    field.name for field in __getattr__("FIGURES") if field.type == pa.float64()
+)  # columns of a figure

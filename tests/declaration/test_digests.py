@@ -69,7 +69,9 @@ class Shipped:
 
     def settings(self, instruments: dict[str, Instrument]) -> dict[str, str]:
         """The digests of settings."""
-        found: dict[str, str] = compute_digests(ROOT, self.params, self.active, list(instruments.values()))["settings"]
+        found: dict[str, str] = compute_digests(
+            ROOT, self.params, self.active, list(instruments.values())
+        )["settings"]
         return found
 
 
@@ -79,7 +81,8 @@ def shipped() -> Shipped:
 
 
 def other_values(annotation: Any, value: Any, models: list[str]) -> Iterator[Any]:
-    """Values that a field of a type may have beside its own, some of them invalid; none for what nests models."""
+    """Values that a field of a type may have beside its own, some of them invalid; none for what
+    nests models."""
     options = get_args(annotation)
     if get_origin(annotation) is Literal:
         yield from (option for option in options if option != value)
@@ -105,11 +108,17 @@ def test_another_order_is_another_setting(shipped: Shipped) -> None:
     turned = {**family, "roles": dict(reversed(family["roles"].items()))}
     families = {**shipped.entries["families"], "saged": turned}
     after = shipped.settings(shipped.instruments({**shipped.entries, "families": families}))
-    assert {name for name in before if before[name] != after[name]} == {"countries", "fruit", "ideologies"}
+    assert {name for name in before if before[name] != after[name]} == {
+        "countries",
+        "fruit",
+        "ideologies",
+    }
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_each_key_of_an_instrument_changes_its_settings_and_no_others(shipped: Shipped, name: str) -> None:
+def test_each_key_of_an_instrument_changes_its_settings_and_no_others(
+    shipped: Shipped, name: str
+) -> None:
     before = shipped.instruments(shipped.entries)
     own, digest = before[name], shipped.settings(before)
     models = list(shipped.entries["models"])
@@ -118,7 +127,9 @@ def test_each_key_of_an_instrument_changes_its_settings_and_no_others(shipped: S
     fields, covered = room(own.family, "declare").Settings.model_fields, set[str]()
     for key, field in fields.items():
         value = declared.get(key, getattr(own.settings, key))
-        if isinstance(value, dict) and not isinstance(getattr(own.settings, key), dict):  # by size or scale
+        if isinstance(value, dict) and not isinstance(
+            getattr(own.settings, key), dict
+        ):  # by size or scale
             value = getattr(own.settings, key)
         for other in other_values(field.annotation, value, models):
             try:
@@ -128,7 +139,11 @@ def test_each_key_of_an_instrument_changes_its_settings_and_no_others(shipped: S
             if (after[name].settings, after[name].sizes) == (own.settings, own.sizes):
                 continue
             changed = shipped.settings(after)
-            assert [each for each in digest if changed[each] != digest[each]] == [name], (key, value, other)
+            assert [each for each in digest if changed[each] != digest[each]] == [name], (
+                key,
+                value,
+                other,
+            )
             covered.add(key)
             break
     assert len(covered) >= LEAST_COVERED * len(fields), sorted(fields.keys() - covered)
@@ -144,20 +159,36 @@ def test_each_key_of_an_instrument_changes_its_settings_and_no_others(shipped: S
         ("fixed", {"smallest": 0.2}),
     ],
 )
-def test_what_holds_for_a_family_changes_its_instruments_alone(shipped: Shipped, family: str, own: Entries) -> None:
+def test_what_holds_for_a_family_changes_its_instruments_alone(
+    shipped: Shipped, family: str, own: Entries
+) -> None:
     before = shipped.settings(shipped.instruments(shipped.entries))
-    families = {**shipped.entries["families"], family: {**shipped.entries["families"][family], **own}}
+    families = {
+        **shipped.entries["families"],
+        family: {**shipped.entries["families"][family], **own},
+    }
     after = shipped.settings(shipped.instruments({**shipped.entries, "families": families}))
-    assert [name for name in before if after[name] != before[name]] == shipped.active.families[family].instruments
+    assert [name for name in before if after[name] != before[name]] == shipped.active.families[
+        family
+    ].instruments
 
 
 Change = tuple[str, str]
 JUDGED = "  bred: {family: pairs, made: evolve, of: doctors, judge: parked}"
-PARKED = '  parked: {kind: nli, source: "local:weights/parked", licence: mit, origin: of our own, scale: none}'
+PARKED = (
+    '  parked: {kind: nli, source: "local:weights/parked", licence: mit, origin: of our own, '
+    "scale: none}"
+)
 UNTRAINED = ('source: "local:weights/tiny"', 'source: "untrained:big"')
 FITTED = (
-    ("  parked: {kind: nli,", "  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli},"),
-    ("diagnosis: {", 'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: pairs}\ndiagnosis: {'),
+    (
+        "  parked: {kind: nli,",
+        "  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli},",
+    ),
+    (
+        "diagnosis: {",
+        'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: pairs}\ndiagnosis: {',
+    ),
 )
 
 
@@ -181,7 +212,12 @@ def changed_by(root: Path, *changes: Change, since: tuple[Change, ...] = ()) -> 
 
 
 def flat(found: dict[str, Any]) -> dict[str, str]:
-    nested = {f"{kind}.{name}": own for kind, each in found.items() if kind != "declared" for name, own in each.items()}
+    nested = {
+        f"{kind}.{name}": own
+        for kind, each in found.items()
+        if kind != "declared"
+        for name, own in each.items()
+    }
     return {**nested, "declared": found["declared"]}
 
 
@@ -208,23 +244,37 @@ class TestSettings:
 
     def test_those_of_the_other_scale_do_not_count(self, small: Path) -> None:
         assert changed_by(small, ("{most: 3}", "{most: {quick: 3, paper: 4}}")) == set()
-        assert changed_by(small, ("scale: paper}\n\nfamilies", "scale: paper, most: 9}\n\nfamilies")) == set()
+        assert (
+            changed_by(small, ("scale: paper}\n\nfamilies", "scale: paper, most: 9}\n\nfamilies"))
+            == set()
+        )
 
     def test_those_of_every_size_do(self, small: Path) -> None:
-        change = ("hair: {family: framing}", "hair: {family: framing, stimuli: {trial: 12, standard: 25, paper: 1000}}")
+        change = (
+            "hair: {family: framing}",
+            "hair: {family: framing, stimuli: {trial: 12, standard: 25, paper: 1000}}",
+        )
         assert changed_by(small, change) == {"settings.hair", "declared"}
 
     @pytest.mark.parametrize("said", ["seed: 0", "stimuli: {trial: 12, standard: 24, paper: 1000}"])
     def test_what_holds_anyway_changes_none(self, small: Path, said: str) -> None:
-        assert changed_by(small, ("hair: {family: framing}", f"hair: {{family: framing, {said}}}")) == set()
+        assert (
+            changed_by(small, ("hair: {family: framing}", f"hair: {{family: framing, {said}}}"))
+            == set()
+        )
 
 
 class TestModels:
     @pytest.mark.parametrize(
         "change",
-        [("local:weights/parked", "local:weights/other"), ("of our own, scale: none", "of others, scale: none")],
+        [
+            ("local:weights/parked", "local:weights/other"),
+            ("of our own, scale: none", "of others, scale: none"),
+        ],
     )
-    def test_the_entry_of_one_that_an_instrument_names_changes_its_tools(self, small: Path, change: Change) -> None:
+    def test_the_entry_of_one_that_an_instrument_names_changes_its_tools(
+        self, small: Path, change: Change
+    ) -> None:
         assert changed_by(small, change) == {"tools.bred"}
 
     @pytest.mark.parametrize(
@@ -235,15 +285,25 @@ class TestModels:
             (("endpoint:writer", "endpoint:author"), "writer"),
         ],
     )
-    def test_the_entry_of_one_that_is_asked_changes_its_own(self, small: Path, change: Change, model: str) -> None:
+    def test_the_entry_of_one_that_is_asked_changes_its_own(
+        self, small: Path, change: Change, model: str
+    ) -> None:
         assert changed_by(small, change) == {f"models.{model}"}
 
     @pytest.mark.parametrize(
         "change",
-        [("local:weights/head", "local:weights/other"), ("local:weights/big", "x"), ("  head: {", "  neck: {")],
+        [
+            ("local:weights/head", "local:weights/other"),
+            ("local:weights/big", "x"),
+            ("  head: {", "  neck: {"),
+        ],
     )
-    def test_that_of_one_that_is_not_in_use_changes_nothing(self, small: Path, change: Change) -> None:
-        assert changed_by(small, (change[0], change[1].replace("x", "local:weights/other"))) == set()
+    def test_that_of_one_that_is_not_in_use_changes_nothing(
+        self, small: Path, change: Change
+    ) -> None:
+        assert (
+            changed_by(small, (change[0], change[1].replace("x", "local:weights/other"))) == set()
+        )
 
     def test_one_that_is_named_and_asked_changes_both(self, small: Path) -> None:
         since = (
@@ -257,7 +317,9 @@ class TestModels:
 
     def test_that_of_which_an_untrained_one_is_made_counts_for_it(self, small: Path) -> None:
         assert changed_by(small, ("local:weights/big", "local:weights/other")) == set()
-        assert changed_by(small, ("local:weights/big", "local:weights/other"), since=(UNTRAINED,)) == {"models.tiny"}
+        assert changed_by(
+            small, ("local:weights/big", "local:weights/other"), since=(UNTRAINED,)
+        ) == {"models.tiny"}
 
     @pytest.mark.parametrize(
         "change",
@@ -268,7 +330,9 @@ class TestModels:
         ],
         ids=["source", "origin", "recipe"],
     )
-    def test_training_data_and_recipe_of_a_fitted_head_count_for_it(self, small: Path, change: Change) -> None:
+    def test_training_data_and_recipe_of_a_fitted_head_count_for_it(
+        self, small: Path, change: Change
+    ) -> None:
         assert changed_by(small, change, since=FITTED) == {"tools.bred"}
 
     def test_another_model_that_is_named_changes_tools(self, small: Path) -> None:
@@ -277,7 +341,10 @@ class TestModels:
         assert changed_by(small, ("judge: parked", "judge: parked, also: head")) == both
 
     def test_a_name_is_part_of_it(self, small: Path) -> None:
-        same = (("local:weights/parked", "local:weights/head"), ("of our own, scale: none", "of our own"))
+        same = (
+            ("local:weights/parked", "local:weights/head"),
+            ("of our own, scale: none", "of our own"),
+        )
         assert "tools.bred" in changed_by(small, ("judge: parked", "judge: head"), since=same)
 
     def test_the_order_of_what_is_named_and_how_often_are_not(self, small: Path) -> None:
@@ -287,7 +354,9 @@ class TestModels:
             "judge: parked, also: parked",
             "judge: parked",
         )
-        both, turned, twice, once = (digests_of(small, ("judge: parked", own))["tools"]["bred"] for own in words)
+        both, turned, twice, once = (
+            digests_of(small, ("judge: parked", own))["tools"]["bred"] for own in words
+        )
         assert (both, twice) == (turned, once)
         assert both != once
 
@@ -295,7 +364,9 @@ class TestModels:
         """So that a new key of entries makes nothing stale."""
         said = "of our own, scale: none, dtype: float32"
         assert changed_by(small, ("of our own, scale: none", said)) == set()
-        assert changed_by(small, ("of our own, scale: none", said.replace("float32", "bfloat16"))) == {"tools.bred"}
+        assert changed_by(
+            small, ("of our own, scale: none", said.replace("float32", "bfloat16"))
+        ) == {"tools.bred"}
 
 
 class TestVersions:
@@ -305,7 +376,12 @@ class TestVersions:
         assert changed_by(small, change) == {"versions.nurses", "declared"}
 
     def test_one_of_the_other_scale_changes_nothing(self, small: Path) -> None:
-        assert changed_by(small, ("{pairs-doctors: 1.2.0}", "{pairs-doctors: 1.2.0, pairs-later: 3.0.1}")) == set()
+        assert (
+            changed_by(
+                small, ("{pairs-doctors: 1.2.0}", "{pairs-doctors: 1.2.0, pairs-later: 3.0.1}")
+            )
+            == set()
+        )
 
 
 def test_settings_of_intervals_are_no_part(small: Path) -> None:
@@ -314,9 +390,12 @@ def test_settings_of_intervals_are_no_part(small: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "digest", ["5835160767160134", "58351607671601e4", "0000", "1_000", "0x12", "0o17", "1e5", "null"]
+    "digest",
+    ["5835160767160134", "58351607671601e4", "0000", "1_000", "0x12", "0o17", "1e5", "null"],
 )
-def test_a_digest_of_digits_stays_a_text(small: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> None:
+def test_a_digest_of_digits_stays_a_text(
+    small: Path, monkeypatch: pytest.MonkeyPatch, digest: str
+) -> None:
     """To our reader, and to that of DVC."""
     told.put(small)
     check(small)

@@ -1,4 +1,5 @@
-"""Locals as numbers: the same program, and whatever is a rename of a local alone is the same tree."""
+"""Locals as numbers: the same program, and whatever is a rename of a local alone is the same
+tree."""
 
 import ast
 import dis
@@ -11,9 +12,12 @@ import pytest
 from evenruler.declaration.local_names import number_locals
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted(path for folder in ("evenruler", "stages") for path in (ROOT / folder).rglob("*.py"))
+MODULES = sorted(
+    path for folder in ("evenruler", "stages") for path in (ROOT / folder).rglob("*.py")
+)
 BY_NAME = {"MAKE_CELL", "COPY_FREE_VARS", "LOAD_CLOSURE", "PUSH_NULL"}
-"""Instructions that CPython sorts by names of variables, or writes where a variable is called as an import."""
+"""Instructions that CPython sorts by names of variables, or writes where a variable is called as an
+import."""
 
 
 def number(source: str) -> str:
@@ -21,7 +25,8 @@ def number(source: str) -> str:
 
 
 def list_instructions(code: CodeType) -> Iterator[tuple[str, object]]:
-    """Yield a function's instructions, and those of functions inside, with names and constants that others see."""
+    """Yield a function's instructions, and those of functions inside, with names and constants that
+    others see."""
     for step in dis.get_instructions(code):
         if step.opname in BY_NAME:
             continue
@@ -34,9 +39,13 @@ def list_instructions(code: CodeType) -> Iterator[tuple[str, object]]:
 
 
 def list_without_qualified_names(tree: ast.Module) -> list[tuple[str, object]]:
-    """Instructions; names of nested functions, which are constants there, hold the names of the functions around."""
+    """Instructions; names of nested functions, which are constants there, hold the names of the
+    functions around."""
     code = compile(tree, "module", "exec")
-    return [(name, None if "<locals>" in str(value) else value) for name, value in list_instructions(code)]
+    return [
+        (name, None if "<locals>" in str(value) else value)
+        for name, value in list_instructions(code)
+    ]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -48,7 +57,10 @@ def test_every_module_compiles_to_the_same_instructions(path: Path) -> None:
 
 SAME = {
     "a variable": ("def f(x):\n    y = x\n    return y", "def f(x):\n    z = x\n    return z"),
-    "a loop": ("def f(x):\n    for y in x:\n        g(y)", "def f(x):\n    for z in x:\n        g(z)"),
+    "a loop": (
+        "def f(x):\n    for y in x:\n        g(y)",
+        "def f(x):\n    for z in x:\n        g(z)",
+    ),
     "a comprehension": ("x = [y for y in z if y]", "x = [v for v in z if v]"),
     "a function inside": (
         "def f():\n    def g():\n        return 1\n    return g",
@@ -58,21 +70,33 @@ SAME = {
         "def f():\n    y = 1\n    return lambda: y",
         "def f():\n    z = 1\n    return lambda: z",
     ),
-    "an error": ("def f():\n    try: g()\n    except E as e: h(e)", "def f():\n    try: g()\n    except E as x: h(x)"),
-    "a walrus": ("def f():\n    if y := g():\n        h(y)", "def f():\n    if z := g():\n        h(z)"),
+    "an error": (
+        "def f():\n    try: g()\n    except E as e: h(e)",
+        "def f():\n    try: g()\n    except E as x: h(x)",
+    ),
+    "a walrus": (
+        "def f():\n    if y := g():\n        h(y)",
+        "def f():\n    if z := g():\n        h(z)",
+    ),
 }
 
 DIFFERENT = {
     "a parameter": ("def f(x): return x", "def f(y): return y"),
     "a name of the module": ("x = 1", "y = 1"),
-    "a global that is read": ("def f():\n    y = 1\n    return y + u", "def f():\n    y = 1\n    return y + v"),
+    "a global that is read": (
+        "def f():\n    y = 1\n    return y + u",
+        "def f():\n    y = 1\n    return y + v",
+    ),
     "an attribute": ("def f(x):\n    x.y = 1", "def f(x):\n    x.z = 1"),
     "an argument by name": ("def f(x):\n    return x(y=1)", "def f(x):\n    return x(z=1)"),
     "which of two locals": (
         "def f():\n    a = 1\n    b = 2\n    return a",
         "def f():\n    a = 1\n    b = 2\n    return b",
     ),
-    "a field of a class": ("def f():\n    class A:\n        x = 1", "def f():\n    class A:\n        y = 1"),
+    "a field of a class": (
+        "def f():\n    class A:\n        x = 1",
+        "def f():\n    class A:\n        y = 1",
+    ),
     "a global, which a class inside reads": (
         "def f():\n    x = 1\n    class A:\n        y = x",
         "def f():\n    z = 1\n    class A:\n        y = x",
@@ -86,8 +110,10 @@ DIFFERENT = {
         "def f():\n    z = 1\n    def g():\n        global x\n        x = 2\n    return z",
     ),
     "which variable a function inside writes": (
-        "def f():\n    x = 1\n    z = 2\n    def g():\n        nonlocal x\n        x = 3\n    return x, z",
-        "def f():\n    z = 1\n    x = 2\n    def g():\n        nonlocal x\n        x = 3\n    return z, x",
+        "def f():\n    x = 1\n    z = 2\n    def g():\n        nonlocal x\n        x = 3\n    "
+        "return x, z",
+        "def f():\n    z = 1\n    x = 2\n    def g():\n        nonlocal x\n        x = 3\n    "
+        "return z, x",
     ),
     "what a pattern binds": (
         "def f(v):\n    x = 1\n    match v:\n        case x: return x",
@@ -101,7 +127,10 @@ DIFFERENT = {
         "def f():\n    x = 1\n    return locals()",
         "def f():\n    y = 1\n    return locals()",
     ),
-    "a printed name": ("def f():\n    x = 1\n    return f'{x=}'", "def f():\n    y = 1\n    return f'{y=}'"),
+    "a printed name": (
+        "def f():\n    x = 1\n    return f'{x=}'",
+        "def f():\n    y = 1\n    return f'{y=}'",
+    ),
     "the sequence of a comprehension in a class": (
         "def f():\n    x = 1\n    class A:\n        x = []\n        y = [i for i in x]",
         "def f():\n    z = 1\n    class A:\n        x = []\n        y = [i for i in z]",

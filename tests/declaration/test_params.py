@@ -102,7 +102,12 @@ class TestWhatIsRead:
             ("minilm", "package", [("package", "minilm_weights/model")], False),
             ("big", "hub", [("hub", "org/big")], False),
             ("shared", "local", [("local", "weights/shared")], False),
-            ("parked", "package", [("package", "parts_one/p.gguf.0"), ("package", "parts_two/p.gguf.1")], True),
+            (
+                "parked",
+                "package",
+                [("package", "parts_one/p.gguf.0"), ("package", "parts_two/p.gguf.1")],
+                True,
+            ),
         ],
     )
     def test_source(self, file_with, name, scheme, locations, is_file):
@@ -118,22 +123,49 @@ class TestWhatIsRead:
 # (what is replaced, by what, key, what else the line holds)
 REFUSED = [
     pytest.param(
-        "diagnosis:", "diagnosi:", "diagnosi", ["unknown key 'diagnosi'", "'diagnosis'?", "rename"], id="unknown-key"
+        "diagnosis:",
+        "diagnosi:",
+        "diagnosi",
+        ["unknown key 'diagnosi'", "'diagnosis'?", "rename"],
+        id="unknown-key",
     ),
     pytest.param(
         "instruments:",
         "1: a\ninstruments:",
         "1",
-        ["unknown key '1'", "known: diagnosis, families, instruments, left_out, models, training, versions"],
+        [
+            "unknown key '1'",
+            "known: diagnosis, families, instruments, left_out, models, training, versions",
+        ],
         id="unknown-key-that-is-near-none",
     ),
-    pytest.param("diagnosis:", '"diag\\nnosis":', "diag nosis", ["'diagnosis'?"], id="unknown-key-with-a-line-break"),
-    pytest.param("  seed: 7", "  size: 7", "diagnosis.size", ["'size'", "DVC", "call it something"], id="size"),
     pytest.param(
-        "    stimuli: {", "    size: {", "instruments.jobs.size", ["'size'", "DVC"], id="size-of-an-instrument"
+        "diagnosis:",
+        '"diag\\nnosis":',
+        "diag nosis",
+        ["'diagnosis'?"],
+        id="unknown-key-with-a-line-break",
     ),
     pytest.param(
-        "level: 0.9", "level: [1, {nfiles: 2}]", "diagnosis.level.1.nfiles", ["'nfiles'"], id="nfiles-in-a-list"
+        "  seed: 7",
+        "  size: 7",
+        "diagnosis.size",
+        ["'size'", "DVC", "call it something"],
+        id="size",
+    ),
+    pytest.param(
+        "    stimuli: {",
+        "    size: {",
+        "instruments.jobs.size",
+        ["'size'", "DVC"],
+        id="size-of-an-instrument",
+    ),
+    pytest.param(
+        "level: 0.9",
+        "level: [1, {nfiles: 2}]",
+        "diagnosis.level.1.nfiles",
+        ["'nfiles'"],
+        id="nfiles-in-a-list",
     ),
     pytest.param(
         "kind: embedder",
@@ -141,20 +173,39 @@ REFUSED = [
         "models.minilm.kind",
         [
             "'embeder'",
-            "'causal', 'seq2seq', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder', 'embedder' or "
+            "'causal', 'seq2seq', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder', "
+            "'embedder' or "
             "'recorded'",
         ],
         id="kind",
     ),
     pytest.param(
-        "    scale: paper", "    scale: papre", "models.big.scale", ["'papre'", "'quick', 'paper'"], id="scale"
+        "    scale: paper",
+        "    scale: papre",
+        "models.big.scale",
+        ["'papre'", "'quick', 'paper'"],
+        id="scale",
     ),
-    pytest.param(REVISION, "main", "models.big", ["revision is 'main'", "40 hex digits"], id="revision-a-branch"),
     pytest.param(
-        f"    revision: {REVISION}\n", "", "models.big", ["revision is None", "40 hex digits"], id="revision-none"
+        REVISION,
+        "main",
+        "models.big",
+        ["revision is 'main'", "40 hex digits"],
+        id="revision-a-branch",
     ),
     pytest.param(
-        f"tiny.gguf\n    sha256: {SHA256}", "tiny.gguf", "models.tiny", ["sha256 is missing", "checksum"], id="sha256"
+        f"    revision: {REVISION}\n",
+        "",
+        "models.big",
+        ["revision is None", "40 hex digits"],
+        id="revision-none",
+    ),
+    pytest.param(
+        f"tiny.gguf\n    sha256: {SHA256}",
+        "tiny.gguf",
+        "models.tiny",
+        ["sha256 is missing", "checksum"],
+        id="sha256",
     ),
     pytest.param(
         f"weights/model\n    sha256: {SHA256}",
@@ -164,16 +215,32 @@ REFUSED = [
         id="sha256-of-a-folder",
     ),
     pytest.param(
-        f"p.gguf.1]\n    sha256: {SHA256}", "p.gguf.1]", "models.parked", ["sha256 is missing"], id="sha256-of-parts"
+        f"p.gguf.1]\n    sha256: {SHA256}",
+        "p.gguf.1]",
+        "models.parked",
+        ["sha256 is missing"],
+        id="sha256-of-parts",
     ),
     pytest.param(
-        "hub:org/big", "hug:org/big", "models.big.source", ["'hug:org/big'", "hub:org/name"], id="scheme-unknown"
+        "hub:org/big",
+        "hug:org/big",
+        "models.big.source",
+        ["'hug:org/big'", "hub:org/name"],
+        id="scheme-unknown",
     ),
     pytest.param(
-        "package:parts_two/", "hub:parts/", "models.parked.source", ["hub:parts/p.gguf.1"], id="parts-of-two-schemes"
+        "package:parts_two/",
+        "hub:parts/",
+        "models.parked.source",
+        ["hub:parts/p.gguf.1"],
+        id="parts-of-two-schemes",
     ),
     pytest.param(
-        "hub:org/big", "[hub:org/big, hub:org/b]", "models.big.source", ["only the file of a package"], id="parts-hub"
+        "hub:org/big",
+        "[hub:org/big, hub:org/b]",
+        "models.big.source",
+        ["only the file of a package"],
+        id="parts-hub",
     ),
     pytest.param(
         "  big:",
@@ -190,7 +257,11 @@ REFUSED = [
         id="instrument-no-mapping",
     ),
     pytest.param(
-        "  framing: {seed: 2}", "  framing: 2", "families.framing", ["2", "expected keys"], id="family-a-number"
+        "  framing: {seed: 2}",
+        "  framing: 2",
+        "families.framing",
+        ["2", "expected keys"],
+        id="family-a-number",
     ),
     pytest.param(
         "  framing: {seed: 2}",
@@ -203,13 +274,23 @@ REFUSED = [
         "diagnosis:",
         "left_out: {ask@framing-bigg: torn}\ndiagnosis:",
         "left_out",
-        ["no stage 'ask@framing-bigg'", "did you mean 'ask@framing-big'?", "remove it or check the name"],
+        [
+            "no stage 'ask@framing-bigg'",
+            "did you mean 'ask@framing-big'?",
+            "remove it or check the name",
+        ],
         id="left-out-unknown",
     ),
     pytest.param(
-        "    licence: gemma\n", "", "models.big.licence", ["missing", "add the key 'licence'"], id="key-missing"
+        "    licence: gemma\n",
+        "",
+        "models.big.licence",
+        ["missing", "add the key 'licence'"],
+        id="key-missing",
     ),
-    pytest.param("level: 0.9", "level: 95", "diagnosis.level", ["95", "less than 1"], id="level-in-percent"),
+    pytest.param(
+        "level: 0.9", "level: 95", "diagnosis.level", ["95", "less than 1"], id="level-in-percent"
+    ),
     pytest.param(
         "    origin: org/big\n",
         "    origin: org/big\n    chat: no\n",
@@ -225,10 +306,18 @@ REFUSED = [
         id="version-a-number",
     ),
     pytest.param(
-        "  seed: 7", "  seed: 7\n  seed: 8", "line 46", ['found duplicate key "seed"; keep one'], id="key-twice"
+        "  seed: 7",
+        "  seed: 7\n  seed: 8",
+        "line 46",
+        ['found duplicate key "seed"; keep one'],
+        id="key-twice",
     ),
-    pytest.param("  level: 0.9", "\tlevel: 0.9", "line 44", ["'\\t'", "fix the YAML"], id="yaml-tab"),
-    pytest.param("seed: 7", "seed: !!python/name:os.system", "line 45", ["os.system"], id="yaml-tag"),
+    pytest.param(
+        "  level: 0.9", "\tlevel: 0.9", "line 44", ["'\\t'", "fix the YAML"], id="yaml-tab"
+    ),
+    pytest.param(
+        "seed: 7", "seed: !!python/name:os.system", "line 45", ["os.system"], id="yaml-tag"
+    ),
 ]
 
 
@@ -272,29 +361,41 @@ REFUSED_IN_WORDS = [
 class TestWhatIsRefused:
     def test_active_of_an_older_version_is_an_unknown_key(self, file_with, error_of):
         """It is in a file of its own, `active.yaml`."""
-        path = file_with("params.yaml", PARAMS, ("models:\n  tiny", "active:\n  scale: quick\nmodels:\n  tiny"))
+        path = file_with(
+            "params.yaml", PARAMS, ("models:\n  tiny", "active:\n  scale: quick\nmodels:\n  tiny")
+        )
         assert error_of(load_params, path).startswith(f"{path}: active: unknown key 'active'; ")
 
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
-            ("  later: {family: saged, scale: paper}\n", "  later:\n", "instruments.later: found nothing"),
-            ("  later: {family: saged, scale: paper}\n", "  later: [saged]\n", "instruments.later: found ['saged']"),
+            (
+                "  later: {family: saged, scale: paper}\n",
+                "  later:\n",
+                "instruments.later: found nothing",
+            ),
+            (
+                "  later: {family: saged, scale: paper}\n",
+                "  later: [saged]\n",
+                "instruments.later: found ['saged']",
+            ),
             ("  framing: {seed: 2}\n  saged:\n", "  [framing]\n", "families: found ['framing']"),
         ],
     )
     def test_what_is_no_mapping_is_told_in_words_of_ours(self, file_with, error_of, old, new, said):
         path = file_with("params.yaml", PARAMS, (old, new))
         assert (
-            error_of(load_params, path)
-            == f"{path}: {said}, expected keys; {'write it' if 'nothing' in said else 'write `key: value`'}"
+            error_of(load_params, path) == f"{path}: {said}, expected keys; "
+            f"{'write it' if 'nothing' in said else 'write `key: value`'}"
         )
 
     def test_the_sound_file_is_read(self, file_with):
         load_params(file_with("params.yaml", PARAMS))
 
     @pytest.mark.parametrize(("old", "new", "key", "held"), REFUSED)
-    def test_one_line_with_file_key_finding_and_remedy(self, file_with, error_of, old, new, key, held):
+    def test_one_line_with_file_key_finding_and_remedy(
+        self, file_with, error_of, old, new, key, held
+    ):
         path = file_with("params.yaml", PARAMS, (old, new))
         line = error_of(load_params, path)
         assert line.startswith(f"{path}: {key}: ")
@@ -372,16 +473,21 @@ NLI = """\
 """
 ANSWERING = (
     PARAMS.replace("instruments:\n", f"{NLI}instruments:\n")
-    .replace("    scale: paper\n", "    entailment: true\n    intervention: last\n    scale: paper\n")
+    .replace(
+        "    scale: paper\n", "    entailment: true\n    intervention: last\n    scale: paper\n"
+    )
     .replace("    lineage: tiny-family\n", "    lineage: tiny-family\n    entailment: true\n")
 )
-"""`tiny` (quick), `big` (paper) and `head` (both) answer questionnaires; `big` and `head` are adapted to corpora."""
+"""`tiny` (quick), `big` (paper) and `head` (both) answer questionnaires; `big` and `head` are
+adapted to corpora."""
 
 
 class TestAdapted:
     def test_how_often_is_read(self, file_with):
         params = load_params(file_with("params.yaml", ANSWERING))
-        assert {name: entry.intervention for name, entry in params.models.items() if entry.intervention} == {
+        assert {
+            name: entry.intervention for name, entry in params.models.items() if entry.intervention
+        } == {
             "big": "last",
             "head": "every",
         }
@@ -393,8 +499,14 @@ class TestAdapted:
         assert "'every' or 'last'" in line
 
     def test_an_embedder_cannot_be_adapted(self, file_with, error_of):
-        path = file_with("params.yaml", ANSWERING, ("kind: embedder\n", "kind: embedder\n    intervention: last\n"))
-        assert error_of(load_params, path).startswith(f"{path}: models.minilm: `intervention` belongs to models that ")
+        path = file_with(
+            "params.yaml",
+            ANSWERING,
+            ("kind: embedder\n", "kind: embedder\n    intervention: last\n"),
+        )
+        assert error_of(load_params, path).startswith(
+            f"{path}: models.minilm: `intervention` belongs to models that "
+        )
 
 
 class TestLabels:
@@ -407,15 +519,26 @@ class TestLabels:
         ],
     )
     def test_in_the_models_own_order(self, file_with, kind, labels):
-        changes = [("kind: nli\n", f"kind: {kind}\n    labels: {labels}\n"), ("    intervention: every\n", "")]
+        changes = [
+            ("kind: nli\n", f"kind: {kind}\n    labels: {labels}\n"),
+            ("    intervention: every\n", ""),
+        ]
         path = file_with("params.yaml", ANSWERING, *changes)
         assert load_params(path).models["head"].labels == labels.strip("[]").split(", ")
 
     @pytest.mark.parametrize(
         ("change", "key", "held"),
         [
-            (("kind: embedder\n", "kind: embedder\n    labels: [a, b]\n"), "minilm", "the kinds nli and classifier"),
-            (("    entailment: true\n    int", "    labels: [a, b]\n    int"), "big", "the kinds nli and classifier"),
+            (
+                ("kind: embedder\n", "kind: embedder\n    labels: [a, b]\n"),
+                "minilm",
+                "the kinds nli and classifier",
+            ),
+            (
+                ("    entailment: true\n    int", "    labels: [a, b]\n    int"),
+                "big",
+                "the kinds nli and classifier",
+            ),
             (
                 ("kind: nli\n", "kind: nli\n    labels: [yes, maybe, no]\n"),
                 "head",
@@ -426,7 +549,11 @@ class TestLabels:
                 "head",
                 "expected entailment, neutral and contradiction in the model's order",
             ),
-            (("kind: nli\n", "kind: nli\n    labels: [entailment]\n"), "head.labels", "at least 2 items"),
+            (
+                ("kind: nli\n", "kind: nli\n    labels: [entailment]\n"),
+                "head.labels",
+                "at least 2 items",
+            ),
         ],
     )
     def test_elsewhere_or_others_are_refused(self, file_with, error_of, change, key, held):
@@ -445,7 +572,9 @@ class TestUntrained:
             ("random", "'random' has no files of its own; name a model that has"),
         ],
     )
-    def test_what_it_cannot_be_made_of_is_refused_as_it_is_read(self, file_with, error_of, other, held):
+    def test_what_it_cannot_be_made_of_is_refused_as_it_is_read(
+        self, file_with, error_of, other, held
+    ):
         path = file_with("params.yaml", PARAMS, ("instruments:\n", random_model(other)))
         assert error_of(load_params, path) == f"{path}: models.random.source: {held}"
 
@@ -459,7 +588,8 @@ def random_model(other: str) -> str:
     entries = {"random": ("causal", f"untrained:{other}"), "hosted": ("chat", "endpoint:big")}
     return (
         "".join(
-            f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: x\n    scale: none\n"
+            f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: "
+            "x\n    scale: none\n"
             for name, (kind, source) in entries.items()
         )
         + "instruments:\n"

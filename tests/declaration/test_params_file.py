@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.params_file import FIRST_VERSION, Active, Declared, DiagnosisSettings, InstrumentEntry
+from evenruler.declaration.params_file import (
+    FIRST_VERSION,
+    Active,
+    Declared,
+    DiagnosisSettings,
+    InstrumentEntry,
+)
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
 from evenruler.models.declared import TrainingData
@@ -51,7 +57,12 @@ def declared(file_with, monkeypatch):
 class TestSettings:
     def test_what_a_family_says_holds_for_its_instruments(self, declared) -> None:
         found = declared().settings("ours")
-        assert (found.mass, found.seed, found.stimuli, found.generations) == ("first_token", 3, 7, 0)
+        assert (found.mass, found.seed, found.stimuli, found.generations) == (
+            "first_token",
+            3,
+            7,
+            0,
+        )
 
     def test_what_neither_says_is_the_default_of_the_scale(self, declared) -> None:
         assert declared().settings("ours").orders == 2
@@ -77,7 +88,10 @@ class TestSettings:
     def test_an_instrument_has_those_of_its_own_family(self, declared) -> None:
         found = declared().settings("couples")
         own = {"size": "trial", "most": 4}
-        assert (type(found).__module__, found.model_dump()) == ("tests.instruments.fifth.pairs.declare", own)
+        assert (type(found).__module__, found.model_dump()) == (
+            "tests.instruments.fifth.pairs.declare",
+            own,
+        )
 
     def test_the_scale_of_an_entry_is_no_setting(self, declared) -> None:
         assert declared(scale="paper").settings("large").orders == 6
@@ -93,17 +107,20 @@ class TestSettings:
             (
                 ("mass: first_token", "mas: first_token"),
                 "ours",
-                "families.framing.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove it",
+                "families.framing.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove "
+                "it",
             ),
             (
                 ("mass: first_token", "mass: tokens"),
                 "theirs",
-                "families.framing.mass: found 'tokens': input should be 'words', 'forms' or 'first_token'; fix it",
+                "families.framing.mass: found 'tokens': input should be 'words', 'forms' or "
+                "'first_token'; fix it",
             ),
             (
                 ("paper: 20}, seed: 9", "paper: 20}, sed: 9"),
                 "theirs",
-                "instruments.theirs.sed: unknown key 'sed'; did you mean 'seed'?; rename or remove it",
+                "instruments.theirs.sed: unknown key 'sed'; did you mean 'seed'?; rename or remove "
+                "it",
             ),
             (
                 ("{trial: 2, standard: 8, paper: 20}", "{trial: 2}"),
@@ -114,12 +131,21 @@ class TestSettings:
             (
                 ("seed: 9", "seed: -9"),
                 "theirs",
-                "instruments.theirs.seed: found -9: input should be greater than or equal to 0; fix it",
+                "instruments.theirs.seed: found -9: input should be greater than or equal to 0; "
+                "fix it",
             ),
         ],
-        ids=["unknown-of-family", "value-of-family", "unknown-of-entry", "scaled-of-entry", "entry-over-family"],
+        ids=[
+            "unknown-of-family",
+            "value-of-family",
+            "unknown-of-entry",
+            "scaled-of-entry",
+            "entry-over-family",
+        ],
     )
-    def test_a_mistake_is_where_it_was_written(self, declared, error_of, change, name, line) -> None:
+    def test_a_mistake_is_where_it_was_written(
+        self, declared, error_of, change, name, line
+    ) -> None:
         found = declared(change)
         assert error_of(found.settings, name) == f"{found.path}: {line}"
 
@@ -132,7 +158,9 @@ class TestSettings:
             f"{found.path}: instruments: no instrument 'our'; check the name (did you mean 'ours'?)"
         )
         none = declared((PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")], ""))
-        assert "no instrument 'ours'; check the name (there is none)" in error_of(none.settings, "ours")
+        assert "no instrument 'ours'; check the name (there is none)" in error_of(
+            none.settings, "ours"
+        )
 
 
 class TestInstruments:
@@ -152,9 +180,15 @@ class TestInstruments:
 
     def test_there_may_be_none(self, declared) -> None:
         block = PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")]
-        assert declared((block, "")).instruments == declared((block, "instruments:\n")).instruments == {}
+        assert (
+            declared((block, "")).instruments
+            == declared((block, "instruments:\n")).instruments
+            == {}
+        )
 
-    @pytest.mark.parametrize("entry", ["{family: gone}", "{}", "framing", "{most: 1}", "{scale: quick}"])
+    @pytest.mark.parametrize(
+        "entry", ["{family: gone}", "{}", "framing", "{most: 1}", "{scale: quick}"]
+    )
     def test_one_of_no_family(self, declared, error_of, entry) -> None:
         found = declared(("{family: pairs, most: 4}", entry))
         line = error_of(lambda: found.instruments)
@@ -176,12 +210,17 @@ class TestOtherParts:
         assert (declared().scale, declared(scale="paper").scale) == ("quick", "paper")
         assert declared(active="active: {profile: paper}\n").scale == "paper"
 
-    def test_without_the_file_the_scale_is_the_first_and_nothing_is_in_use(self, declared, error_of) -> None:
+    def test_without_the_file_the_scale_is_the_first_and_nothing_is_in_use(
+        self, declared, error_of
+    ) -> None:
         found = declared()
         path = found.path.with_name("active.yaml")
         path.unlink()
         assert found.scale == "quick"
-        assert error_of(lambda: found.active) == f"{path}: no such file; run `evenruler check`, which writes it"
+        assert (
+            error_of(lambda: found.active)
+            == f"{path}: no such file; run `evenruler check`, which writes it"
+        )
 
     def test_versions_are_those_of_benchmarks(self, declared) -> None:
         found = declared()
@@ -197,12 +236,24 @@ class TestOtherParts:
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
-            ("profile: quick", "profile: quick\n  models: [tiny]", "active.models: unknown key 'models'"),
+            (
+                "profile: quick",
+                "profile: quick\n  models: [tiny]",
+                "active.models: unknown key 'models'",
+            ),
             ("profile: quick", "profile: qick", "active.profile: found 'qick'"),
             ("  profile: quick\n", "", "active.profile: missing"),
             ("active:", "actve:", "active.profile: missing"),
-            ("source: a.yaml", "source: a.yaml, version: 1.2.0", "active.card.ours.version: unknown key 'version'"),
-            ("{family: framing, source: a.yaml}", "{family: framing}", "active.card.ours.source: missing"),
+            (
+                "source: a.yaml",
+                "source: a.yaml, version: 1.2.0",
+                "active.card.ours.version: unknown key 'version'",
+            ),
+            (
+                "{family: framing, source: a.yaml}",
+                "{family: framing}",
+                "active.card.ours.source: missing",
+            ),
         ],
         ids=["models", "profile", "no-profile", "no-section", "version", "source"],
     )
@@ -210,20 +261,26 @@ class TestOtherParts:
         """Read by a stage; `evenruler check` writes the file anew."""
         assert ACTIVE.count(old) == 1
         found = declared(active=ACTIVE.replace(old, new))
-        assert error_of(lambda: found.active).startswith(f"{found.path.with_name('active.yaml')}: {said}")
+        assert error_of(lambda: found.active).startswith(
+            f"{found.path.with_name('active.yaml')}: {said}"
+        )
 
     def test_the_catalogue(self, declared) -> None:
         found = declared().catalogue
         assert (list(found.models), found.kind("tiny")) == (["tiny"], "causal")
         assert isinstance(found.training["nli"], TrainingData)
         assert (
-            declared(('training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\n', "")).catalogue.training
+            declared(
+                ('training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\n', "")
+            ).catalogue.training
             == {}
         )
 
     def test_intervals(self, declared) -> None:
         assert declared().resampling == Resampling(0.9, 2000, 5)
-        assert declared(("diagnosis: {level: 0.9, seed: 5}\n", "")).resampling == Resampling(0.95, 2000, 20)
+        assert declared(("diagnosis: {level: 0.9, seed: 5}\n", "")).resampling == Resampling(
+            0.95, 2000, 20
+        )
 
     @pytest.mark.parametrize(
         ("wrong", "bound"),
@@ -234,7 +291,9 @@ class TestOtherParts:
             ("seed: 4294967296", "less than 4294967296"),
         ],
     )
-    def test_intervals_that_nobody_can_wait_for_or_draw(self, declared, error_of, wrong, bound) -> None:
+    def test_intervals_that_nobody_can_wait_for_or_draw(
+        self, declared, error_of, wrong, bound
+    ) -> None:
         found = declared(("seed: 5", wrong))
         key, _, value = wrong.partition(": ")
         line = f"{found.path}: diagnosis.{key}: found {value}: input should be {bound}; fix it"
@@ -243,7 +302,9 @@ class TestOtherParts:
     def test_a_section_with_a_mistake_hinders_only_who_reads_it(self, declared, error_of) -> None:
         found = declared(("level: 0.9", "level: 9"))
         assert found.settings("ours").seed == 3
-        assert error_of(lambda: found.resampling).startswith(f"{found.path}: diagnosis.level: found 9: ")
+        assert error_of(lambda: found.resampling).startswith(
+            f"{found.path}: diagnosis.level: found 9: "
+        )
 
     def test_a_section(self, declared) -> None:
         found = declared()
@@ -261,7 +322,8 @@ def test_what_is_not_in_use_is_named(error_of) -> None:
     )
     assert active.entry("families", "probes").instruments == ["jobs"]
     assert error_of(active.entry, "families", "probe") == (
-        "active.yaml: active.families: 'probe' is not in use; check the name (did you mean 'probes'?), "
+        "active.yaml: active.families: 'probe' is not in use; check the name (did you mean "
+        "'probes'?), "
         "or run `evenruler check`"
     )
 

@@ -1,8 +1,8 @@
 """The examples on README and in docs/, and a reader who follows a page to the letter.
 
-A fenced block with a `title` is a file: it is written there, or, where it says `merge` or is `params.yaml`, laid over
-the YAML that lies there. Blocks of `console` and `python` are run in their order. What cannot be run stands behind an
-HTML comment with the reason: `<!-- not run: ... -->`.
+A fenced block with a `title` is a file: it is written there, or, where it says `merge` or is
+`params.yaml`, laid over the YAML that lies there. Blocks of `console` and `python` are run in their
+order. What cannot be run stands behind an HTML comment with the reason: `<!-- not run: ... -->`.
 """
 
 import re
@@ -18,7 +18,9 @@ RUN = ("console", "python")
 SHOWN = ("text",)
 """Languages of blocks that nobody runs: what is said, and places."""
 
-_FENCE = re.compile(r"(?:^<!-- not run: (?P<reason>.+?) -->\n)?^```(?P<info>.*)\n(?P<text>(?:.*\n)*?)^```$", re.M)
+_FENCE = re.compile(
+    r"(?:^<!-- not run: (?P<reason>.+?) -->\n)?^```(?P<info>.*)\n(?P<text>(?:.*\n)*?)^```$", re.M
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,10 @@ class Block:
 
 def pages() -> list[str]:
     """README and all pages of docs, by their path."""
-    return ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+    return [
+        "README.md",
+        *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
+    ]
 
 
 def blocks(page: str) -> list[Block]:
@@ -104,4 +109,6 @@ def _lay(new: Mapping[str, Any], over: Any) -> None:
 
 def command(language: str, text: str, python: str) -> list[str]:
     """The command that runs a block: a shell that stops at the first failure, or Python."""
-    return ["bash", "-euo", "pipefail", "-c", text] if language == "console" else [python, "-c", text]
+    return (
+        ["bash", "-euo", "pipefail", "-c", text] if language == "console" else [python, "-c", text]
+    )

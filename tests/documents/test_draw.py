@@ -1,4 +1,5 @@
-"""The picture of README: names stand free, panels share their axes, and r is that of the benchmark."""
+"""The picture of README: names stand free, panels share their axes, and r is that of the
+benchmark."""
 
 import json
 import runpy
@@ -36,7 +37,9 @@ def test_no_name_lies_on_another_nor_on_a_point(seed) -> None:
 
 
 def test_what_is_drawn_says_the_figures_of_the_benchmark() -> None:
-    evidence = json.loads((ROOT / "benchmarks/probes-occupation-gender/evidence.json").read_text())["validation"]
+    evidence = json.loads((ROOT / "benchmarks/probes-occupation-gender/evidence.json").read_text())[
+        "validation"
+    ]
     picture = (ROOT / "docs/pictures/validity.svg").read_text()
     for model, figures in {model: own for model, own in evidence.items() if "r" in own}.items():
         assert f">{model}<" in picture
@@ -50,7 +53,9 @@ def test_panels_share_their_axes() -> None:
         for model, size in (("large", 2.0), ("small", 0.1))
     )
     figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3}
-    chart = draw()["validity"](table, {name: {"r": figure} for name in ("large", "small")}).to_dict()
+    chart = draw()["validity"](
+        table, {name: {"r": figure} for name in ("large", "small")}
+    ).to_dict()
     points = [layer["encoding"] for panel in chart["hconcat"] for layer in panel["layer"]]
     assert {str(one["y"]["scale"]["domain"]) for one in points} == {"[-2.24, 2.24]"}
     assert {str(one["x"]["scale"]["domain"]) for one in points} == {"[0.0, 100.0]"}

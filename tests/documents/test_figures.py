@@ -35,12 +35,15 @@ def evidence_of(name: str) -> dict[str, Any]:
 def test_the_validation_experiment_is_that_of_the_benchmark() -> None:
     evidence = evidence_of(NAME)["validation"]
     for model in MODELS:
-        r, exact, alpha = (figure_in_words(evidence[model][figure], 3) for figure in ("r", "r_exact", "alpha"))
+        r, exact, alpha = (
+            figure_in_words(evidence[model][figure], 3) for figure in ("r", "r_exact", "alpha")
+        )
         assert f"| {model} | {r} | {exact} | {alpha} |" in text_of("docs/probes.md")
 
 
 def test_its_figures_are_the_target_ones() -> None:
-    """Computed apart from this project: Gemma .834, SmolLM2 .804 on 43 occupations with literal articles."""
+    """Computed apart from this project: Gemma .834, SmolLM2 .804 on 43 occupations with literal
+    articles."""
     evidence = evidence_of(NAME)["validation"]
     for model, expected in (("gemma-3-270m", 0.834), ("smollm2-135m-instruct", 0.804)):
         assert abs(evidence[model]["r"]["value"] - expected) <= 0.005
@@ -77,13 +80,25 @@ def test_the_row_of_each_family_is_published(table: str, columns: list[str]) -> 
 
 def test_the_stages_are_the_pipeline() -> None:
     """Stage by stage; how many of each there are is in params.yaml."""
-    rows = re.findall(r"^\| `([\w-]+)` \| [^|]* \| ([^|]*) \| [^|]*\|$", text_of("docs/architecture.md"), flags=re.M)
-    drawn = {(source, stage) for stage, sources in rows for source in re.findall(r"`([\w-]+)`", sources)}
-    made = subprocess.run(["dvc", "dag", "--mermaid"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| [^|]* \| ([^|]*) \| [^|]*\|$",
+        text_of("docs/architecture.md"),
+        flags=re.M,
+    )
+    drawn = {
+        (source, stage) for stage, sources in rows for source in re.findall(r"`([\w-]+)`", sources)
+    }
+    made = subprocess.run(
+        ["dvc", "dag", "--mermaid"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     stages = dict(re.findall(r'(node\d+)\["([^"@]+)', made))
     arrows = {(stages[a], stages[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", made)}
-    by_stages = {(source, stage) for source, stage in arrows if not source.endswith(".dvc")}  # those are data
-    assert {stage for source, stage in by_stages if source == "declared"} == {stage for stage, _ in rows} - {"declared"}
+    by_stages = {
+        (source, stage) for source, stage in arrows if not source.endswith(".dvc")
+    }  # those are data
+    assert {stage for source, stage in by_stages if source == "declared"} == {
+        stage for stage, _ in rows
+    } - {"declared"}
     assert drawn == {(source, stage) for source, stage in by_stages if source != "declared"}
 
 
@@ -132,12 +147,16 @@ def test_the_contrast_passes_the_checks(source) -> None:
 
 @pytest.mark.parametrize("source", ["saged"], indirect=True)
 def test_the_domain_passes_the_checks(source) -> None:
-    assert source.replacements == {"baker": {"smith": {"baker": "smith"}, "weaver": {"baker": "weaver"}}}
+    assert source.replacements == {
+        "baker": {"smith": {"baker": "smith"}, "weaver": {"baker": "weaver"}}
+    }
 
 
 def shown_of_measuring() -> str:
     found = re.findall(
-        r"```text\n(probes-occupation-gender [^\n]* on smollm2\n.*?)```", text_of("docs/measure.md"), flags=re.S
+        r"```text\n(probes-occupation-gender [^\n]* on smollm2\n.*?)```",
+        text_of("docs/measure.md"),
+        flags=re.S,
     )
     (shown,) = found
     return str(shown)
@@ -152,7 +171,10 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
     told = base.model_copy(
         update={
             "benchmark": base.benchmark.model_copy(update={"title": benchmark.title}),
-            "headings": [Heading(**{key: getattr(one, key) for key in Heading.model_fields}) for one in columns],
+            "headings": [
+                Heading(**{key: getattr(one, key) for key in Heading.model_fields})
+                for one in columns
+            ],
             "figures": figures,
         }
     )
@@ -173,4 +195,6 @@ def test_every_name_of_the_reference_is_there() -> None:
     for page in (ROOT / "docs/reference").glob("*.md"):
         for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), flags=re.M):
             module, _, last = name.rpartition(".")
-            assert hasattr(importlib.import_module(module), last) or importlib.import_module(name), name
+            assert hasattr(importlib.import_module(module), last) or importlib.import_module(
+                name
+            ), name

@@ -1,4 +1,5 @@
-"""Pages that take no clone, followed to the letter in an empty folder with a shell that knows nothing."""
+"""Pages that take no clone, followed to the letter in an empty folder with a shell that knows
+nothing."""
 
 import os
 import subprocess
@@ -30,11 +31,16 @@ COLD = f"{Path(sys.executable).parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
 
 @pytest.fixture
 def shell(tmp_path: Path, warm: Warm | None) -> Callable[..., str]:
-    """Runs a block in an empty folder, with nothing in the environment but a home and the path of the commands."""
+    """Runs a block in an empty folder, with nothing in the environment but a home and the path of
+    the commands."""
     bare = {
         "PATH": f"{warm.bin}{os.pathsep}{COLD}" if warm else COLD,
         "HOME": str(tmp_path / "home"),
-        **{name: os.environ[name] for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY") if name in os.environ},
+        **{
+            name: os.environ[name]
+            for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY")
+            if name in os.environ
+        },
         "HF_HUB_OFFLINE": "1",
     }
     (tmp_path / "here").mkdir()
@@ -57,21 +63,32 @@ def shell(tmp_path: Path, warm: Warm | None) -> Callable[..., str]:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny(tmp_path_factory.mktemp("models") / "tiny", chat=True, max_position_embeddings=1024)
+    return save_tiny(
+        tmp_path_factory.mktemp("models") / "tiny", chat=True, max_position_embeddings=1024
+    )
 
 
 def test_readme(shell, tmp_path, tiny) -> None:
-    """Its model lies on a Hub of ours under the name that it says, and its data set where a clone has it."""
+    """Its model lies on a Hub of ours under the name that it says, and its data set where a clone
+    has it."""
     (tmp_path / "here/benchmarks").symlink_to(repository.shipped_benchmarks())
     with loopback_hub.running() as hub:
         model = loopback_hub.Repo(False)
         hub.repos["HuggingFaceTB/SmolLM2-135M-Instruct"] = model
         model.add(tiny)
-        own = {"PATH": COLD, "HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
+        own = {
+            "PATH": COLD,
+            "HF_ENDPOINT": hub.endpoint,
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_DISABLE_XET": "1",
+        }
         started = time.monotonic()
         measured, row = follow("README.md", tmp_path / "here", lambda *block: shell(*block, **own))
     print(f"README.md: {time.monotonic() - started:.0f} s")
-    assert "probes-occupation-gender 1.0.0 (Occupation and gender) on smollm2-135m-instruct" in measured
+    assert (
+        "probes-occupation-gender 1.0.0 (Occupation and gender) on smollm2-135m-instruct"
+        in measured
+    )
     assert (tmp_path / "here/results").is_dir()
     assert row.splitlines()[-1].endswith(".")
 
@@ -81,7 +98,9 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, questionnaire, own, forms, compared, verified, called, client = follow("docs/measure.md", here, shell)
+    listed, questionnaire, own, forms, compared, verified, called, client = follow(
+        "docs/measure.md", here, shell
+    )
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
     assert "on my-model" in listed
@@ -91,7 +110,9 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "choice      standard    3,756 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
-    assert "  verified: 10 of 10 answers drawn at random are those of local:other-model\n" in verified
+    assert (
+        "  verified: 10 of 10 answers drawn at random are those of local:other-model\n" in verified
+    )
     assert "differs" not in verified
     assert "seed my-model" in called
     assert "{'seed: gain': 'inconclusive'}" in called
@@ -110,8 +131,11 @@ def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
 
 
 def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
-    """Its steps as a runner does them, but for the installation; then with an effect among the results."""
-    (block,) = (block for block in blocks("docs/results.md") if block.title == ".github/workflows/bias.yaml")
+    """Its steps as a runner does them, but for the installation; then with an effect among the
+    results."""
+    (block,) = (
+        block for block in blocks("docs/results.md") if block.title == ".github/workflows/bias.yaml"
+    )
     steps = YAML(typ="safe").load(block.text)["jobs"]["bias"]["steps"]
     runs = {step["name"]: step["run"] for step in steps if "run" in step}
     assert list(runs) == ["Install", "Measure", "Gate"]
@@ -121,8 +145,14 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     assert "::warning::nothing can be told" in shell("console", runs["Gate"])
     heading = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
     told = synthetic(figures={"seed": {"one": {"gain": figure(0.6, **CONFIRMED)}}})
-    stored(here / "results", told.model_copy(update={"headings": [heading]}), gain_of("one", figure="gain"))
-    with pytest.raises(AssertionError, match=r"failed: probes-made-up@1\.0\.0, seed, one: gain is effect"):
+    stored(
+        here / "results",
+        told.model_copy(update={"headings": [heading]}),
+        gain_of("one", figure="gain"),
+    )
+    with pytest.raises(
+        AssertionError, match=r"failed: probes-made-up@1\.0\.0, seed, one: gain is effect"
+    ):
         shell("console", runs["Gate"])
 
 

@@ -1,4 +1,5 @@
-"""The example notebook runs, cell by cell, as somebody runs it who has nothing but the package and SmolLM2."""
+"""The example notebook runs, cell by cell, as somebody runs it who has nothing but the package and
+SmolLM2."""
 
 import ast
 import json
@@ -24,25 +25,37 @@ def shown(cell: str, names: dict[str, Any]) -> Any:
 
 
 @pytest.mark.slow
-def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packaged_store: RowStore) -> None:
+def test_every_cell_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packaged_store: RowStore
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EVENRULER_CACHE", str(packaged_store.root))
     cells = [
-        "".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"
+        "".join(cell["source"])
+        for cell in json.loads(NOTEBOOK.read_text())["cells"]
+        if cell["cell_type"] == "code"
     ]
     names: dict[str, Any] = {}
-    result, verdicts, units, plot, compared, replies, answer = [shown(cell, names) for cell in cells]
+    result, verdicts, units, plot, compared, replies, answer = [
+        shown(cell, names) for cell in cells
+    ]
     assert "probes-occupation-gender@" in result._repr_html_()
     assert set(verdicts) == {"validation: gain"}
     assert len(units) == 10
     assert units["value"].is_monotonic_decreasing
-    assert units["beside"].corr(units["value"], method="spearman") > 0.5, "it knows who works in what"
+    assert units["beside"].corr(units["value"], method="spearman") > 0.5, (
+        "it knows who works in what"
+    )
     assert len(plot.to_dict()["vconcat"]) == 1
-    assert compared[["figure", "first", "second"]].to_numpy().tolist() == [["gain", "smollm2", "untrained"]]
+    assert compared[["figure", "first", "second"]].to_numpy().tolist() == [
+        ["gain", "smollm2", "untrained"]
+    ]
     assert compared["first_value"].item() > 10 * abs(compared["second_value"].item())
     assert isinstance(replies, pd.DataFrame)
     assert replies["reply"].str.len().gt(0).all()
-    assert all(line.startswith(tuple(str(verdict).upper() for verdict in Verdict)) for line in answer)
+    assert all(
+        line.startswith(tuple(str(verdict).upper() for verdict in Verdict)) for line in answer
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 

@@ -1,4 +1,5 @@
-"""README and docs hang together: every example is followed by a test or says why not, every link leads somewhere."""
+"""README and docs hang together: every example is followed by a test or says why not, every link
+leads somewhere."""
 
 import re
 import runpy
@@ -36,14 +37,17 @@ NOT_RUN = {
     "docs/results.md": ["it ends with a status; tests/results/test_gate.py holds which"],
     "docs/weights.md": ["a part of the file", "makes ten models, an hour on two cores"],
     "docs/adding-evolved-templates.md": [
-        "asks SmolLM2 for three minutes; tests/stages/test_evolving.py runs it with a scripted operator",
+        "asks SmolLM2 for three minutes; tests/stages/test_evolving.py runs it with a scripted "
+        "operator",
         "needs sheets that people filled; tests/instruments/probes/test_commands.py runs both",
     ],
     "docs/adding-a-saged-domain.md": [
-        "asks Wikipedia; tests/instruments/saged/scrape run both commands against a MediaWiki on this machine"
+        "asks Wikipedia; tests/instruments/saged/scrape run both commands against a MediaWiki on "
+        "this machine"
     ],
     "docs/fixed.md": [
-        "needs logs of other programs; tests/evaluate/test_logs.py runs the commands with small ones",
+        "needs logs of other programs; tests/evaluate/test_logs.py runs the commands with small "
+        "ones",
         "needs data of the Hub; tests/evaluate/test_harness.py runs it with rows of its own",
         "needs a table of yours; tests/evaluate/test_own.py measures one",
     ],
@@ -52,7 +56,10 @@ NOT_RUN = {
         "takes a file that is not ours to ship; tests/instruments/questionnaires have one",
     ],
     "docs/paper-scale.md": ["fetches models of 3 to 32 billion parameters"],
-    "docs/publishing.md": ["needs a web server; tests/stages/test_remote.py does it on this machine", "as above"],
+    "docs/publishing.md": [
+        "needs a web server; tests/stages/test_remote.py does it on this machine",
+        "as above",
+    ],
     "docs/saged.md": ["asks Wikipedia"],
 }
 
@@ -67,7 +74,10 @@ def test_every_example_is_followed_or_says_why_not() -> None:
 @pytest.mark.parametrize("page", pages())
 def test_no_block_is_without_a_use(page) -> None:
     for block in blocks(page):
-        assert block.language in SHOWN or block.language in RUN or block.title or block.reason, (page, block.line)
+        assert block.language in SHOWN or block.language in RUN or block.title or block.reason, (
+            page,
+            block.line,
+        )
     assert (ROOT / page).read_text().count("\n```") == 2 * len(blocks(page))
 
 
@@ -84,11 +94,15 @@ def test_readme_is_short() -> None:
 
 def test_all_four_papers_are_named_and_cited() -> None:
     titles = {
-        "PMPO: A Self-Optimizing Framework for Creating High-Fidelity Measurement Tools for Social Bias in Large "
+        "PMPO: A Self-Optimizing Framework for Creating High-Fidelity Measurement Tools for Social "
+        "Bias in Large "
         "Language Models",
-        "Assessment and manipulation of latent constructs in pre-trained language models using psychometric scales",
-        "Measuring Bias or Measuring the Task: Understanding the Brittle Nature of LLM Gender Biases",
-        "SAGED: A Holistic Bias-Benchmarking Pipeline for Language Models with Customisable Fairness Calibration",
+        "Assessment and manipulation of latent constructs in pre-trained language models using "
+        "psychometric scales",
+        "Measuring Bias or Measuring the Task: Understanding the Brittle Nature of LLM Gender "
+        "Biases",
+        "SAGED: A Holistic Bias-Benchmarking Pipeline for Language Models with Customisable "
+        "Fairness Calibration",
     }
     for page in ("README.md", "docs/papers.md", "CITATION.cff"):
         text = (ROOT / page).read_text().replace("*", "")
@@ -111,5 +125,9 @@ def test_all_pages_are_in_the_table_of_contents() -> None:
 
 
 def test_what_writes_the_site_is_installed_by_setup() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert {"mkdocs-material", "mkdocstrings[python]"} <= {name.split(">")[0] for name in extras["test"]}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert {"mkdocs-material", "mkdocstrings[python]"} <= {
+        name.split(">")[0] for name in extras["test"]
+    }

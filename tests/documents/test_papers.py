@@ -13,7 +13,9 @@ from tests.documents.pages import ROOT
 
 PAPERS = runpy.run_path(str(ROOT / "docs/papers.py"))
 DISPARITIES = "data/diagnosis/saged/tables/disparities.parquet"
-BUILT = pytest.mark.skipif(not (ROOT / DISPARITIES).exists(), reason="nothing is built here; `make repro` does")
+BUILT = pytest.mark.skipif(
+    not (ROOT / DISPARITIES).exists(), reason="nothing is built here; `make repro` does"
+)
 UNDECLARED = {"gemma2-9b", "llama3-1-8b", "mistral-7b", "qwen2-7b"}
 """Of SAGED: the page says that they are to be declared under these names."""
 
@@ -43,7 +45,11 @@ def test_every_figure_that_is_named_is_there_where_its_part_was_asked(cells) -> 
 
 def test_every_model_of_ours_is_declared(cells) -> None:
     declared = YAML(typ="safe").load(ROOT / "params.yaml")
-    assert {cell["ours"] for cell in cells} - set(declared["models"]) == {"", "any-model", *UNDECLARED}
+    assert {cell["ours"] for cell in cells} - set(declared["models"]) == {
+        "",
+        "any-model",
+        *UNDECLARED,
+    }
     benchmarks = {f"{entry['family']}-{name}" for name, entry in declared["instruments"].items()}
     assert {cell["benchmark"] for cell in cells} - benchmarks == {""}
 
@@ -52,7 +58,14 @@ def test_every_model_of_ours_is_declared(cells) -> None:
 def built(tmp_path: Path) -> Path:
     """Two of the paper's models and one of ours were asked, and one about a domain."""
     records = {
-        "small-1": {"value": 0.5, "low": 0.25, "high": 0.75, "n": 43, "control": 0.1, "verdict": "effect"},
+        "small-1": {
+            "value": 0.5,
+            "low": 0.25,
+            "high": 0.75,
+            "n": 43,
+            "control": 0.1,
+            "verdict": "effect",
+        },
         "small-2": {"value": None, "n": 0, "reason": "all equal"},
         "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
     }
@@ -63,7 +76,14 @@ def built(tmp_path: Path) -> Path:
         "value": [0.1, 0.3],
         "p": [0.2, None],
     }
-    words = {"domain": "d", "model": "own", "role": "no-role", "template": "plain", "feature": "vader", "reason": None}
+    words = {
+        "domain": "d",
+        "model": "own",
+        "role": "no-role",
+        "template": "plain",
+        "feature": "vader",
+        "reason": None,
+    }
     same = {
         "grouping": "concept",
         "statistic": "mean",
@@ -78,7 +98,15 @@ def built(tmp_path: Path) -> Path:
 
 def cell(model: str, printed: str, ours: str, **at: str) -> dict[str, str]:
     where = {"benchmark": "probes-x", "part": "seed", "figure": "r"} | at
-    return {"paper": "A", "table": "table 1", "what": "r", "model": model, "printed": printed, "ours": ours, **where}
+    return {
+        "paper": "A",
+        "table": "table 1",
+        "what": "r",
+        "model": model,
+        "printed": printed,
+        "ours": ours,
+        **where,
+    }
 
 
 def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(built) -> None:
@@ -110,10 +138,19 @@ def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(
 
 def test_disparities_are_as_the_paper_computes_them(built) -> None:
     at = {"benchmark": "saged-d", "part": "no-role, plain, vader"}
-    of = [cell("", "", "", **at, figure=figure) for figure in ("range of mean", "range of mean, calibrated")]
+    of = [
+        cell("", "", "", **at, figure=figure)
+        for figure in ("range of mean", "range of mean, calibrated")
+    ]
     found = PAPERS["figures"](built)
-    (built / DISPARITIES).unlink()  # where no domain is built, the other tables are written all the same
-    assert set(PAPERS["figures"](built)) == {key for key in found if not key[0].startswith("saged")} != set()
+    (
+        built / DISPARITIES
+    ).unlink()  # where no domain is built, the other tables are written all the same
+    assert (
+        set(PAPERS["figures"](built))
+        == {key for key in found if not key[0].startswith("saged")}
+        != set()
+    )
     assert [row[5:] for row in PAPERS["beside"](of, found)] == [
         ("own", "0.10", "shuffled labels, p = 0.20", ""),
         ("own", "0.30", "", ""),
@@ -124,6 +161,8 @@ def test_a_table_is_written_between_its_markers_and_needs_them() -> None:
     shown = {"A": ["| r | Large: 0.9 | not run |"]}
     written = PAPERS["page"]("before\n<!-- A -->\nold\n<!-- / -->\nafter\n", shown)
     head = "| | paper | ours |\n| --- | --- | --- |"
-    assert written == f"before\n<!-- A -->\n{head}\n| r | Large: 0.9 | not run |\n<!-- / -->\nafter\n"
+    assert (
+        written == f"before\n<!-- A -->\n{head}\n| r | Large: 0.9 | not run |\n<!-- / -->\nafter\n"
+    )
     with pytest.raises(ValueError, match="no markers for A"):
         PAPERS["page"]("before\n", shown)

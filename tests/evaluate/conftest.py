@@ -12,7 +12,9 @@ from tests.tiny import save_tiny
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A causal model that chats, with random weights."""
-    return save_tiny(tmp_path_factory.mktemp("models") / "tiny", chat=True, max_position_embeddings=1024)
+    return save_tiny(
+        tmp_path_factory.mktemp("models") / "tiny", chat=True, max_position_embeddings=1024
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""`evenruler measure` as users run it: from an empty folder, by real HTTP, killed, and twice at once."""
+"""`evenruler measure` as users run it: from an empty folder, by real HTTP, killed, and twice at
+once."""
 
 import json
 import os
@@ -35,7 +36,12 @@ class User:
         self.folder, self.cache = folder / "empty", folder / "cache"
         self.command = str(warm.bin / "evenruler") if warm else EVENRULER
         self.folder.mkdir()
-        self.env = {**os.environ, "EVENRULER_CACHE": str(self.cache), "HF_HUB_OFFLINE": "1", KEY: "any"}
+        self.env = {
+            **os.environ,
+            "EVENRULER_CACHE": str(self.cache),
+            "HF_HUB_OFFLINE": "1",
+            KEY: "any",
+        }
 
     def start(self, *words: str, cold: bool = False) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -55,7 +61,9 @@ class User:
         return said, meanwhile
 
     def result(self, model: str, benchmark: str, ending: str = "") -> dict[str, Any]:
-        version = json.loads((repository.shipped_benchmarks() / benchmark / "manifest.json").read_text())["version"]
+        version = json.loads(
+            (repository.shipped_benchmarks() / benchmark / "manifest.json").read_text()
+        )["version"]
         path = self.folder / "results" / model / f"{benchmark}@{version}{ending}" / "result.json"
         return dict(json.loads(path.read_text()))
 
@@ -90,10 +98,21 @@ def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) 
     assert "fixed-crows-pairs: big (kind chat) cannot answer it" in meanwhile
     assert meanwhile.rstrip().endswith("; the others were measured")
     framing = user.result("big", "framing-gender", "+limit-2")
-    assert framing["left_out"] == ["big (kind chat) is left out of forms: it gives no next-word probabilities"]
+    assert framing["left_out"] == [
+        "big (kind chat) is left out of forms: it gives no next-word probabilities"
+    ]
     assert set(framing["figures"]) == {"chat, choice"}
     asked = len(chat.asked)
-    user.run("measure", "endpoint:big", "--with", "framing-gender", "--with", "saged-countries", "--limit", "2")
+    user.run(
+        "measure",
+        "endpoint:big",
+        "--with",
+        "framing-gender",
+        "--with",
+        "saged-countries",
+        "--limit",
+        "2",
+    )
     assert len(chat.asked) == asked
 
 
@@ -102,7 +121,8 @@ def test_a_budget_of_requests(user: User, chat: ScriptedServer) -> None:
     _, meanwhile = user.run(*words, "--max-requests", "3", status=2)
     *_, last = meanwhile.splitlines()
     assert last == (
-        "error: --max-requests or EVENRULER_MAX_REQUESTS: the budget of 3 requests is used up; what was answered is "
+        "error: --max-requests or EVENRULER_MAX_REQUESTS: the budget of 3 requests is used up; "
+        "what was answered is "
         "kept: run again, or with a larger one, to go on from there"
     )
     assert "big: 3 requests went out" in meanwhile
@@ -113,7 +133,9 @@ def test_a_budget_of_requests(user: User, chat: ScriptedServer) -> None:
     del user.env["EVENRULER_MAX_REQUESTS"]
     user.run(*words, "--yes")
     asked = [json.dumps(question["messages"]) for question in chat.asked]
-    assert len(asked) == len({(text, question["seed"]) for text, question in zip(asked, chat.asked, strict=True)})
+    assert len(asked) == len(
+        {(text, question["seed"]) for text, question in zip(asked, chat.asked, strict=True)}
+    )
 
 
 def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServer) -> None:
@@ -145,14 +167,20 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
 def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tiny: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    scorer = scorer_of(AutoModelForCausalLM.from_pretrained(tiny), AutoTokenizer.from_pretrained(tiny))
+    scorer = scorer_of(
+        AutoModelForCausalLM.from_pretrained(tiny), AutoTokenizer.from_pretrained(tiny)
+    )
     probes = ("--with", "probes-age-competence", "--limit", "5", "--size", "trial")
     with loopback_openai.running(EchoingServer(scorer=scorer)) as server:
         user.env[URL] = server.url
         user.run("measure", "endpoint:served", "--kind", "completions", *probes, "--yes")
     user.run("measure", f"local:{tiny}", *probes)
-    served = user.result("served", "probes-age-competence", "+trial+limit-5")["figures"]["seed"]["served"]
-    local = user.result("tiny", "probes-age-competence", "+trial+limit-5")["figures"]["seed"]["tiny"]
+    served = user.result("served", "probes-age-competence", "+trial+limit-5")["figures"]["seed"][
+        "served"
+    ]
+    local = user.result("tiny", "probes-age-competence", "+trial+limit-5")["figures"]["seed"][
+        "tiny"
+    ]
     assert served["spread"]["value"] == pytest.approx(local["spread"]["value"], abs=2e-3)
     assert served["gain"]["value"] == pytest.approx(local["gain"]["value"], abs=1e-2)
     assert served["gain"]["verdict"] == local["gain"]["verdict"]
@@ -170,24 +198,39 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
         words = ("--limit", "5", "--size", "trial")
         own = {"EVENRULER_CACHE": str(user.cache)}
         said = client.run(
-            EVENRULER, "measure", "hub:org/tiny@first", "--with", "org/ruler@v0.1.0", *words, token="", **own
+            EVENRULER,
+            "measure",
+            "hub:org/tiny@first",
+            "--with",
+            "org/ruler@v0.1.0",
+            *words,
+            token="",
+            **own,
         )
         assert commit in said
-        newest = client.run(EVENRULER, "measure", "hub:org/tiny", "--with", "org/ruler", *words, token="", **own)
+        newest = client.run(
+            EVENRULER, "measure", "hub:org/tiny", "--with", "org/ruler", *words, token="", **own
+        )
         assert commit in newest
-    by_tag, by_head = user.result("tiny-first", name, "+trial+limit-5"), user.result("tiny", name, "+trial+limit-5")
+    by_tag, by_head = (
+        user.result("tiny-first", name, "+trial+limit-5"),
+        user.result("tiny", name, "+trial+limit-5"),
+    )
     assert by_tag["model"]["revision"] == by_head["model"]["revision"] == commit
     assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "hub:org/ruler@v0.1.0"
     user.run("measure", f"local:{tiny}", "--with", name, *words, "--name", "local")
     of_folder = user.result("local", name, "+trial+limit-5")["figures"]["seed"]["local"]
-    assert by_tag["figures"]["seed"]["tiny-first"] == by_head["figures"]["seed"]["tiny"] == of_folder
+    assert (
+        by_tag["figures"]["seed"]["tiny-first"] == by_head["figures"]["seed"]["tiny"] == of_folder
+    )
 
 
 def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
     words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--size", "trial")
-    # Sentences of all sets, those of `validation` that `validation-negated` has, too, once; with placebos (attributes x
-    # templates x nouns); after prefixes (x words x prefixes); and after another start token (attributes x words x
-    # templates of all sets: four each, of which two stand in both validation sets). Each kind has a bar.
+    # Sentences of all sets, those of `validation` that `validation-negated` has, too, once; with
+    # placebos (attributes x templates x nouns); after prefixes (x words x prefixes); and after
+    # another start token (attributes x words x templates of all sets: four each, of which two stand
+    # in both validation sets). Each kind has a bar.
     asked = (17 + 5) * 50 * 12 + 22 * 8 * 36 + 12 * 6 * 4 * 8
     asked_after_other_start = 12 * 12 * (4 * 3 - 2)
     process = user.start(*words, cold=True)
@@ -214,7 +257,12 @@ def test_two_at_once_both_finish(user: User, tiny: Path) -> None:
     assert [process.returncode for process in both] == [0, 0], said
     one, two = (next((user.folder / out).rglob("headlines.parquet")) for out in ("one", "two"))
     assert pq.read_table(one).equals(pq.read_table(two))
-    results = [json.loads(next((user.folder / out).rglob("result.json")).read_text()) for out in ("one", "two")]
+    results = [
+        json.loads(next((user.folder / out).rglob("result.json")).read_text())
+        for out in ("one", "two")
+    ]
     assert results[0] == results[1]
     asked = results[0]["asked"]
-    assert RowStore(user.cache).count() == asked["likelihoods"] + asked["starts"] + 1  # the model's fingerprint
+    assert (
+        RowStore(user.cache).count() == asked["likelihoods"] + asked["starts"] + 1
+    )  # the model's fingerprint

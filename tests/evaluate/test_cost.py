@@ -15,35 +15,61 @@ PRICE = Price(0.75, 4.5)
 
 def test_tokens_are_of_what_the_model_itself_is_asked() -> None:
     two = pd.DataFrame({"id": ["a", "b"]})
-    own = Request("replies", "generate", two, {"prompt": ["x" * 20, "y" * 20], "seed": [1, 2]}, {"new_tokens": 16})
+    own = Request(
+        "replies",
+        "generate",
+        two,
+        {"prompt": ["x" * 20, "y" * 20], "seed": [1, 2]},
+        {"new_tokens": 16},
+    )
     tool = Request("vectors", "embed", two, {"text": ["z" * 400] * 2}, by="embedder")
     assert cost_of([own, tool]) == Cost({"generate": 2}, 10, 32)
-    likelihoods = Request("likelihoods", "loglikelihood", two, {"text": ["x" * 8] * 2, "before": ["", "y" * 8]})
+    likelihoods = Request(
+        "likelihoods", "loglikelihood", two, {"text": ["x" * 8] * 2, "before": ["", "y" * 8]}
+    )
     assert cost_of([own, likelihoods]) == Cost({"generate": 2, "loglikelihood": 2}, 16, 32)
 
 
 def test_a_price_is_of_a_million_tokens() -> None:
     assert COST.dollars(PRICE) == pytest.approx(0.075 + 0.072)
-    assert COST.in_words(PRICE) == "1,000 requests, about 100,000 tokens in, at most 16,000 out; at most $0.15"
+    assert (
+        COST.in_words(PRICE)
+        == "1,000 requests, about 100,000 tokens in, at most 16,000 out; at most $0.15"
+    )
     assert "$" not in COST.in_words(None)
     assert Cost({}, read=100).in_words(PRICE).endswith("at most $0.01"), "not nothing"
 
 
 def test_costs_add_up() -> None:
-    assert (COST + Cost({"words": 5}, 1, 2)) == Cost({"generate": 1000, "words": 5}, 100_001, 16_002)
+    assert (COST + Cost({"words": 5}, 1, 2)) == Cost(
+        {"generate": 1000, "words": 5}, 100_001, 16_002
+    )
 
 
 def test_a_form_without_a_verdict_promises_none() -> None:
-    plan = {"sizes": {"trial": {"detects": None}, "standard": {"detects": "0.9 points", "choice": "32 points"}}}
+    plan = {
+        "sizes": {
+            "trial": {"detects": None},
+            "standard": {"detects": "0.9 points", "choice": "32 points"},
+        }
+    }
     forms = (None, "entail", "choice", "options")
-    assert [detectable(plan, "standard", form) for form in forms] == ["0.9 points", "0.9 points", "32 points", None]
+    assert [detectable(plan, "standard", form) for form in forms] == [
+        "0.9 points",
+        "0.9 points",
+        "32 points",
+        None,
+    ]
     assert [detectable(plan, "trial", form) for form in forms] == [None, None, None, None]
     assert [detectable(plan, "paper", form) for form in forms] == ["", "", "", None]
 
 
 @pytest.mark.parametrize("said", ["1", "a,b", "1,2,3", "-1,2", ""])
 def test_what_is_no_price(error_of: Callable[..., str], said: str) -> None:
-    assert error_of(Price.of, said) == f"--price: found {said!r}; say IN,OUT: dollars for a million tokens"
+    assert (
+        error_of(Price.of, said)
+        == f"--price: found {said!r}; say IN,OUT: dollars for a million tokens"
+    )
 
 
 class TestAgreeing:

@@ -32,7 +32,9 @@ def manifest_of(folder: Path) -> dict:
 
 
 def declare(folder: Path, **changes: object) -> None:
-    (folder / "manifest.json").write_text(json.dumps(manifest_of(folder) | changes), encoding="utf-8")
+    (folder / "manifest.json").write_text(
+        json.dumps(manifest_of(folder) | changes), encoding="utf-8"
+    )
 
 
 def stamped(folder: Path) -> Path:
@@ -42,14 +44,17 @@ def stamped(folder: Path) -> Path:
 
 
 def forged(folder: Path) -> Path:
-    """The folder with every sentence altered and every checksum of a file renewed, in manifest and Croissant."""
+    """The folder with every sentence altered and every checksum of a file renewed, in manifest and
+    Croissant."""
     sums = manifest_of(folder)["files"]
     croissant = (folder / "croissant.json").read_text(encoding="utf-8")
     for name in (ROWS, TEMPLATES):
         table = pq.read_table(folder / name, partitioning=None)
         texts = [f"{text} Really!" for text in table["text"].to_pylist()]
         index = table.schema.get_field_index("text")
-        pq.write_table(table.set_column(index, table.schema.field(index), pa.array(texts)), folder / name)
+        pq.write_table(
+            table.set_column(index, table.schema.field(index), pa.array(texts)), folder / name
+        )
         new = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         croissant, sums[name] = croissant.replace(sums[name], new), new
     (folder / "croissant.json").write_text(croissant, encoding="utf-8")
@@ -93,18 +98,24 @@ def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path
 
 def test_measure_refuses_it(altered: Path, tiny_folder: Path, error_of) -> None:
     assert error_of(measure, f"local:{tiny_folder}", altered, limit=FEW) == (
-        f"{altered}: rows or plan are not what the manifest says (content_sha256); get the benchmark again"
+        f"{altered}: rows or plan are not what the manifest says (content_sha256); get the "
+        "benchmark again"
     )
 
 
-def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(genuine: Path, altered: Path) -> None:
+def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(
+    genuine: Path, altered: Path
+) -> None:
     what = "content_sha256 of the manifest is of another kind, which this evenruler cannot check"
     for folder in (genuine, altered):
         declare(folder, content_sha256="a" * 64)
         assert problems(folder) == [f"content: {what}"]
         with pytest.raises(UserError) as caught, benchmark_at(str(folder)):
             pass
-        assert str(caught.value) == f"{folder}: {what}; take another version, or the evenruler that made it"
+        assert (
+            str(caught.value)
+            == f"{folder}: {what}; take another version, or the evenruler that made it"
+        )
 
 
 def test_git_has_checksums_of_its_own_for_what_an_older_evenruler_wrote(genuine: Path) -> None:
@@ -117,12 +128,19 @@ def test_git_has_checksums_of_its_own_for_what_an_older_evenruler_wrote(genuine:
 
 
 def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
-    genuine: Path, altered: Path, elsewhere: Path, tmp_path: Path, error_of, monkeypatch: pytest.MonkeyPatch
+    genuine: Path,
+    altered: Path,
+    elsewhere: Path,
+    tmp_path: Path,
+    error_of,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     results = []
     for number, folder in enumerate((genuine, stamped(altered))):
         model = save_tiny(tmp_path / f"model-{number}", seed=number)
-        result = measure(f"local:{model}", folder, out=elsewhere / "results", limit=FEW, size="trial")
+        result = measure(
+            f"local:{model}", folder, out=elsewhere / "results", limit=FEW, size="trial"
+        )
         assert result.benchmark.content_sha256 == identity_of(folder, manifest_of(folder)["rows"])
         results.append(read(elsewhere / "results" / result.folder / "result.json"))
     one, other = results
@@ -139,5 +157,6 @@ def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
     assert len(compare([other, other]))
     monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: genuine.parent)
     assert error_of(compare, [other, other]).startswith(
-        f"{other.folder}: it is of a {NAME} {benchmark.version} with other content than the one in {genuine}; "
+        f"{other.folder}: it is of a {NAME} {benchmark.version} with other content than the one in "
+        f"{genuine}; "
     )

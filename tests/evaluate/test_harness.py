@@ -1,4 +1,5 @@
-"""Tasks of lm-evaluation-harness on our models: its own metrics exactly, and intervals over units by hand."""
+"""Tasks of lm-evaluation-harness on our models: its own metrics exactly, and intervals over units
+by hand."""
 
 import json
 import math
@@ -55,7 +56,9 @@ metric_list:
 WORDS = ("idle", "kind", "loud", "here", "tired")
 
 
-def task(folder: Path, name: str, more: str, kind: str = "multiple_choice", target: str = "label") -> Path:
+def task(
+    folder: Path, name: str, more: str, kind: str = "multiple_choice", target: str = "label"
+) -> Path:
     """A task of 20 documents by five writers, in the folder `lm_eval` as benchmarks have it."""
     place = folder / "lm_eval"
     place.mkdir(exist_ok=True)
@@ -79,7 +82,9 @@ def task(folder: Path, name: str, more: str, kind: str = "multiple_choice", targ
     return path
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "argv", ["evenruler", "measure", *words])
     with pytest.raises(SystemExit) as ended:
         cli.main()
@@ -97,7 +102,11 @@ def test_metrics_are_those_of_the_harness(
     monkeypatch.chdir(tmp_path)
     paths = {"plain": task(tmp_path, "plain", CHOICE), "own": task(tmp_path, "own", OWN)}
     folder = save_tiny(tmp_path / "tiny")
-    given = ("--log_samples", "--model_args", f"pretrained={folder},dtype=float32,add_bos_token=True")
+    given = (
+        "--log_samples",
+        "--model_args",
+        f"pretrained={folder},dtype=float32,add_bos_token=True",
+    )
     theirs = lm_eval(folder, tmp_path, "plain,own", tmp_path / "run", *given)["results"]
     model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "cache"))
     nats: dict[str, Any] = {}
@@ -105,10 +114,14 @@ def test_metrics_are_those_of_the_harness(
         (loaded,) = harness._tasks(str(path))
         nats[name] = harness.measured(model, loaded, "writer", None)
         for metric, (value, low, high, _) in nats[name].items():
-            assert value == pytest.approx(theirs[name][metric], abs=0 if "acc" in metric else 1e-4), metric
+            assert value == pytest.approx(
+                theirs[name][metric], abs=0 if "acc" in metric else 1e-4
+            ), metric
             assert low <= value <= high
         (samples,) = (tmp_path / "run").rglob(f"samples_{name}_*.jsonl")
-        status, out, err = run(monkeypatch, capsys, f"recorded:{samples}", "--with", f"lm_eval:{path}", "--name", "log")
+        status, out, err = run(
+            monkeypatch, capsys, f"recorded:{samples}", "--with", f"lm_eval:{path}", "--name", "log"
+        )
         assert status == 0, err
         assert f"    acc,none  {theirs[name]['acc,none']:.3f} [" in out
     assert set(nats["own"]) == {"acc,none", "difference,none", "ratio,none"}
@@ -119,15 +132,35 @@ def test_metrics_are_those_of_the_harness(
     assert status == 0, err
     value, low, high, effect = nats["own"]["difference,none"]
     assert "lm_eval:own (a unit is writer) on tiny" in out
-    assert f"    difference,none  {value:.3f} [{low:.3f}, {high:.3f}], design effect {effect:.1f}" in out
-    assert out.count("  No verdict: a task says no roles of texts, no unit and no neutral value.") == 2
+    assert (
+        f"    difference,none  {value:.3f} [{low:.3f}, {high:.3f}], design effect {effect:.1f}"
+        in out
+    )
+    assert (
+        out.count("  No verdict: a task says no roles of texts, no unit and no neutral value.") == 2
+    )
     assert not (tmp_path / "results").exists()
 
 
 REFUSED = {
-    "writes": ("generate_until", "first", "metric_list: [{metric: exact_match}]", "writes is of type generate_until"),
-    "rolls": ("loglikelihood_rolling", "first", "metric_list: [{metric: word_perplexity}]", "loglikelihood_rolling"),
-    "greedy": ("loglikelihood", "first", "metric_list: [{metric: acc}]", "of type loglikelihood with the metrics acc"),
+    "writes": (
+        "generate_until",
+        "first",
+        "metric_list: [{metric: exact_match}]",
+        "writes is of type generate_until",
+    ),
+    "rolls": (
+        "loglikelihood_rolling",
+        "first",
+        "metric_list: [{metric: word_perplexity}]",
+        "loglikelihood_rolling",
+    ),
+    "greedy": (
+        "loglikelihood",
+        "first",
+        "metric_list: [{metric: acc}]",
+        "of type loglikelihood with the metrics acc",
+    ),
     "exact": (
         "multiple_choice",
         "label",
@@ -146,7 +179,9 @@ REFUSED = {
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In one line each; what is wrong with one stops none of the others."""
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -158,21 +193,30 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         assert (status, out) == (2, "")
         assert said in line
     good = task(tmp_path, "good", CHOICE)
-    status, out, err = run(monkeypatch, capsys, model, "--with", "lm_eval:no.yaml", "--with", f"lm_eval:{good}")
+    status, out, err = run(
+        monkeypatch, capsys, model, "--with", "lm_eval:no.yaml", "--with", f"lm_eval:{good}"
+    )
     assert status == 2
     assert "lm_eval:no.yaml: it does not load (KeyError: " in err
     assert "check its name or file, or get its data; the others were measured" in err
     assert "acc_norm,none" in out
-    status, out, err = run(monkeypatch, capsys, model, "--with", f"lm_eval:{good}", "--unit", "author")
+    status, out, err = run(
+        monkeypatch, capsys, model, "--with", f"lm_eval:{good}", "--unit", "author"
+    )
     assert (status, out) == (2, "")
-    assert "--unit: document 0 has no 'author'; say one of context, first, label, second, writer" in err
+    assert (
+        "--unit: document 0 has no 'author'; say one of context, first, label, second, writer"
+        in err
+    )
 
 
 def test_without_the_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lm_eval.tasks", None)
     with pytest.raises(UserError) as raised:
         harness._tasks("crows_pairs")
-    assert str(raised.value).startswith("lm_eval:crows_pairs: it does not load (ModuleNotFoundError: ")
+    assert str(raised.value).startswith(
+        "lm_eval:crows_pairs: it does not load (ModuleNotFoundError: "
+    )
     assert str(raised.value).endswith("; pip install 'evenruler[harness]'")
 
 
@@ -181,10 +225,13 @@ def mean(items: list[float]) -> float:
 
 
 def test_intervals_over_units() -> None:
-    """Of a mean of units of one size, the interval is t's of their means; where each unit is alike, it is wide."""
+    """Of a mean of units of one size, the interval is t's of their means; where each unit is alike,
+    it is wide."""
     from scipy import stats
 
-    values = np.array([[0.0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 0]])
+    values = np.array(
+        [[0.0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 0]]
+    )
     units = [f"u{at}" for at in range(6) for _ in range(4)]
     value, low, high, effect = clustered(mean, units, values.ravel().tolist())
     means = values.mean(axis=1)

@@ -1,4 +1,5 @@
-"""`evenruler measure recorded:LOG`: a log that somebody has, by a short name of a benchmark or without one."""
+"""`evenruler measure recorded:LOG`: a log that somebody has, by a short name of a benchmark or
+without one."""
 
 import json
 import shutil
@@ -16,7 +17,8 @@ from tests.instruments.fixed import made
 from tests.instruments.fixed.test_folder import log, published, rows_of, samples, written
 
 EVAL = Path(__file__).parents[1] / "models/inspect_bbq.eval"
-"""Three questions of `made.bbq`, as inspect_ai 0.3.285 logs them: the grandfather, the grandson, and no option."""
+"""Three questions of `made.bbq`, as inspect_ai 0.3.285 logs them: the grandfather, the grandson,
+and no option."""
 
 Told = Callable[..., tuple[int, str, str]]
 
@@ -32,7 +34,10 @@ def made_benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def told(
-    made_benchmarks: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made_benchmarks: Path,
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Told:
     """What `evenruler measure ...` ends with, prints and says meanwhile."""
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: made_benchmarks)
@@ -77,9 +82,13 @@ def test_the_benchmark_is_named_in_short_or_by_the_log(
     assert status == 0, err
     assert "fixed-made 0.1.0 (Made) on log-jsonl" in out
     assert ("its answers are to fixed-made" in err) == (not words)
-    pairs = rows_of(made_benchmarks / "fixed-made").pivot(index="item", columns="role", values="text")
+    pairs = rows_of(made_benchmarks / "fixed-made").pivot(
+        index="item", columns="role", values="text"
+    )
     longer = (pairs["first"].str.len() > pairs["second"].str.len()).mean()
-    assert result_of("fixed-made")["figures"]["all"]["log-jsonl"]["share"]["value"] == pytest.approx(longer, abs=1e-3)
+    assert result_of("fixed-made")["figures"]["all"]["log-jsonl"]["share"][
+        "value"
+    ] == pytest.approx(longer, abs=1e-3)
 
 
 def test_half_a_log_one_text_changed_and_another_benchmark_are_refused(
@@ -87,13 +96,17 @@ def test_half_a_log_one_text_changed_and_another_benchmark_are_refused(
 ) -> None:
     half = log(Path("half.jsonl"), likelihoods[:20])
     assert "it lacks the answers to 56 of 96 texts" in refused(told, half)
-    changed = json.loads(json.dumps(likelihoods).replace("The old 0 are idle.", "The old 0 are idle!"))
+    changed = json.loads(
+        json.dumps(likelihoods).replace("The old 0 are idle.", "The old 0 are idle!")
+    )
     assert "it lacks the answers to 1 of 96 texts, as 'The old 0 are idle.'" in refused(
         told, log(Path("changed.jsonl"), changed)
     )
     other = log(Path("other.jsonl"), json.loads(json.dumps(likelihoods).replace("The", "Those")))
     line = refused(told, other)
-    assert "it answers no text of fixed-asked, fixed-made; say which benchmark as --with NAME" in line
+    assert (
+        "it answers no text of fixed-asked, fixed-made; say which benchmark as --with NAME" in line
+    )
     assert "none of its answers" in refused(told, other, "--with", "made")
     assert "none of its answers" in refused(told, half, "--with", "asked")
 
@@ -109,7 +122,9 @@ def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
         shutil.rmtree(made_benchmarks / "probes-made")
     shutil.copytree(made_benchmarks / "fixed-made", made_benchmarks / "fixed-copied")
     try:
-        assert "it answers texts of fixed-copied and fixed-made; say which" in refused(told, "recorded:log.jsonl")
+        assert "it answers texts of fixed-copied and fixed-made; say which" in refused(
+            told, "recorded:log.jsonl"
+        )
     finally:
         shutil.rmtree(made_benchmarks / "fixed-copied")
 
@@ -124,7 +139,8 @@ def test_a_model_needs_a_benchmark(told: Told, tiny_folder: Path) -> None:
 
 
 def test_a_log_of_inspect_ai_says_what_was_chosen(told: Told) -> None:
-    """In ambiguous contexts: the grandfather, biased, of which the template is; and once no option at all."""
+    """In ambiguous contexts: the grandfather, biased, of which the template is; and once no option
+    at all."""
     status, _, err = told(f"recorded:{EVAL}")
     assert status == 0, err
     assert "its answers are to fixed-asked" in err
@@ -140,7 +156,11 @@ def test_the_same_log_packed_otherwise_and_a_damaged_one(told: Told) -> None:
     Path("text.eval").write_text("no zip")
     Path("damaged.eval").write_bytes(whole.replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00"))
     for name in ("cut", "text", "damaged"):
-        assert f"{name}.eval: not as such a file is written (" in refused(told, f"recorded:{name}.eval")
+        assert f"{name}.eval: not as such a file is written (" in refused(
+            told, f"recorded:{name}.eval"
+        )
     with zipfile.ZipFile("none.eval", "w") as archive:
         archive.writestr("_journal/start.json", "{}")
-    assert "none.eval: its run did not end; take the log of a whole run" in refused(told, "recorded:none.eval")
+    assert "none.eval: its run did not end; take the log of a whole run" in refused(
+        told, "recorded:none.eval"
+    )

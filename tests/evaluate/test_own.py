@@ -1,4 +1,5 @@
-"""A source that nobody published, measured from its file alone, in an empty folder of no repository."""
+"""A source that nobody published, measured from its file alone, in an empty folder of no
+repository."""
 
 import shutil
 from collections.abc import Callable
@@ -21,7 +22,12 @@ FEW = 6
 
 def starter(family: str, path: Path, *changes: tuple[str, str]) -> Path:
     """What `evenruler new` would write."""
-    text = files(f"evenruler.instruments.{family}").joinpath("starter/NAME.yaml").read_text().replace("NAME", path.stem)
+    text = (
+        files(f"evenruler.instruments.{family}")
+        .joinpath("starter/NAME.yaml")
+        .read_text()
+        .replace("NAME", path.stem)
+    )
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -38,17 +44,26 @@ def refused(error_of: Callable[..., str], path: Path) -> str:
 
 
 @pytest.mark.parametrize("family", ["probes", "questionnaires", "framing", "saged"])
-def test_a_starter_is_of_its_family_and_measured(elsewhere: Path, tiny_folder: Path, family: str) -> None:
+def test_a_starter_is_of_its_family_and_measured(
+    elsewhere: Path, tiny_folder: Path, family: str
+) -> None:
     path = starter(family, elsewhere / "mine.yaml")
     beside = {"mine.yaml", "results"}
     if family == "saged":
         (elsewhere / "articles").mkdir()
-        table = files("evenruler.instruments.saged").joinpath("starter/articles/NAME.csv").read_text()
+        table = (
+            files("evenruler.instruments.saged").joinpath("starter/articles/NAME.csv").read_text()
+        )
         (elsewhere / "articles/mine.csv").write_text(table)
         beside.add("articles")
     result = measure(f"local:{tiny_folder}", path, size="trial", out="results")
     own = result.benchmark
-    assert (own.name, own.version, own.title, own.origin) == (f"{family}-mine", "0.0.0", "mine", "file")
+    assert (own.name, own.version, own.title, own.origin) == (
+        f"{family}-mine",
+        "0.0.0",
+        "mine",
+        "file",
+    )
     assert {child.name for child in elsewhere.iterdir()} == beside
     there = read(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json")
     assert as_measured(there.result) == result
@@ -66,7 +81,9 @@ def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folde
     assert found.figures["all"]["tiny"]["share"]["n"] == 5
 
 
-def test_the_figures_are_those_of_the_published_benchmark(elsewhere: Path, tiny_folder: Path) -> None:
+def test_the_figures_are_those_of_the_published_benchmark(
+    elsewhere: Path, tiny_folder: Path
+) -> None:
     shutil.copy(SOURCES / "probes/age-competence.yaml", elsewhere)
     model = f"local:{tiny_folder}"
     own = measure(model, "age-competence.yaml", size="trial", limit=FEW)
@@ -75,9 +92,14 @@ def test_the_figures_are_those_of_the_published_benchmark(elsewhere: Path, tiny_
     assert own.answer == published.answer
 
 
-@pytest.mark.parametrize("name", ["probes/age-competence", "framing/gender", "questionnaires/gad-7"])
+@pytest.mark.parametrize(
+    "name", ["probes/age-competence", "framing/gender", "questionnaires/gad-7"]
+)
 def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
-    with benchmark_at(str(SOURCES / f"{name}.yaml")) as own, benchmark_at(name.replace("/", "-")) as published:
+    with (
+        benchmark_at(str(SOURCES / f"{name}.yaml")) as own,
+        benchmark_at(name.replace("/", "-")) as published,
+    ):
         assert own.manifest.rows == published.manifest.rows
         for table, rows in own.tables.items():
             assert rows.equals(published.tables[table][rows.columns]), table
@@ -92,18 +114,27 @@ def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_fo
         starter("probes", path, *changes)
         found.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
     assert found[0].benchmark.content_sha256 != found[1].benchmark.content_sha256
-    assert as_measured(read(elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json").result) == found[1]
+    assert (
+        as_measured(read(elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json").result)
+        == found[1]
+    )
 
 
-def test_what_the_checks_warn_of_is_said(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_checks_warn_of_is_said(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with benchmark_at(str(starter("probes", elsewhere / "mine.yaml"))):
         pass
     said = capsys.readouterr().err
     assert "mine.yaml: 144 sentences, 0 rejected" in said
-    assert "mine.yaml: neither a criterion nor keys: figures are descriptive, without verdict" in said
+    assert (
+        "mine.yaml: neither a criterion nor keys: figures are descriptive, without verdict" in said
+    )
 
 
-def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: Callable[..., str]) -> None:
+def test_a_criterion_beside_it_and_a_scale_in_shared(
+    elsewhere: Path, error_of: Callable[..., str]
+) -> None:
     shutil.copy(SOURCES / "probes/occupation-gender.yaml", elsewhere)
     line = refused(error_of, elsewhere / "occupation-gender.yaml")
     assert line.startswith(f"{elsewhere}/bls-cps-2021.csv: no such file")
@@ -111,43 +142,70 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: 
     with benchmark_at("occupation-gender.yaml") as own:
         assert own.tables["attributes"]["criterion"].notna().sum() == 43
     starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
-    assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(error_of, elsewhere / "mine.yaml")
+    assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(
+        error_of, elsewhere / "mine.yaml"
+    )
     shutil.copytree(SOURCES / "questionnaires/shared", elsewhere / "shared")
-    shutil.copy(elsewhere / "shared/scales/frequency.yaml", elsewhere / "shared/scales/my-scale.yaml")
+    shutil.copy(
+        elsewhere / "shared/scales/frequency.yaml", elsewhere / "shared/scales/my-scale.yaml"
+    )
     with benchmark_at("mine.yaml") as own:
         assert own.name == "questionnaires-mine"
 
 
-def test_what_cannot_be_built_is_one_line_with_file_and_key(elsewhere: Path, error_of: Callable[..., str]) -> None:
+def test_what_cannot_be_built_is_one_line_with_file_and_key(
+    elsewhere: Path, error_of: Callable[..., str]
+) -> None:
     path = elsewhere / "mine.yaml"
     assert refused(error_of, path) == f"{path}: no such file; create it or check the name"
     path.write_text("- a list\n")
     assert refused(error_of, path) == f"{path}: found list, expected keys; write `key: value`"
     path.write_text("title: x\n")
-    assert refused(error_of, path).startswith(f"{path}: family: a source of no family; say family: probes, ")
+    assert refused(error_of, path).startswith(
+        f"{path}: family: a source of no family; say family: probes, "
+    )
     path.write_text("title: x\nfamily: probe\n")
-    assert refused(error_of, path).startswith(f"{path}: family: no family 'probe'; did you mean 'probes'?")
+    assert refused(error_of, path).startswith(
+        f"{path}: family: no family 'probe'; did you mean 'probes'?"
+    )
     path.write_text("title: x\nfamily: framing\n")
-    assert refused(error_of, path).startswith(f"{path}: construct: missing; add the key 'construct'")
+    assert refused(error_of, path).startswith(
+        f"{path}: construct: missing; add the key 'construct'"
+    )
     starter("probes", path, ("attributes:", "atributes:"))
-    assert f"{path}: atributes: unknown key 'atributes'; did you mean 'attributes'?" in refused(error_of, path)
-    starter("probes", path, ("a {TARGET} is {ATTRIBUTE}.\n      known", "a {TARGT} is {ATTRIBUTE}.\n      known"))
+    assert f"{path}: atributes: unknown key 'atributes'; did you mean 'attributes'?" in refused(
+        error_of, path
+    )
+    starter(
+        "probes",
+        path,
+        ("a {TARGET} is {ATTRIBUTE}.\n      known", "a {TARGT} is {ATTRIBUTE}.\n      known"),
+    )
     line = refused(error_of, path)
     assert line.startswith(f"{path}: sets.seed.templates.think.text: ")
     assert "unknown slot {TARGT}; did you mean '{TARGET}'?" in line
-    assert "its name is not valid" in refused(error_of, starter("probes", elsewhere / "My file.yaml"))
+    assert "its name is not valid" in refused(
+        error_of, starter("probes", elsewhere / "My file.yaml")
+    )
 
 
 def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..., str]) -> None:
-    changes = (("{kind: table, path: articles/mine.csv}", "{kind: local, path: a/mine.md}"), ("question}", "split}"))
+    changes = (
+        ("{kind: table, path: articles/mine.csv}", "{kind: local, path: a/mine.md}"),
+        ("question}", "split}"),
+    )
     line = refused(error_of, starter("saged", elsewhere / "mine.yaml", *changes))
     assert "`path` is 'a/mine.md', expected one such as articles/mine.md" in line
     path = elsewhere / "mine.yaml"
     path.write_text(path.read_text().replace("a/mine", "articles/mine"))
-    assert "mine: material.kind: its prompts are made of text; build it in a clone" in refused(error_of, path)
+    assert "mine: material.kind: its prompts are made of text; build it in a clone" in refused(
+        error_of, path
+    )
     starter("probes", elsewhere / "source.yaml")
     (elsewhere / "history.parquet").write_bytes(b"")
-    assert "templates that evolved are built with how they did" in refused(error_of, elsewhere / "source.yaml")
+    assert "templates that evolved are built with how they did" in refused(
+        error_of, elsewhere / "source.yaml"
+    )
 
 
 def test_a_family_may_be_named(elsewhere: Path) -> None:
@@ -178,10 +236,13 @@ def test_a_chat_is_not_asked_a_source_without_keys(
     Path("mine.yaml").write_text(
         KEYLESS.replace("I think that a {TARGET} is {ATTRIBUTE}.", '"A {TARGET} is {ATTRIBUTE}."')
     )
-    line = error_of(measure, lambda messages, **_: "A", "mine.yaml", form=form, limit=limit, cache_key="v1")
+    line = error_of(
+        measure, lambda messages, **_: "A", "mine.yaml", form=form, limit=limit, cache_key="v1"
+    )
     takes = "English sentences" if form != "written" else "`written`, in English,"
     assert line.startswith(
-        f"probes-mine: it has no question for lambda (kind chat) in the form {form or 'choice'}, which takes {takes} "
+        f"probes-mine: it has no question for lambda (kind chat) in the form {form or 'choice'}, "
+        f"which takes {takes} "
         "and attributes with a criterion or keys; take a model or a benchmark that fit"
     )
 
@@ -199,17 +260,28 @@ def test_an_error_of_ours_is_no_damaged_download(origin: str, passes: bool) -> N
         raise KeyError("target")
     assert getattr(error.value, "__notes__", []) == ([BUG] if passes else [])
     if not passes:
-        assert "rows or plan are not as this evenruler knows the family probes (KeyError: 'target')" in str(error.value)
+        assert (
+            "rows or plan are not as this evenruler knows the family probes (KeyError: 'target')"
+            in str(error.value)
+        )
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("weat.json", "JSON"), ("templates.tsv", "TSV"), ("pairs.csv", "CSV"), ("x.parquet", "PARQUET")]
+    ("name", "kind"),
+    [
+        ("weat.json", "JSON"),
+        ("templates.tsv", "TSV"),
+        ("pairs.csv", "CSV"),
+        ("x.parquet", "PARQUET"),
+    ],
 )
 def test_a_file_that_is_no_source_is_called_what_it_is(
     elsewhere: Path, error_of: Callable[..., str], name: str, kind: str
 ) -> None:
     Path(name).write_bytes(b"PAR1")
     assert refused(error_of, Path(name)).startswith(
-        f"{name}: a file ({kind}): benchmarks are folders, and sources of your own are YAML; write FILE.yaml "
-        "(docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), and name it; or name a folder, "
+        f"{name}: a file ({kind}): benchmarks are folders, and sources of your own are YAML; write "
+        "FILE.yaml "
+        "(docs/measure.md; in a clone `evenruler new FAMILY NAME` begins one), and name it; or "
+        "name a folder, "
     )

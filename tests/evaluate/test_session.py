@@ -53,7 +53,8 @@ SHIPPED = [
 FEW = 6
 """Units: enough for an interval."""
 LARGE = {"framing-gender", "framing-indirect-probing", "framing-register"}
-"""Whose placebos take a minute: they are measured without; with them, others of their family are."""
+"""Whose placebos take a minute: they are measured without; with them, others of their family
+are."""
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -69,7 +70,9 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     assert as_measured(Result.model_validate_json((written / "result.json").read_text())) == result
     made_of = pq.read_table(written / "headlines.parquet")
     assert made_of.schema.names == HEADLINES.names
-    figures = {figure for models in result.figures.values() for own in models.values() for figure in own}
+    figures = {
+        figure for models in result.figures.values() for own in models.values() for figure in own
+    }
     shown = {heading.figure for heading in result.headings}
     assert figures & shown
     assert len(list(written.glob("*.parquet"))) > 1
@@ -81,24 +84,33 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     [
         "probes-age-competence",
         "framing-age",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("questionnaires-phq-9", "saged-fruit")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("questionnaires-phq-9", "saged-fruit")
+        ),
     ],
 )
-def test_what_a_family_states_that_it_reads_is_all_that_it_reads(elsewhere: Path, tiny_folder: Path, name: str) -> None:
-    """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere else."""
+def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
+    elsewhere: Path, tiny_folder: Path, name: str
+) -> None:
+    """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere
+    else."""
     store = RowStore()
     measuring = Session(chosen(f"local:{tiny_folder}", store), store, "tiny")
     with benchmark_at(name) as whole:
         ask = room(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
         least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
-        own, all_of_it = (measuring.measure(measuring.planned(one, limit=FEW)).result for one in (least, whole))
+        own, all_of_it = (
+            measuring.measure(measuring.planned(one, limit=FEW)).result for one in (least, whole)
+        )
     assert own.figures == all_of_it.figures
     assert own.asked == all_of_it.asked
 
 
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
-    """The gain is the slope along the criterion of the numbers that lie beside the result, and a comparison theirs."""
+    """The gain is the slope along the criterion of the numbers that lie beside the result, and a
+    comparison theirs."""
     result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
     stored = read(elsewhere / "results" / result.folder / "result.json")
     for part, models in result.figures.items():
@@ -121,12 +133,16 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     folder = save_tiny_t5(tmp_path / "t5")
     result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
     assert result.model.kind == "seq2seq"
-    figures = {figure: own for models in result.figures.values() for figure, own in models["t5"].items()}
+    figures = {
+        figure: own for models in result.figures.values() for figure, own in models["t5"].items()
+    }
     assert all(np.isfinite(own["value"]) for own in figures.values() if own["value"] is not None)
     written = elsewhere / "results" / result.folder
     mass = pd.read_parquet(next(iter(written.glob("*distributions*.parquet"))))
     assert mass["coverage"].between(0, 1, inclusive="neither").all()
-    assert mass.groupby(["task", "framing", "stimulus"])["share"].sum().to_numpy() == pytest.approx(1, abs=1e-3)
+    assert mass.groupby(["task", "framing", "stimulus"])["share"].sum().to_numpy() == pytest.approx(
+        1, abs=1e-3
+    )
 
 
 def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
@@ -135,7 +151,9 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
         subject = chosen(f"local:{tiny_folder}", store)
         measuring = Session(subject, store, "it")
         with benchmark_at("probes-age-competence") as benchmark:
-            return measuring.measure(measuring.planned(benchmark, limit=FEW)).result, measuring.model.asked
+            return measuring.measure(
+                measuring.planned(benchmark, limit=FEW)
+            ).result, measuring.model.asked
 
     (first, asked), (second, again) = once(), once()
     assert (asked > 0, again) == (True, 0)
@@ -148,7 +166,9 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
         finds = "80 of 100 such studies find a factor of "
         assert finds in session.planned(benchmark).in_words
         assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
-        assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, "it asks no placebos"
+        assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, (
+            "it asks no placebos"
+        )
     chat = Session(chosen(lambda messages, **_: "A", RowStore()), RowStore(), "it")
     with benchmark_at("questionnaires-gad-7") as benchmark:
         assert "80 of 100 such studies find " in session.planned(benchmark).in_words
@@ -160,23 +180,38 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
     [
         (
             ["no effect", "inconclusive"],
-            "The benchmark detects a planted association of 2 nats (gender); it also responds to other constructs (x).",
+            "The benchmark detects a planted association of 2 nats (gender); it also responds to "
+            "other constructs (x).",
         ),
         (["no effect", "effect"], ""),
         (["invalid on this model"], ""),
         ([], ""),
     ],
 )
-def test_where_nothing_is_found_it_says_what_would_be(tmp_path: Path, verdicts: list[str], said: str) -> None:
+def test_where_nothing_is_found_it_says_what_would_be(
+    tmp_path: Path, verdicts: list[str], said: str
+) -> None:
     here = SimpleNamespace(folder=tmp_path)
-    found = {f"way {number}": {"gain": {"verdict": verdict, "value": 0.0}} for number, verdict in enumerate(verdicts)}
+    found = {
+        f"way {number}": {"gain": {"verdict": verdict, "value": 0.0}}
+        for number, verdict in enumerate(verdicts)
+    }
     result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures={"seed": found})
     assert _of_planted(here, result) == ""
-    of = [("gender", True, "effect", 2.0), ("gender", True, "effect", None), ("x", False, "effect", None)]
+    of = [
+        ("gender", True, "effect", 2.0),
+        ("gender", True, "effect", None),
+        ("x", False, "effect", None),
+    ]
     keys = ("plant", "own", "verdict", "threshold")
-    records = [{**dict(zip(keys, one, strict=True)), "part": "seed", "figure": "gain"} for one in of]
+    records = [
+        {**dict(zip(keys, one, strict=True)), "part": "seed", "figure": "gain"} for one in of
+    ]
     # What was planted was read from another figure, and in another set.
-    records += [records[0] | {"threshold": 1.0, "figure": "share_gain"}, records[0] | {"threshold": 1.0, "part": "no"}]
+    records += [
+        records[0] | {"threshold": 1.0, "figure": "share_gain"},
+        records[0] | {"threshold": 1.0, "part": "no"},
+    ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
     assert _of_planted(here, result) == said
 
@@ -194,7 +229,9 @@ def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
     quick = measure(model, "probes-age-competence", limit=FEW, size="trial", out="results")
     assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+trial+limit-6"
     assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
-    for figures, other in zip(quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True):
+    for figures, other in zip(
+        quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True
+    ):
         differ = {name for name in figures if figures[name] != other[name]}
         assert differ == {"gain"}
         assert figures["gain"]["value"] == other["gain"]["value"]
@@ -212,9 +249,13 @@ def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -
         assert gain["verdict"] not in (None, str(Verdict.EFFECT))
 
 
-def test_what_a_model_cannot_answer_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
+def test_what_a_model_cannot_answer_is_one_line(
+    error_of: Callable[..., str], elsewhere: Path
+) -> None:
     line = error_of(measure, "endpoint:big", "fixed-crows-pairs")
-    assert line.startswith("fixed-crows-pairs: big (kind chat) cannot answer it (it gives no likelihoods)")
+    assert line.startswith(
+        "fixed-crows-pairs: big (kind chat) cannot answer it (it gives no likelihoods)"
+    )
     assert "--kind completions" in line
 
 
@@ -240,7 +281,9 @@ def test_a_budget_of_requests(
         assert len(server.asked) == int(plan)
         capsys.readouterr()
         assert chat(max_requests=0) == measured
-        assert "requests" not in capsys.readouterr().err  # nothing is planned where nothing is asked
+        assert (
+            "requests" not in capsys.readouterr().err
+        )  # nothing is planned where nothing is asked
         assert chat() == measured
 
 
@@ -259,7 +302,9 @@ def test_a_start_token_is_of_models_that_give_likelihoods(
 
 def test_the_start_of_plain_texts_stands_in_the_result(elsewhere: Path, tiny_folder: Path) -> None:
     usual = measure(f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1)
-    other = measure(f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1, start="<pad>")
+    other = measure(
+        f"local:{tiny_folder}", "probes-age-competence", size="trial", limit=1, start="<pad>"
+    )
     assert usual.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
     assert other.model.start == {"token": "<pad>", "source": "as declared"}
     assert usual.figures != other.figures
@@ -274,7 +319,9 @@ def test_results_never_go_among_published_benchmarks(
     assert not out.exists()
 
 
-def test_a_device_that_is_not_here(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
+def test_a_device_that_is_not_here(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
     line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", device="tpu")
     assert "no device 'tpu' here" in line
 
@@ -298,16 +345,26 @@ def test_a_place_that_takes_no_results_is_said_before_anything_is_asked(
 @pytest.mark.slow
 def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
     result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, size="trial")
-    assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (None, "trial", False)
+    assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (
+        None,
+        "trial",
+        False,
+    )
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
 
 
-def test_a_limit_is_at_least_one(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
+def test_a_limit_is_at_least_one(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
     for limit in (0, -1):
-        assert f"limit is {limit}" in error_of(measure, f"local:{tiny_folder}", "questionnaires-gad-7", limit=limit)
+        assert f"limit is {limit}" in error_of(
+            measure, f"local:{tiny_folder}", "questionnaires-gad-7", limit=limit
+        )
 
 
-def test_a_size_is_one_of_three(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:
+def test_a_size_is_one_of_three(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
     said = error_of(measure, f"local:{tiny_folder}", "questionnaires-gad-7", size="tiny")
     assert said == "size: no size 'tiny'; say trial or standard or paper"
 
@@ -335,16 +392,21 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
 
 def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
     replies = ["A", "so\n" + "long " * 20, "\x1b[1mwell", "so\n" + "long " * 20, "A", ""]
-    read = pd.DataFrame({"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]})
+    read = pd.DataFrame(
+        {"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]}
+    )
     assert silences({}, {"choices": read, "scores": pd.DataFrame({"value": [1.0]})}) == [
-        f'no answer is found in 3 of 6 replies (50%), such as "so {("long " * 20)[:57]}", "\\u001b[1mwell"; '
+        f'no answer is found in 3 of 6 replies (50%), such as "so {("long " * 20)[:57]}", '
+        '"\\u001b[1mwell"; '
         "if they are cut off, say a larger --new-tokens"
     ]
     one = pd.DataFrame({"reply": ["A"] * 20, "rule": ["none"] + ["letter"] * 19})
     assert silences({}, {"choices": one}) == []
     (line,) = silences({}, {"choices": one.iloc[:19]})
     assert line.startswith('no answer is found in 1 of 19 replies (5%), such as "A"; ')
-    (of_file,) = silences({"likelihoods": pd.DataFrame({"replied": ["A"]})}, {"replies": one.iloc[:19]})
+    (of_file,) = silences(
+        {"likelihoods": pd.DataFrame({"replied": ["A"]})}, {"replies": one.iloc[:19]}
+    )
     assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
     assert silences({}, {"choices": one.iloc[:0]}) == []
 
@@ -357,15 +419,21 @@ def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path, name: str) ->
 
 
 def test_an_example_without_a_reply_says_why_there_is_none() -> None:
-    asked = Request("replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]})
+    asked = Request(
+        "replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]}
+    )
     replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
     subject: Any = None
-    found = _examples(SimpleNamespace(requests=lambda *_: [asked]), {}, {}, subject, {"replies": replies})
+    found = _examples(
+        SimpleNamespace(requests=lambda *_: [asked]), {}, {}, subject, {"replies": replies}
+    )
     assert found == [("Hi", "yes"), ("Ho", CUT)]
 
 
 @pytest.mark.parametrize("every", [2, 1], ids=["half", "all"])
-@pytest.mark.parametrize("name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)]
+)
 def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str, every: int
 ) -> None:
@@ -374,12 +442,16 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
     class Thinker(ScriptedServer):
         def chat(self, question: dict[str, Any]) -> dict[str, Any]:
             whole = next(turns) % every  # which is never 0 of those whose thought ends
-            return chat_choice(f"<think>So.{'</think>She is old.' * bool(whole)}", "stop" if whole else "length")
+            return chat_choice(
+                f"<think>So.{'</think>She is old.' * bool(whole)}", "stop" if whole else "length"
+            )
 
     with running(Thinker(fingerprints=["fp_a", "fp_b"])) as server:
         monkeypatch.setenv(URL, server.url)
         monkeypatch.setenv(KEY, "any")
-        asked = partial(measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}})
+        asked = partial(
+            measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}}
+        )
         result = asked()
         sent = len(server.asked)
         assert asked() == result
@@ -391,9 +463,13 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
     assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
     first = " ".join(line.strip() for line in list(lines_of(result))[1:4])
     assert re.search(
-        r"\d+ of \d+ replies were cut while thinking \(50 tokens to think in\): say `--thinking 100`", first
+        r"\d+ of \d+ replies were cut while thinking \(50 tokens to think in\): say `--thinking "
+        r"100`",
+        first,
     )
-    assert "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)" in result.warnings
+    assert (
+        "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)" in result.warnings
+    )
     assert result.model.heard == {"model": ["big"], "fingerprint": ["fp_a", "fp_b"]}
 
 
@@ -405,7 +481,11 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     ]
 
     def of(coverage: float | None, tokens: float) -> dict:
-        figures = {"coverage": {"value": coverage}, "tokens": {"value": tokens}, "alpha": {"value": -9.0}}
+        figures = {
+            "coverage": {"value": coverage},
+            "tokens": {"value": tokens},
+            "alpha": {"value": -9.0},
+        }
         return {"bare": {"m": figures}}
 
     assert warnings(of(0.5, 0.1), columns) == []
@@ -420,16 +500,23 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     assert result.model.engine["libraries"]["torch"]
     assert result.model.chat
     manifest = json.loads((repository.shipped_benchmarks() / name / "manifest.json").read_text())
-    assert result.benchmark.content_sha256 == identity_of(repository.shipped_benchmarks() / name, manifest["rows"])
+    assert result.benchmark.content_sha256 == identity_of(
+        repository.shipped_benchmarks() / name, manifest["rows"]
+    )
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
     assert (result.model.heard, result.tools) == ({}, {})  # no server answered, and no tool
 
 
-def test_the_result_says_which_bytes_scored_the_replies(elsewhere: Path, store: RowStore, tiny_folder: Path) -> None:
+def test_the_result_says_which_bytes_scored_the_replies(
+    elsewhere: Path, store: RowStore, tiny_folder: Path
+) -> None:
     with benchmark_at("saged-fruit") as benchmark:
         catalogue = Declared(Path(__file__).parents[2] / "params.yaml").catalogue
         entries = benchmark.plan["tools"]["models"]
-        tools = {name: catalogue.models[name].model_dump(mode="json", exclude_unset=True) for name in entries}
+        tools = {
+            name: catalogue.models[name].model_dump(mode="json", exclude_unset=True)
+            for name in entries
+        }
         plan = {**benchmark.plan, "tools": {**benchmark.plan["tools"], "models": tools}}
         session = Session(chosen(f"local:{tiny_folder}", store), store, "tiny")
         result = session.measure(session.planned(replace(benchmark, plan=plan), limit=2)).result
@@ -460,20 +547,28 @@ def test_a_chat_chooses_between_sentences(
         expected["value"].to_dict(), abs=0.0005
     )
     assert result.answer[0].startswith(
-        "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer to men"
+        "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer "
+        "to men"
     )
-    men, women = result.answer[0].removesuffix(".").rpartition("Most men: ")[2].split("; most women: ")
+    men, women = (
+        result.answer[0].removesuffix(".").rpartition("Most men: ")[2].split("; most women: ")
+    )
     assert {"mechanic", "machinist"} < set(men.split(", "))
     assert {"nurse", "secretary"} < set(women.split(", "))
 
 
 @pytest.mark.enable_socket
 def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over HTTP, thinking aloud before each answer, it gets the mood that was planted; and no verdict."""
+    """Over HTTP, thinking aloud before each answer, it gets the mood that was planted; and no
+    verdict."""
     with benchmark_at("questionnaires-trust-in-people") as own:
         plan = at_size(own.plan, "trial")
         rows = rated(own.tables, plan)
-    thinks = Rater(mood=2, weights=plan["accuracy"]["words"], style=lambda letter, _: f"<think>A?</think>\n{letter}")
+    thinks = Rater(
+        mood=2,
+        weights=plan["accuracy"]["words"],
+        style=lambda letter, _: f"<think>A?</think>\n{letter}",
+    )
     with running(PersonaServer.of(rows, thinks.replies(rows, 0))) as server:
         monkeypatch.setenv(URL, server.url)
         monkeypatch.setenv(KEY, "any")
@@ -498,12 +593,18 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="likelihood")
     assert line == "--form likelihood: big (kind chat) is not asked so; say choice or written"
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="written")
-    assert line.startswith("probes-age-competence: it has no question for big (kind chat) in the form written, which")
-    result = measure(f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW)
+    assert line.startswith(
+        "probes-age-competence: it has no question for big (kind chat) in the form written, which"
+    )
+    result = measure(
+        f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW
+    )
     assert list(result.figures) == ["seed, choice"]
 
 
-@pytest.mark.parametrize("name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)]
+)
 def test_a_model_that_refuses_everything_is_no_finding(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -514,7 +615,8 @@ def test_a_model_that_refuses_everything_is_no_finding(
     figures = [own for models in result.figures.values() for own in models["big"].values()]
     assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
     refused = (
-        r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not answered \(\1 refused, 0"
+        r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
+        r"answered \(\1 refused, 0"
     )
     assert re.match(refused, result.answer[0])
 

@@ -18,11 +18,21 @@ from tests.tiny import save_tiny, save_tiny_masked
         ("GPT2LMHeadModel", {}, "causal"),
         ("BertForMaskedLM", {}, "masked"),
         ("T5ForConditionalGeneration", {}, "seq2seq"),
-        ("BertForSequenceClassification", {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"}, "nli"),
+        (
+            "BertForSequenceClassification",
+            {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"},
+            "nli",
+        ),
     ],
 )
-def test_the_kind_is_that_of_the_configuration(architecture: str, labels: dict[str, str], kind: str) -> None:
-    config = {"architectures": [architecture], "id2label": labels, "is_encoder_decoder": kind == "seq2seq"}
+def test_the_kind_is_that_of_the_configuration(
+    architecture: str, labels: dict[str, str], kind: str
+) -> None:
+    config = {
+        "architectures": [architecture],
+        "id2label": labels,
+        "is_encoder_decoder": kind == "seq2seq",
+    }
     assert kind_of(config, "x") == kind
 
 
@@ -31,17 +41,27 @@ def test_the_kind_is_that_of_the_configuration(architecture: str, labels: dict[s
     [
         ({"architectures": ["Gemma3ForConditionalGeneration"]}, "Gemma3ForConditionalGeneration"),
         ({}, "no class"),
-        ({"architectures": ["BertForSequenceClassification"], "id2label": {"0": "bad", "1": "good"}}, "bad, good"),
+        (
+            {
+                "architectures": ["BertForSequenceClassification"],
+                "id2label": {"0": "bad", "1": "good"},
+            },
+            "bad, good",
+        ),
     ],
 )
-def test_what_cannot_be_asked_is_refused(error_of: Callable[..., str], config: dict, said: str) -> None:
+def test_what_cannot_be_asked_is_refused(
+    error_of: Callable[..., str], config: dict, said: str
+) -> None:
     line = error_of(kind_of, config, "local:there")
     assert line.startswith("local:there: ")
     assert said in line
     assert "--kind" in line
 
 
-def test_a_folder_says_whether_its_model_chats(tmp_path: Path, store: RowStore, tiny_folder: Path) -> None:
+def test_a_folder_says_whether_its_model_chats(
+    tmp_path: Path, store: RowStore, tiny_folder: Path
+) -> None:
     found = chosen(f"local:{tiny_folder}", store)
     assert (found.name, found.entry.kind, found.entry.chats) == ("tiny", "causal", True)
     plain = chosen(f"local:{save_tiny(tmp_path / 'Plain_One')}", store)
@@ -55,7 +75,9 @@ def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> N
     assert (found.name, found.entry.dtype) == ("mine", "bfloat16")
 
 
-def test_a_file_of_a_package_is_pinned_by_its_checksum(packaged_store: RowStore, shipped_params) -> None:
+def test_a_file_of_a_package_is_pinned_by_its_checksum(
+    packaged_store: RowStore, shipped_params
+) -> None:
     declared = shipped_params.models["smollm2-135m-instruct"]
     found = chosen(declared.source, packaged_store)
     assert (found.name, found.entry.sha256) == ("smollm2-135m-instruct-q4-1", declared.sha256)
@@ -65,7 +87,11 @@ def test_a_file_of_a_package_is_pinned_by_its_checksum(packaged_store: RowStore,
 def test_an_endpoint_chats_unless_it_is_said_otherwise(store: RowStore) -> None:
     assert chosen("endpoint:qwen/big-1", store).entry.kind == "chat"
     found = chosen("endpoint:qwen/big-1", store, kind="completions")
-    assert (found.name, found.entry.kind, found.entry.source) == ("big-1", "completions", "endpoint:qwen/big-1")
+    assert (found.name, found.entry.kind, found.entry.source) == (
+        "big-1",
+        "completions",
+        "endpoint:qwen/big-1",
+    )
 
 
 def test_a_name_of_the_catalogue(store: RowStore) -> None:
@@ -76,7 +102,9 @@ def test_a_name_of_the_catalogue(store: RowStore) -> None:
     assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
 
 
-def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_path: Path, elsewhere: Path) -> None:
+def test_a_slip_is_one_line(
+    error_of: Callable[..., str], store: RowStore, tmp_path: Path, elsewhere: Path
+) -> None:
     (elsewhere / "folder").mkdir()
     assert "say `local:folder`" in error_of(chosen, "folder", store)
     assert "say `hub:org/name`" in error_of(chosen, "org/name", store)
@@ -85,7 +113,9 @@ def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_p
     assert "no such file or folder" in error_of(chosen, "local:nowhere", store)
     assert "no config.json" in error_of(chosen, "local:folder", store)
     assert "not installed" in error_of(chosen, "package:no_such/model.gguf", store)
-    assert "--name: found 'A/b'; lower-case letters, digits, hyphens: a-b" in error_of(chosen, "x", store, name="A/b")
+    assert "--name: found 'A/b'; lower-case letters, digits, hyphens: a-b" in error_of(
+        chosen, "x", store, name="A/b"
+    )
     assert "leave --kind out" in error_of(chosen, "endpoint:x", store, kind="causal")
     assert "say one of causal, masked, nli, seq2seq, chat, completions" in error_of(
         chosen, "endpoint:x", store, kind="foo"
@@ -99,18 +129,26 @@ def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
     assert entry.template == {"enable_thinking": True, "date": "26 Jul", "n": 3}
     assert (entry.effort, entry.new_tokens, entry.timeout, entry.answers_as) == ("low", 50, 9, "b")
     assert chosen("endpoint:big", store, options=options_of("off")).entry.thinking == "off"
-    assert chosen("endpoint:big", store, options=options_of()).entry == chosen("endpoint:big", store).entry
+    assert (
+        chosen("endpoint:big", store, options=options_of()).entry
+        == chosen("endpoint:big", store).entry
+    )
 
 
 def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> None:
     own = "thinking: {end: '[/T]', tokens: 9}, template: {a: 1}"
     entry = f"{{kind: chat, source: 'endpoint:a', licence: x, origin: x, {own}}}"
-    (tmp_path / "params.yaml").write_text(f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n")
+    (tmp_path / "params.yaml").write_text(
+        f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n"
+    )
     own = chosen("a", store, options=options_of("80", template=["b=2"]), root=tmp_path)
     assert own.entry.thinking == Thinking(end="[/T]", tokens=80)
     assert own.entry.template == {"a": 1, "b": 2}
     assert own.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
-    assert chosen("a", store, name="c", options=options_of("off"), root=tmp_path).entry.thinking == "off"
+    assert (
+        chosen("a", store, name="c", options=options_of("off"), root=tmp_path).entry.thinking
+        == "off"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +156,10 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> 
     [
         ({"thinking": "on"}, "--thinking: found 'on'; say off, or how many tokens, as in 4096"),
         ({"template": ["x"]}, "--template: found 'x'; say key=value, as in enable_thinking=false"),
-        ({"template": ["=x"]}, "--template: found '=x'; say key=value, as in enable_thinking=false"),
+        (
+            {"template": ["=x"]},
+            "--template: found '=x'; say key=value, as in enable_thinking=false",
+        ),
     ],
 )
 def test_an_option_that_is_none(error_of: Callable[..., str], options: dict, said: str) -> None:

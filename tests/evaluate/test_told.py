@@ -6,7 +6,9 @@ from tests.results.synthetic import synthetic
 
 HEADINGS = [
     Heading(figure="spread", heading="spread", meaning="how far attributes differ", role="amount"),
-    Heading(figure="offset", heading="offset of wordings", meaning="of little meaning", role="amount"),
+    Heading(
+        figure="offset", heading="offset of wordings", meaning="of little meaning", role="amount"
+    ),
     Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", role="fitness"),
 ]
 SPREAD = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 20, "unit": "attributes", "control": 0.125}
@@ -33,30 +35,49 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
 
 
 def test_the_whole_answer_stands_first() -> None:
-    lines = told({"spread": JUDGED}, answer=["EFFECT, spread: " + "so " * 40, "It does not show harm."])
+    lines = told(
+        {"spread": JUDGED}, answer=["EFFECT, spread: " + "so " * 40, "It does not show harm."]
+    )
     assert lines[1].startswith("  EFFECT, spread: so so")
     assert lines[3:5] == ["  It does not show harm.", "  seed"]
 
 
 def test_an_answer_has_at_most_twelve_lines() -> None:
-    base = synthetic().model_copy(update={"answer": ["so " * 60] * 9, "warnings": ["one", "two", "three"]})
+    base = synthetic().model_copy(
+        update={"answer": ["so " * 60] * 9, "warnings": ["one", "two", "three"]}
+    )
     lines = list(answer_of(base))
     assert len(lines) == 12
     assert lines[-1] == "  ... and 11 lines more, with --all"
     short = list(answer_of(base.model_copy(update={"answer": ["so"]})))
     assert short[1:] == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
-    assert list(answer_of(base.model_copy(update={"answer": ["so"], "warnings": [*"four"]})))[-1] == "  2 more warnings"
+    assert (
+        list(answer_of(base.model_copy(update={"answer": ["so"], "warnings": [*"four"]})))[-1]
+        == "  2 more warnings"
+    )
 
 
 def test_without_a_verdict_all_amounts_are_explained() -> None:
-    lines = told({"spread": SPREAD, "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"}})
+    lines = told(
+        {
+            "spread": SPREAD,
+            "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"},
+        }
+    )
     assert "    offset of wordings  none (no words)" in lines
     assert lines[-1] == "  offset of wordings: of little meaning"
 
 
 def test_what_limits_a_result_stands_below_it() -> None:
-    settings = synthetic().settings.model_copy(update={"prefixes": False, "size": "trial", "limit": 5})
-    lines = told({"spread": JUDGED}, settings=settings, warnings=["too long"], left_out=["it cannot generate"])
+    settings = synthetic().settings.model_copy(
+        update={"prefixes": False, "size": "trial", "limit": 5}
+    )
+    lines = told(
+        {"spread": JUDGED},
+        settings=settings,
+        warnings=["too long"],
+        left_out=["it cannot generate"],
+    )
     assert lines[-3:] == [
         "  warning: too long",
         "  not asked: it cannot generate",
@@ -66,11 +87,23 @@ def test_what_limits_a_result_stands_below_it() -> None:
 
 
 def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
-    hint = "  a trial mostly asks too little for a verdict; what other sizes find: evenruler list probes-made-up"
-    few, shown = "INCONCLUSIVE, gain (seed): No verdict is possible: no placebo.", "EFFECT, gain (seed): It is so."
-    for size, said, remedy in (("trial", few, True), ("trial", shown, False), ("standard", few, False)):
+    hint = (
+        "  a trial mostly asks too little for a verdict; what other sizes find: evenruler list "
+        "probes-made-up"
+    )
+    few, shown = (
+        "INCONCLUSIVE, gain (seed): No verdict is possible: no placebo.",
+        "EFFECT, gain (seed): It is so.",
+    )
+    for size, said, remedy in (
+        ("trial", few, True),
+        ("trial", shown, False),
+        ("standard", few, False),
+    ):
         settings = synthetic().settings.model_copy(update={"size": size})
-        lines = list(answer_of(synthetic().model_copy(update={"answer": [said], "settings": settings})))
+        lines = list(
+            answer_of(synthetic().model_copy(update={"answer": [said], "settings": settings}))
+        )
         assert (hint in lines) == remedy
 
 

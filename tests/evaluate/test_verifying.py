@@ -1,4 +1,5 @@
-"""What `evenruler verify` says of a result as it was written, and of one in which something was changed."""
+"""What `evenruler verify` says of a result as it was written, and of one in which something was
+changed."""
 
 import hashlib
 import json
@@ -40,7 +41,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         for seed, place in enumerate(("genuine", "other")):
             model = save_tiny(folder / place / "tiny", seed=seed, max_position_embeddings=1024)
-            result = measure(f"local:{model}", folder / NAME, out=folder / place, limit=6, size="trial")
+            result = measure(
+                f"local:{model}", folder / NAME, out=folder / place, limit=6, size="trial"
+            )
             (folder / place / result.folder).rename(folder / place / "result")
     return folder
 
@@ -84,7 +87,9 @@ def renew(name: str) -> None:
 
 def moved(column: str) -> Callable[[pa.Table], pa.Table]:
     """A change that multiplies a column of numbers."""
-    return lambda rows: rows.set_column(rows.schema.get_field_index(column), column, pc.multiply(rows[column], 1.5))
+    return lambda rows: rows.set_column(
+        rows.schema.get_field_index(column), column, pc.multiply(rows[column], 1.5)
+    )
 
 
 def test_a_result_as_it_was_written(here: Path, made: Path) -> None:
@@ -94,26 +99,36 @@ def test_a_result_as_it_was_written(here: Path, made: Path) -> None:
         FILES,
         CONTENT,
         FIGURES,
-        f"verified: fingerprint: local:{made}/genuine/tiny computes on fixed texts what was computed then",
+        f"verified: fingerprint: local:{made}/genuine/tiny computes on fixed texts what was "
+        "computed then",
         f"verified: 10 of 10 answers drawn at random are those of local:{made}/genuine/tiny",
     ]
 
 
-def test_the_answers_are_asked_past_the_cache(here: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answers_are_asked_past_the_cache(
+    here: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The cache of whoever measured holds all answers, and weights are loaded nevertheless."""
     monkeypatch.setenv("EVENRULER_CACHE", str(made / "cache"))
     loaded: list[object] = []
     from evenruler.models.backends.causal import Causal
 
     begin = Causal.__init__
-    monkeypatch.setattr(Causal, "__init__", lambda own, *given: (loaded.append(own), begin(own, *given))[1])
+    monkeypatch.setattr(
+        Causal, "__init__", lambda own, *given: (loaded.append(own), begin(own, *given))[1]
+    )
     verify("result", "--with", NAME, "--ask", f"local:{made}/genuine/tiny")
     assert len(loaded) == 1
 
 
-def test_a_shipped_benchmark_is_found_by_its_name(here: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shipped_benchmark_is_found_by_its_name(
+    here: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: made)
-    assert verify("result") == [FILES, f"{REST}: its benchmark (origin: folder) is not at hand; name it as --with"]
+    assert verify("result") == [
+        FILES,
+        f"{REST}: its benchmark (origin: folder) is not at hand; name it as --with",
+    ]
     edit(lambda said: said["benchmark"].update(origin="shipped"))
     assert verify("result") == [FILES, CONTENT, FIGURES, UNASKED]
     monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: made / "none")
@@ -141,11 +156,18 @@ def test_a_figure_within_what_is_stored(here: Path) -> None:
 def test_a_changed_sentence(here: Path) -> None:
     edit(lambda said: said.update(answer=["It is fair."]))
     expected = f"differs: answer: evenruler {__version__} says otherwise"
-    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, FIGURES, expected, UNASKED]
+    assert verify("result", "--with", NAME, status=1) == [
+        FILES,
+        CONTENT,
+        FIGURES,
+        expected,
+        UNASKED,
+    ]
 
 
 def test_changed_words_and_settings(here: Path) -> None:
-    """Clauses of direction the other way round, with the sentence that they make; a warning is gone."""
+    """Clauses of direction the other way round, with the sentence that they make; a warning is
+    gone."""
 
     def turn(said: dict[str, Any]) -> None:
         for heading in said["headings"]:
@@ -172,10 +194,18 @@ def first(said: dict[str, Any]) -> dict[str, Any]:
         (lambda said: first(said)["gain"].update(why="It is fair."), "why"),
     ],
 )
-def test_words_that_nothing_bears_out(here: Path, change: Callable[[dict[str, Any]], object], named: str) -> None:
+def test_words_that_nothing_bears_out(
+    here: Path, change: Callable[[dict[str, Any]], object], named: str
+) -> None:
     edit(change)
     expected = f"differs: {named}: evenruler {__version__} says otherwise"
-    assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, FIGURES, expected, UNASKED]
+    assert verify("result", "--with", NAME, status=1) == [
+        FILES,
+        CONTENT,
+        FIGURES,
+        expected,
+        UNASKED,
+    ]
 
 
 def test_a_warning_about_a_server_cannot_be_computed_again(here: Path) -> None:
@@ -209,7 +239,10 @@ def test_answers_to_other_questions(here: Path) -> None:
 
     rewrite(ANSWERS, other)
     renew(ANSWERS)
-    expected = "differs: no figures can be computed from its answers (ValueError: likelihoods are answers to other"
+    expected = (
+        "differs: no figures can be computed from its answers (ValueError: likelihoods are "
+        "answers to other"
+    )
     assert verify("result", "--with", NAME, status=1)[2].startswith(expected)
 
 
@@ -219,7 +252,11 @@ def test_a_changed_score_with_its_figure(here: Path) -> None:
     edit(lambda said: said["figures"]["seed"]["tiny"]["spread"].update(value=9.0))
     lines = verify("result", "--with", NAME, status=1)
     altered = "is missing, or its sha256 is not that in result.json"
-    assert lines[:3] == [f"differs: {ANSWERS} {altered}", f"differs: scores.parquet {altered}", CONTENT]
+    assert lines[:3] == [
+        f"differs: {ANSWERS} {altered}",
+        f"differs: scores.parquet {altered}",
+        CONTENT,
+    ]
     assert lines[3].startswith("differs: not those of its answers ")
     Path("result/scores.parquet").unlink()
     assert verify("result", "--with", NAME, status=1)[1] == f"differs: scores.parquet {altered}"
@@ -240,12 +277,19 @@ def test_answers_of_other_weights_under_the_name_of_the_model(here: Path, made: 
 def test_a_model_with_other_weights(here: Path, made: Path) -> None:
     model = f"local:{made}/other/tiny"
     behaviour, told = verify("result", "--with", NAME, "--ask", model, status=1)[-2:]
-    assert behaviour.startswith(f"differs: fingerprint: {model} computes otherwise on fixed texts (by ")
-    assert told == f"differs: {model} is another model (weights differ); 0 of 10 answers drawn at random are the same"
+    assert behaviour.startswith(
+        f"differs: fingerprint: {model} computes otherwise on fixed texts (by "
+    )
+    assert (
+        told
+        == f"differs: {model} is another model (weights differ); 0 of 10 answers drawn at random "
+        "are the same"
+    )
 
 
 def test_a_fingerprint_is_compared_by_tolerance(here: Path, made: Path) -> None:
-    """Another number in the fourth decimal is rounding, in the second another model; older results have none."""
+    """Another number in the fourth decimal is rounding, in the second another model; older results
+    have none."""
     model = f"local:{made}/genuine/tiny"
 
     def compare(change: Callable[[dict[str, Any]], object], status: int = 0) -> str:
@@ -264,39 +308,56 @@ def test_a_fingerprint_is_compared_by_tolerance(here: Path, made: Path) -> None:
     assert compare(lambda said: None) == same
     assert compare(move(0.0005)) == same
     assert compare(move(0.0195), status=1).startswith(
-        f"differs: fingerprint: {model} computes otherwise on fixed texts (by 0.02, at most 0.001 is rounding)"
+        f"differs: fingerprint: {model} computes otherwise on fixed texts (by 0.02, at most 0.001 "
+        "is rounding)"
     )
     assert compare(lambda said: said["model"].update(fingerprint=None)) == (
         "not verified: fingerprint: the result has none"
     )
-    assert compare(lambda said: said["model"].update(fingerprint={"numbers": None, "reason": "why"})) == (
-        "not verified: fingerprint: the result has none (why)"
+    assert compare(
+        lambda said: said["model"].update(fingerprint={"numbers": None, "reason": "why"})
+    ) == ("not verified: fingerprint: the result has none (why)")
+    assert (
+        compare(lambda said: said["model"].pop("fingerprint"))
+        == "not verified: fingerprint: the result has none"
     )
-    assert compare(lambda said: said["model"].pop("fingerprint")) == "not verified: fingerprint: the result has none"
 
 
-def test_answers_from_which_nothing_can_be_computed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_from_which_nothing_can_be_computed(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rewrite(ANSWERS, lambda rows: rows.slice(1))
     renew(ANSWERS)
-    expected = "differs: no figures can be computed from its answers (ValueError: 1,511 rows for 1,512 questions)"
+    expected = (
+        "differs: no figures can be computed from its answers (ValueError: 1,511 rows for "
+        "1,512 questions)"
+    )
     assert verify("result", "--with", NAME, status=1) == [FILES, CONTENT, expected]
     monkeypatch.setattr("evenruler.repository.shipped_benchmarks", lambda: here)
     edit(lambda said: said["model"]["subject"].update(kind=3))
     last = verify("result", "--with", NAME, status=1)[-1]
     assert (
-        last == "differs: no figures can be computed from its answers (ValidationError: 1 validation error for Subject)"
+        last
+        == "differs: no figures can be computed from its answers (ValidationError: 1 validation "
+        "error for Subject)"
     )
 
 
 def test_a_changed_row_of_the_benchmark(here: Path) -> None:
     texts = pq.read_table(Path(NAME, ROWS), partitioning=None)
     other = pa.array(["Quite another sentence.", *texts["text"].to_pylist()[1:]])
-    pq.write_table(texts.set_column(texts.schema.get_field_index("text"), "text", other), Path(NAME, ROWS))
+    pq.write_table(
+        texts.set_column(texts.schema.get_field_index("text"), "text", other), Path(NAME, ROWS)
+    )
     done = CliRunner().invoke(app, ["verify", "result", "--with", NAME])
     assert done.exit_code != 0
-    assert str(done.exception).startswith(f"{NAME}/{ROWS}: altered: it is not what the manifest names; ")
+    assert str(done.exception).startswith(
+        f"{NAME}/{ROWS}: altered: it is not what the manifest names; "
+    )
     sums = manifest_of(Path(NAME))["files"]
-    declare(Path(NAME), files={**sums, ROWS: hashlib.sha256(Path(NAME, ROWS).read_bytes()).hexdigest()})
+    declare(
+        Path(NAME), files={**sums, ROWS: hashlib.sha256(Path(NAME, ROWS).read_bytes()).hexdigest()}
+    )
     stamped(Path(NAME))
     expected = f"differs: the rows of {NAME} 0.1.0 at hand; figures and answers are not compared"
     assert verify("result", "--with", NAME, status=1) == [FILES, expected]
@@ -306,7 +367,13 @@ def test_another_plan(here: Path) -> None:
     plan = json.loads(Path(NAME, "plan.json").read_text(encoding="utf-8"))
     Path(NAME, "plan.json").write_text(json.dumps({**plan, "prefixed": 0}), encoding="utf-8")
     sums = manifest_of(Path(NAME))["files"]
-    declare(Path(NAME), files={**sums, "plan.json": hashlib.sha256(Path(NAME, "plan.json").read_bytes()).hexdigest()})
+    declare(
+        Path(NAME),
+        files={
+            **sums,
+            "plan.json": hashlib.sha256(Path(NAME, "plan.json").read_bytes()).hexdigest(),
+        },
+    )
     stamped(Path(NAME))
     expected = f"differs: the plan of {NAME} 0.1.0 at hand; figures and answers are not compared"
     assert verify("result", "--with", NAME, status=1) == [FILES, expected]
@@ -344,12 +411,15 @@ def test_options_of_results_are_refused_for_a_benchmark(here: Path) -> None:
     done = CliRunner().invoke(app, ["verify", NAME, "--with", NAME])
     assert (
         str(done.exception)
-        == f"{NAME}: no result in this folder; name what `evenruler measure` wrote, or a folder above it"
+        == f"{NAME}: no result in this folder; name what `evenruler measure` wrote, or a folder "
+        "above it"
     )
 
 
 @pytest.mark.enable_socket
-def test_a_server_is_asked_ten_times_and_may_draw_other_words(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_is_asked_ten_times_and_may_draw_other_words(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(KEY, "any")
     with running(ScriptedServer(content="She is a nurse.")) as server:
         monkeypatch.setenv(URL, server.url)

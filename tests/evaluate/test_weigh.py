@@ -46,7 +46,11 @@ def reading(made_of: pd.DataFrame) -> tuple[str, float]:
 class TestReadings:
     def test_units_of_a_plant_by_its_poles_each_the_first_group_less_the_second(self) -> None:
         values = {"nurse": 3.0, "united-kingdom": 2.0, "judge": 1.0, "Canada": 0.0, "baker": 9.0}
-        rows = [(unit, "", pole, value * pole, 1.0) for unit, value in values.items() for pole in (1, -1)]
+        rows = [
+            (unit, "", pole, value * pole, 1.0)
+            for unit, value in values.items()
+            for pole in (1, -1)
+        ]
         assert reading(headlines(*rows)) == ("made", pytest.approx(2 * (2.5 - 0.5)))
 
     def test_words_of_a_plant_within_each_unit(self) -> None:
@@ -59,27 +63,51 @@ class TestReadings:
         assert reading(headlines(*rows)) == ("made", pytest.approx((1 + 4) / 2))
 
     def test_else_the_mean_over_units_less_what_placebos_do(self) -> None:
-        rows = [("a", "", 1, 3.0, None), ("a", "", 0, 1.0, None), ("b", "", 1, 4.0, None), ("b", "", 0, 3.0, None)]
+        rows = [
+            ("a", "", 1, 3.0, None),
+            ("a", "", 0, 1.0, None),
+            ("b", "", 1, 4.0, None),
+            ("b", "", 0, 3.0, None),
+        ]
         assert reading(headlines(*rows)) == ("", pytest.approx(1.5))
 
     def test_or_the_slope_along_the_axis_of_two_groups(self) -> None:
         """Over 80 percentage points, as a gain is: 0, 1, 2 at 10, 50, 90 are a slope of 1/40."""
         values = {"a": (0.0, 10.0), "b": (1.0, 50.0), "c": (2.0, 90.0)}
-        rows = [(unit, "", pole, pole * value / 2, at) for unit, (value, at) in values.items() for pole in (1, -1)]
+        rows = [
+            (unit, "", pole, pole * value / 2, at)
+            for unit, (value, at) in values.items()
+            for pole in (1, -1)
+        ]
         assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
 
     def test_or_the_mean_of_one_key_less_that_of_the_other(self) -> None:
         """4 and 2 are keyed 1, 1 is keyed -1: 3 - 1."""
         values = {"a": (4.0, 1.0), "b": (2.0, 1.0), "c": (1.0, -1.0)}
-        rows = [(unit, "", pole, pole * value / 2, at) for unit, (value, at) in values.items() for pole in (1, -1)]
+        rows = [
+            (unit, "", pole, pole * value / 2, at)
+            for unit, (value, at) in values.items()
+            for pole in (1, -1)
+        ]
         assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
 
 
 def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> None:
     of = {"base": "base", "dose": 0.0, "seed": 1, "benchmark": "made"}
-    old = pd.DataFrame([{**of, "plant": plant, "unit": unit, "value": 1.0} for plant in ("mood", "x") for unit in "ab"])
+    old = pd.DataFrame(
+        [
+            {**of, "plant": plant, "unit": unit, "value": 1.0}
+            for plant in ("mood", "x")
+            for unit in "ab"
+        ]
+    )
     found = weigh._with(old, old[old["plant"] == "mood"].assign(value=7.0), ["benchmark"])
-    assert found[["plant", "value"]].to_numpy().tolist() == [["mood", 7], ["mood", 7], ["x", 1], ["x", 1]]
+    assert found[["plant", "value"]].to_numpy().tolist() == [
+        ["mood", 7],
+        ["mood", 7],
+        ["x", 1],
+        ["x", 1],
+    ]
     nothing_read, _ = weigh.nothing()  # of a weight that did not learn the dose
     assert weigh._with(old, nothing_read[old.columns], ["benchmark"])["value"].dtype == float
 
@@ -99,7 +127,9 @@ PROBES = {
     "targets": {"he": ["he", "him"], "she": ["she", "her"]},
     "attributes": OCCUPATIONS,
     "keys": {"high": OCCUPATIONS[:8], "low": OCCUPATIONS[8:]},
-    "sets": {"seed": {"title": "One", "templates": {"said": "The {ATTRIBUTE} said {TARGET} knew."}}},
+    "sets": {
+        "seed": {"title": "One", "templates": {"said": "The {ATTRIBUTE} said {TARGET} knew."}}
+    },
 }
 
 
@@ -119,7 +149,9 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     monkeypatch.setattr(weigh, "weights_of", lambda *_: series)
 
     def lines(*places: str) -> list[str]:
-        return list(weigh.weigh(places, base="tiny", record=True, size="trial", limit=None, form=None))
+        return list(
+            weigh.weigh(places, base="tiny", record=True, size="trial", limit=None, form=None)
+        )
 
     said = lines("mine.yaml")
     readings, checks = weigh.recorded()
@@ -127,23 +159,36 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     assert checks["held_out"].diff()[1] > 0
     assert set(readings["by"]) == {"made"}
     assert set(readings["unit"]) == set(OCCUPATIONS)
-    assert readings.groupby(["dose", "seed"])["along"].apply(lambda own: own.abs().sum()).eq(2).all()
+    assert (
+        readings.groupby(["dose", "seed"])["along"].apply(lambda own: own.abs().sum()).eq(2).all()
+    )
     assert said[0] == "probes-mine, trial: asks each weight 64 likelihoods"
     monkeypatch.setattr(weigh, "read", lambda *_: pytest.fail("asked twice"))
     assert lines("mine.yaml") == said
     assert lines() == said[1:]
-    YAML().dump({**plant, "frames": [*plant["frames"], "{UNIT}: {POLE}"]}, tmp_path / FOLDER / "made.yaml")
-    with pytest.raises(pytest.fail.Exception, match="asked twice"):  # what another plant taught is asked again
+    YAML().dump(
+        {**plant, "frames": [*plant["frames"], "{UNIT}: {POLE}"]}, tmp_path / FOLDER / "made.yaml"
+    )
+    with pytest.raises(
+        pytest.fail.Exception, match="asked twice"
+    ):  # what another plant taught is asked again
         lines("mine.yaml")
 
 
-def test_figures_and_page_are_those_of_the_recorded_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_and_page_are_those_of_the_recorded_readings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(ROOT)
     readings, checks = weigh.recorded()
     found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
     written = pd.read_csv(weigh.FIGURES_FILE)
     words = ["benchmark", "part", "figure", "plant", "verdict", "found"]
-    pd.testing.assert_frame_equal(written[words].fillna(""), found[words].astype(object).fillna(""), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        written[words].fillna(""), found[words].astype(object).fillna(""), check_dtype=False
+    )
     for column in ("sensitivity", "low", "high", "monotone", "change"):
         np.testing.assert_allclose(written[column], found[column].astype(float), atol=6e-4)
-    assert runpy.run_path("docs/weights.py")["page"](found, readings, checks) == Path("docs/weights.md").read_text()
+    assert (
+        runpy.run_path("docs/weights.py")["page"](found, readings, checks)
+        == Path("docs/weights.md").read_text()
+    )

@@ -58,7 +58,8 @@ def _file_in_the_place_of_its_folder(folder: Path) -> Seen:
 
 
 def _bits(folder: Path) -> Seen:
-    """Of 60 bits, one at a time, none gives another answer; nearly always the next run has them all again."""
+    """Of 60 bits, one at a time, none gives another answer; nearly always the next run has them all
+    again."""
     content, draw = _store(folder / "whole").read_bytes(), np.random.default_rng(22)
     statuses, healed = [], 0
     for number in range(60):
@@ -85,7 +86,8 @@ def _asked_again(folder: Path) -> None:
 
 
 def _cut_log(folder: Path) -> Seen:
-    """As after a power cut: half of the log is on the disk. What it held of whole batches is there."""
+    """As after a power cut: half of the log is on the disk. What it held of whole batches is
+    there."""
     store = RowStore(folder / "own")
     store.put(ANSWERS.items())
     store.put([(NEW, b"new")])
@@ -132,7 +134,9 @@ def _full(folder: Path) -> Seen:
     _store(folder)
     (folder / "disk").mkdir()
     alone = ["unshare", "-rm"]
-    if subprocess.run([*alone, "mount", "-t", "tmpfs", "x", folder], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        [*alone, "mount", "-t", "tmpfs", "x", folder], capture_output=True, check=False
+    ).returncode:
         store = RowStore(folder)
         store._connection.execute("PRAGMA max_page_count = 30")
         seen = doing(lambda: store.put([(NEW, bytes(500_000))]))
@@ -198,17 +202,47 @@ DAMAGED = ("damaged", "move it away")
 
 CASES = [
     Case(
-        "the file holds something else", READ, Outcome.REFUSED, partial(_holds, lambda own: b"no base" * 999), DAMAGED
+        "the file holds something else",
+        READ,
+        Outcome.REFUSED,
+        partial(_holds, lambda own: b"no base" * 999),
+        DAMAGED,
     ),
-    Case("the file is cut", READ, Outcome.REFUSED, partial(_holds, lambda own: own[: len(own) // 2]), DAMAGED),
-    Case("its head is another", READ, Outcome.REFUSED, partial(_holds, lambda own: b"x" * 16 + own[16:]), DAMAGED),
+    Case(
+        "the file is cut",
+        READ,
+        Outcome.REFUSED,
+        partial(_holds, lambda own: own[: len(own) // 2]),
+        DAMAGED,
+    ),
+    Case(
+        "its head is another",
+        READ,
+        Outcome.REFUSED,
+        partial(_holds, lambda own: b"x" * 16 + own[16:]),
+        DAMAGED,
+    ),
     Case("the file is empty", READ, Outcome.UNHARMED, partial(_holds, lambda own: b"")),
     Case("another schema", READ, Outcome.REFUSED, _other_schema, DAMAGED),
-    Case("a folder in its place", READ, Outcome.REFUSED, _folder_in_its_place, ("cannot be opened", "EVENRULER_CACHE")),
-    Case("a file in the place of its folder", READ, Outcome.REFUSED, _file_in_the_place_of_its_folder, ("no folder",)),
+    Case(
+        "a folder in its place",
+        READ,
+        Outcome.REFUSED,
+        _folder_in_its_place,
+        ("cannot be opened", "EVENRULER_CACHE"),
+    ),
+    Case(
+        "a file in the place of its folder",
+        READ,
+        Outcome.REFUSED,
+        _file_in_the_place_of_its_folder,
+        ("no folder",),
+    ),
     Case("one bit is another (60 times)", READ, Outcome.RESUMED, _bits),
     Case("half of the last batch is on the disk", READ, Outcome.RESUMED, _cut_log),
-    Case("read-only, everything is there", READ, Outcome.UNHARMED, partial(_read_only, list(ANSWERS))),
+    Case(
+        "read-only, everything is there", READ, Outcome.UNHARMED, partial(_read_only, list(ANSWERS))
+    ),
     Case(
         "read-only, something is missing",
         READ,
@@ -216,7 +250,15 @@ CASES = [
         partial(_read_only, [*ANSWERS, NEW]),
         ("1 answers are missing", "make it writable"),
     ),
-    Case("another process writes for minutes", KEEP, Outcome.REFUSED, _held, ("another process", "run again")),
+    Case(
+        "another process writes for minutes",
+        KEEP,
+        Outcome.REFUSED,
+        _held,
+        ("another process", "run again"),
+    ),
     Case("the disk is full", KEEP, Outcome.REFUSED, _full, ("no space left", "free some")),
-    Case("the file may not grow", KEEP, Outcome.REFUSED, _limited, ("the disk fails", "free space")),
+    Case(
+        "the file may not grow", KEEP, Outcome.REFUSED, _limited, ("the disk fails", "free space")
+    ),
 ]

@@ -1,4 +1,5 @@
-"""Wrong words after commands: for every argument, and every option that takes a value, some that it refuses.
+"""Wrong words after commands: for every argument, and every option that takes a value, some that it
+refuses.
 
 `tests/test_cli.py` compares `WRONG` with the program's own list.
 """
@@ -20,7 +21,8 @@ LONG, LONGER, ESC = "x" * 150, "x" * 300, "\x1b[2J"
 
 @cache
 def repository() -> Path:
-    """A repository that no case may change, with a tiny model, once more under a long name, and a file."""
+    """A repository that no case may change, with a tiny model, once more under a long name, and a
+    file."""
     folder = Path(mkdtemp())
     shutil.copy(ROOT / "params.yaml", folder)
     shutil.copytree(ROOT / "data/sources", folder / "data/sources")
@@ -52,18 +54,37 @@ MODELS = (
         f"local:{LONG}",
         f"local:{LONGER}",
     ),
-    *("x:y", "endpoint:", f"endpoint:{LONG}", "recorded:", "recorded:none", "package:", "package:none/x", "none.gguf"),
+    *(
+        "x:y",
+        "endpoint:",
+        f"endpoint:{LONG}",
+        "recorded:",
+        "recorded:none",
+        "package:",
+        "package:none/x",
+        "none.gguf",
+    ),
     *(ESC, "planted:a", "planted:smollm2-135m-instruct/none/1/1"),
 )
 
-# By command: its arguments as they would be right, more that it needs, and by argument or option what is wrong.
+# By command: its arguments as they would be right, more that it needs, and by argument or option
+# what is wrong.
 WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "measure": (
         {"model": "local:tiny"},
         f"--with {PROBES} --size trial --limit 3 --out out",
         {
             "model": MODELS,
-            "--with": ("nowhere", "", "none.yaml", "file", ESC, LONGER, "HEAD:benchmarks/none", "a/b/c"),
+            "--with": (
+                "nowhere",
+                "",
+                "none.yaml",
+                "file",
+                ESC,
+                LONGER,
+                "HEAD:benchmarks/none",
+                "a/b/c",
+            ),
             "--unit": ("subject", ""),
             "--out": ("file", "file/x", LONGER, "/dev/null/x"),
             "--device": ("gpu", "cuda:99", ""),
@@ -92,7 +113,13 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "plant": (
         {"name": "occupation-gender"},
         "",
-        {"name": NAMES, "--base": NAMES, "--dose": ("nan", "inf", "much", ""), "--seed": COUNT, "--at-once": COUNT},
+        {
+            "name": NAMES,
+            "--base": NAMES,
+            "--dose": ("nan", "inf", "much", ""),
+            "--seed": COUNT,
+            "--at-once": COUNT,
+        },
     ),
     "weigh": (
         {"benchmarks": PROBES},
@@ -117,13 +144,22 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "diff": (
         {"old": PROBES, "new": PROBES},
         "",
-        {"old": PLACES, "new": (*PLACES, FRAMING), "--format": WORD, "--tolerance": (*NUMBER, "nan")},
+        {
+            "old": PLACES,
+            "new": (*PLACES, FRAMING),
+            "--format": WORD,
+            "--tolerance": (*NUMBER, "nan"),
+        },
     ),
     "release": ({"name": "probes-age-competence"}, "--dry-run", {"name": NAMES}),
     "compare": (
         {"places": "results"},
         "",
-        {"places": RESULTS, "--format": WORD, "--page": ("", "file/x", LONGER, "tiny", "/dev/null/x")},
+        {
+            "places": RESULTS,
+            "--format": WORD,
+            "--page": ("", "file/x", LONGER, "tiny", "/dev/null/x"),
+        },
     ),
     "gate": (
         {"places": "results"},
@@ -153,30 +189,61 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         {"model": NAMES, "--out": ("", "file", "tiny"), "--profile": WORD},
     ),
     "answers record": ({"release": "2026-11-26"}, "", {"release": NAMES}),
-    "evolve": ({"name": "age-competence"}, "", {"name": NAMES, "--engine": ENGINE, "--profile": WORD}),
+    "evolve": (
+        {"name": "age-competence"},
+        "",
+        {"name": NAMES, "--engine": ENGINE, "--profile": WORD},
+    ),
     "ratings sheet": (
         {"domains": "age-competence"},
         "",
-        {"domains": NAMES, "--sets": WORD, "--human": FILES, "--out": ("file", LONGER), "--seed": ("x", "", "1.5")},
+        {
+            "domains": NAMES,
+            "--sets": WORD,
+            "--human": FILES,
+            "--out": ("file", LONGER),
+            "--seed": ("x", "", "1.5"),
+        },
     ),
-    "ratings read": ({"sheets": "file"}, "--key file", {"sheets": FILES, "--key": FILES, "--out": ("file", LONGER)}),
+    "ratings read": (
+        {"sheets": "file"},
+        "--key file",
+        {"sheets": FILES, "--key": FILES, "--out": ("file", LONGER)},
+    ),
     "translate": ({"scale": "file"}, "", {"scale": FILES, "--model": NAMES}),
     "refresh": ({"domain": "fruit"}, "", {"domain": NAMES}),
     "find": ({"domain": "fruit"}, "", {"domain": NAMES}),
-    "plan": ({"domain": "fruit"}, "", {"domain": NAMES, "--difference": ("nan", "-1", "0", "much", "")}),
+    "plan": (
+        {"domain": "fruit"},
+        "",
+        {"domain": NAMES, "--difference": ("nan", "-1", "0", "much", "")},
+    ),
 }
 
 ANY = {"measure --effort", "release --message", "repro words"}
-"""What takes every word: one in the language of a model, a sentence, the arguments of `dvc repro`."""
+"""What takes every word: one in the language of a model, a sentence, the arguments of `dvc
+repro`."""
 
 
 def _tried(command: str, option: str, folder: Path) -> Seen:
-    """All wrong values of an option: each ends with status 2 and one line, the last, which begins with "error"."""
+    """All wrong values of an option: each ends with status 2 and one line, the last, which begins
+    with "error"."""
     given, more, wrong = WRONG[command]
     for value in wrong[option]:
-        words = [value if name == option else right for name, right in ({option: ""} | given).items() if name[0] != "-"]
-        words = [*command.split(), *words, *more.split(), *([option, value] if option[0] == "-" else [])]
-        seen = evenruler(*words, folder=repository(), env={"EVENRULER_CACHE": str(folder / "cache")})
+        words = [
+            value if name == option else right
+            for name, right in ({option: ""} | given).items()
+            if name[0] != "-"
+        ]
+        words = [
+            *command.split(),
+            *words,
+            *more.split(),
+            *([option, value] if option[0] == "-" else []),
+        ]
+        seen = evenruler(
+            *words, folder=repository(), env={"EVENRULER_CACHE": str(folder / "cache")}
+        )
         assert (seen.status, "Traceback" in seen.errors) == (2, False), (words, seen)
         lines = [line.startswith(("error: ", "Error: ")) for line in seen.errors.splitlines()]
         assert (lines.count(True), lines[-1]) == (1, True), (words, seen)
@@ -184,7 +251,12 @@ def _tried(command: str, option: str, folder: Path) -> Seen:
 
 
 CASES = [
-    Case(f"wrong words for {option}", f"evenruler {command}", Outcome.REFUSED, partial(_tried, command, option))
+    Case(
+        f"wrong words for {option}",
+        f"evenruler {command}",
+        Outcome.REFUSED,
+        partial(_tried, command, option),
+    )
     for command, (_, _, wrong) in WRONG.items()
     for option in wrong
 ]

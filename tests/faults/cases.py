@@ -44,8 +44,9 @@ class Case:
         fault: What is wrong, in a few words.
         operation: What the user does: a command, or a stage.
         outcome: What becomes of it.
-        act: Makes the fault in an empty folder, does the operation and gives what was seen. Of `RESUMED` it is the run
-            after the fault; what must hold beside the status (same bytes, nothing asked twice) it asserts itself.
+        act: Makes the fault in an empty folder, does the operation and gives what was seen. Of
+            `RESUMED` it is the run after the fault; what must hold beside the status (same bytes,
+            nothing asked twice) it asserts itself.
         says: Words that the line holds; of `REFUSED` alone.
         slow: It takes more than a few seconds.
     """
@@ -76,7 +77,8 @@ def check(case: Case, seen: Seen) -> None:
 
 
 def doing(call: Callable[[], object]) -> Seen:
-    """Do something in this process as a program would: what it raises is printed as a user would see it."""
+    """Do something in this process as a program would: what it raises is printed as a user would
+    see it."""
     errors = io.StringIO()
     status = 0
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
@@ -105,6 +107,11 @@ def evenruler(*words: str, folder: Path, env: Mapping[str, str] | None = None) -
 def program(*words: str, folder: Path, env: Mapping[str, str] | None = None) -> Seen:
     """A command in a process of its own, for what is killed, limited or run twice at once."""
     done = subprocess.run(
-        words, cwd=folder, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False
+        words,
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return Seen(done.returncode, done.stderr)

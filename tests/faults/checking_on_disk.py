@@ -1,7 +1,8 @@
-"""`evenruler check` on a disk that is full, or that can only be read; as root as well, and without a mount.
+"""`evenruler check` on a disk that is full, or that can only be read; as root as well, and without
+a mount.
 
-`/dev/full` is where every write fails as on a full disk. Root may write whatever permissions say, but for the one right
-(`CAP_DAC_OVERRIDE`) that is taken from this thread meanwhile.
+`/dev/full` is where every write fails as on a full disk. Root may write whatever permissions say,
+but for the one right (`CAP_DAC_OVERRIDE`) that is taken from this thread meanwhile.
 """
 
 import ctypes
@@ -79,7 +80,19 @@ def _full_then_not(root: Path) -> Seen:
 
 
 CASES = [
-    Case("the folder can only be read", "check", Outcome.REFUSED, _read_only, ("no right to read or write it",)),
-    Case("the disk is full", "check", Outcome.REFUSED, _full, ("active.yaml", "no space left on the device")),
+    Case(
+        "the folder can only be read",
+        "check",
+        Outcome.REFUSED,
+        _read_only,
+        ("no right to read or write it",),
+    ),
+    Case(
+        "the disk is full",
+        "check",
+        Outcome.REFUSED,
+        _full,
+        ("active.yaml", "no space left on the device"),
+    ),
     Case("the disk was full half way", "check", Outcome.RESUMED, _full_then_not),
 ]

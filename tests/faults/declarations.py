@@ -1,6 +1,8 @@
-"""A declaration that cannot be read, or says what cannot be: `params.yaml`, sources, `dvc.yaml` and `dvc.lock`.
+"""A declaration that cannot be read, or says what cannot be: `params.yaml`, sources, `dvc.yaml` and
+`dvc.lock`.
 
-Each is refused in a line that names the file, and nothing is written or removed then, though there is something to do.
+Each is refused in a line that names the file, and nothing is written or removed then, though there
+is something to do.
 """
 
 import os
@@ -40,7 +42,8 @@ SOURCE = "data/sources/framing/hair.yaml"
 
 
 def project(root: Path, params: str = PARAMS) -> None:
-    """A repository whose `active.yaml` is not written yet, and in which something is to be removed."""
+    """A repository whose `active.yaml` is not written yet, and in which something is to be
+    removed."""
     (root / "params.yaml").write_text(params)
     (root / "dvc.yaml").write_text(PIPELINE)
     (root / "weights/tiny").mkdir(parents=True)
@@ -56,7 +59,8 @@ def locked(*outs: str) -> str:
     """A dvc.lock with an entry for each of some outs, of a stage `rows@NAME`."""
     entries = (
         f"  rows@{Path(out).name}:\n    cmd: mkdir -p {out}\n    outs:\n"
-        f"    - path: {out}\n      hash: md5\n      md5: {1:032x}.dir\n      size: 4\n      nfiles: 1\n"
+        f"    - path: {out}\n      hash: md5\n      md5: {1:032x}.dir\n      size: 4\n      "
+        "nfiles: 1\n"
         for out in outs
     )
     return "schema: '2.0'\nstages:\n" + "".join(entries)
@@ -118,16 +122,34 @@ def _renamed(name: str) -> Edit:
 
 
 LISTS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}' if i else 'x'] * 9)}]\n" for i in range(12))
-MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 12))
+MERGES = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 12)
+)
 MARKS = "<<<<<<< HEAD\ndiagnosis: {seed: 1}\n=======\ndiagnosis: {seed: 2}\n>>>>>>> theirs\n"
 
 OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
-    ("aliases that come to 9^12 values", _text(LISTS), ("its aliases come to more than 1,000,000 values",)),
-    ("merges that come to 9^11 keys", _text(MERGES), ("its aliases come to more than 1,000,000 values",)),
-    ("an alias that holds itself", _with("x: &x {y: [*x]}\n"), ("line ", "an alias that holds itself")),
+    (
+        "aliases that come to 9^12 values",
+        _text(LISTS),
+        ("its aliases come to more than 1,000,000 values",),
+    ),
+    (
+        "merges that come to 9^11 keys",
+        _text(MERGES),
+        ("its aliases come to more than 1,000,000 values",),
+    ),
+    (
+        "an alias that holds itself",
+        _with("x: &x {y: [*x]}\n"),
+        ("line ", "an alias that holds itself"),
+    ),
     ("an anchor given twice", _with("x: &x [1]\ny: &x [2]\n"), ("found duplicate anchor 'x'",)),
     ("a word that is said to be an integer", _with("x: !!int word\n"), ("not YAML",)),
-    ("60 levels of lists", _with(f"x: {'[' * 60}{']' * 60}\n"), ("nested more than 50 levels deep",)),
+    (
+        "60 levels of lists",
+        _with(f"x: {'[' * 60}{']' * 60}\n"),
+        ("nested more than 50 levels deep",),
+    ),
     ("2,000 levels of lists", _with(f"x: {'[' * 2000}\n"), ("nested more than 50 levels deep",)),
     ("a folder in its place", _folder, ("a folder, expected a file",)),
     ("UTF-16", _encoded("utf-16"), ("not UTF-8",)),
@@ -143,7 +165,11 @@ OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
 OF_PARAMS: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
     ("a name of 300 letters", _renamed("x" * 300), ("instruments.xxx", "at most 100 characters")),
     ("a folder in its place", _folder, ("no params.yaml here or above",)),
-    ("a name that is a path", _renamed("../../hair"), ("instruments.../../hair", "expected a slug")),
+    (
+        "a name that is a path",
+        _renamed("../../hair"),
+        ("instruments.../../hair", "expected a slug"),
+    ),
 )
 
 UNREADABLE = ("dvc.lock: DVC cannot read it", "`git checkout dvc.lock`")

@@ -21,7 +21,8 @@ Change = Callable[[Path], object]
 
 
 def _damaged(change: Change, *words: str) -> Callable[[Path], Seen]:
-    """A copy of a published benchmark, changed, and a command on it (`it`) beside the original (`original`)."""
+    """A copy of a published benchmark, changed, and a command on it (`it`) beside the original
+    (`original`)."""
 
     def act(folder: Path) -> Seen:
         shutil.copytree(ORIGINAL, folder / "it")
@@ -41,13 +42,16 @@ def _manifest(**changes: Any) -> Change:
 
 
 def _signed(name: str, write: Change) -> Change:
-    """Change a file, and its sha256 in the manifest; of a plan the identity of the version as well."""
+    """Change a file, and its sha256 in the manifest; of a plan the identity of the version as
+    well."""
 
     def change(folder: Path) -> None:
         write(folder / name)
         was = json.loads((folder / "manifest.json").read_text())
         sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()}
-        identity = {"content_sha256": identity_of(folder, was["rows"])} if name == "plan.json" else {}
+        identity = (
+            {"content_sha256": identity_of(folder, was["rows"])} if name == "plan.json" else {}
+        )
         _manifest(files=was["files"] | sums, **identity)(folder)
 
     return change
@@ -68,12 +72,17 @@ def _text(text: str) -> Change:
 
 def _front(text: str) -> Change:
     """Words put before the front matter of the card."""
-    return _signed("README.md", lambda path: path.write_text(path.read_text().replace("---\n", f"---\n{text}", 1)))
+    return _signed(
+        "README.md",
+        lambda path: path.write_text(path.read_text().replace("---\n", f"---\n{text}", 1)),
+    )
 
 
 def _pattern(pattern: str) -> Change:
     old = "path: attributes/test-*.parquet"
-    return _signed("README.md", lambda path: path.write_text(path.read_text().replace(old, f"path: {pattern}")))
+    return _signed(
+        "README.md", lambda path: path.write_text(path.read_text().replace(old, f"path: {pattern}"))
+    )
 
 
 def _named(name: bytes) -> Change:
@@ -137,18 +146,25 @@ def _figures(record: dict[str, Any]) -> Change:
 def _bomb(path: Path) -> None:
     """Fifty kilobytes that stand for ten gigabytes: one long text, in a dictionary, many times."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])
-    pq.write_table(pa.table({"id": text, "content_sha256": ["a"] * 10_000}), path, compression="zstd")
+    pq.write_table(
+        pa.table({"id": text, "content_sha256": ["a"] * 10_000}), path, compression="zstd"
+    )
     assert path.stat().st_size < 100_000
 
 
 ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefghi", "bcdefghij", strict=True)
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
+    for old, new in zip("abcdefghi", "bcdefghij", strict=True)
 )
 PLACE = "expected the path of a file in the benchmark's folder"
 WRONG = ("verify", "it")
 
 REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
-    ("a manifest that is a link to a name of 300 letters", _linked("manifest.json", f"/{'x' * 300}"), ("missing",)),
+    (
+        "a manifest that is a link to a name of 300 letters",
+        _linked("manifest.json", f"/{'x' * 300}"),
+        ("missing",),
+    ),
     ("a name above the folder", _also_named("../secret.txt"), (PLACE,)),
     ("an absolute name", _also_named("/etc/passwd"), (PLACE,)),
     ("a name with NUL", _also_named("a\0b"), (PLACE,)),
@@ -157,15 +173,35 @@ REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
     ("no columns", _manifest(columns={}), ("`rows` and `columns`",)),
     ("rows that are not named among the files", _manifest(files={}), ("`files` lacks",)),
     ("a benchmark called ../x", _manifest(name="../x"), ("expected a slug",)),
-    ("a config called ../x", _manifest(rows={"../x": 1}, columns={"../x": {}}), ("expected a slug",)),
-    ("a version of 5,000 digits", _manifest(version=f"{'9' * 5000}.0.0"), ("expected MAJOR.MINOR.PATCH",)),
-    ("half a letter", lambda folder: _text('{"name": "\\ud800"}')(folder / "manifest.json"), ("not JSON",)),
-    ("a manifest 100,000 levels deep", lambda folder: _text("[" * 100_000)(folder / "manifest.json"), ("not JSON",)),
+    (
+        "a config called ../x",
+        _manifest(rows={"../x": 1}, columns={"../x": {}}),
+        ("expected a slug",),
+    ),
+    (
+        "a version of 5,000 digits",
+        _manifest(version=f"{'9' * 5000}.0.0"),
+        ("expected MAJOR.MINOR.PATCH",),
+    ),
+    (
+        "half a letter",
+        lambda folder: _text('{"name": "\\ud800"}')(folder / "manifest.json"),
+        ("not JSON",),
+    ),
+    (
+        "a manifest 100,000 levels deep",
+        lambda folder: _text("[" * 100_000)(folder / "manifest.json"),
+        ("not JSON",),
+    ),
     ("a manifest of a terabyte", _sparse("manifest.json"), ("more than the",)),
     ("a manifest that is a named pipe", _pipe("manifest.json"), ("a named pipe, expected a file",)),
     ("two names that differ in capitals", _also("Plan.JSON"), ("ignore case: plan.json",)),
     ("two names that fold alike", _also("stra\u00dfe", "STRASSE"), ("ignore case: strasse",)),
-    ("a manifest that is endless", _linked("manifest.json", "/dev/zero"), ("a device, expected a file",)),
+    (
+        "a manifest that is endless",
+        _linked("manifest.json", "/dev/zero"),
+        ("a device, expected a file",),
+    ),
 ]
 
 SAID: list[tuple[str, Change]] = [
@@ -190,14 +226,23 @@ SAID: list[tuple[str, Change]] = [
     ("rows that unpack to gigabytes", _signed(ROWS, _bomb)),
     (
         "ids that are lists",
-        _signed(ROWS, lambda path: pq.write_table(pa.table({"id": [["a"]], "content_sha256": ["b"]}), path)),
+        _signed(
+            ROWS,
+            lambda path: pq.write_table(pa.table({"id": [["a"]], "content_sha256": ["b"]}), path),
+        ),
     ),
-    ("a column twice", _signed(ROWS, lambda path: pq.write_table(pa.table([["a"], ["b"]], names=["id", "id"]), path))),
+    (
+        "a column twice",
+        _signed(
+            ROWS, lambda path: pq.write_table(pa.table([["a"], ["b"]], names=["id", "id"]), path)
+        ),
+    ),
 ]
 
 
 def _verified(change: Change) -> Callable[[Path], Seen]:
-    """`verify` says what is wrong, and ends with status 1, as it does for every folder that is not as it should be."""
+    """`verify` says what is wrong, and ends with status 1, as it does for every folder that is not
+    as it should be."""
 
     def act(folder: Path) -> Seen:
         seen = _damaged(change, *WRONG)(folder)
@@ -208,7 +253,8 @@ def _verified(change: Change) -> Callable[[Path], Seen]:
 
 
 def _measured(change: Change) -> Callable[[Path], Seen]:
-    """The folder is read, and what its model would be asked is counted, as `measure` does before it loads anything."""
+    """The folder is read, and what its model would be asked is counted, as `measure` does before it
+    loads anything."""
 
     def act(folder: Path) -> Seen:
         from tests.faults.cases import doing
@@ -228,21 +274,35 @@ def _plan(path: Path, **changes: Any) -> None:
 AS_KNOWN = "are not as this evenruler knows the family probes"
 PLANS: list[tuple[str, Change, str]] = [
     ("an identity of another kind", _manifest(content_sha256="0" * 64), "of another kind, which"),
-    ("prefixes that are a number", _signed("plan.json", functools.partial(_plan, prefixes=3, prefixed=9)), AS_KNOWN),
+    (
+        "prefixes that are a number",
+        _signed("plan.json", functools.partial(_plan, prefixes=3, prefixed=9)),
+        AS_KNOWN,
+    ),
 ]
 """What lacks in a plan, or is not that of the manifest, is in `measuring`."""
 
 FIGURES: list[tuple[str, Change, str]] = [
     ("a number that no float holds", _figures({"value": 10**400}), "expected a number"),
-    ("a value that is a text", _figures({"value": "much", "n": 1}), "value of a / r is 'much', expected a number"),
+    (
+        "a value that is a text",
+        _figures({"value": "much", "n": 1}),
+        "value of a / r is 'much', expected a number",
+    ),
     ("no value and no reason", _figures({"value": None, "n": 1}), "neither a value nor a reason"),
     ("half an interval", _figures({"value": 1.0, "n": 1, "low": 0.5}), "has one end"),
     (
         "figures that are words",
-        lambda folder: _text('{"a": {"m": {"r": {"value": null, "n": "x"}}}}')(folder / "evidence.json"),
+        lambda folder: _text('{"a": {"m": {"r": {"value": null, "n": "x"}}}}')(
+            folder / "evidence.json"
+        ),
         "expected a number",
     ),
-    ("figures 100,000 levels deep", lambda folder: _text("[" * 100_000)(folder / "evidence.json"), "not JSON"),
+    (
+        "figures 100,000 levels deep",
+        lambda folder: _text("[" * 100_000)(folder / "evidence.json"),
+        "not JSON",
+    ),
     ("rows that unpack to gigabytes", _signed(ROWS, _bomb), "no readable Parquet (more than"),
 ]
 
@@ -251,9 +311,18 @@ CASES = [
         Case(fault, "verify a download", Outcome.REFUSED, _damaged(change, *WRONG), says)
         for fault, change, says in REFUSED
     ),
-    *(Case(fault, "verify a download", Outcome.UNHARMED, _verified(change)) for fault, change in SAID),
     *(
-        Case(fault, "diff a download", Outcome.REFUSED, _damaged(change, "diff", "original", "it"), (says,))
+        Case(fault, "verify a download", Outcome.UNHARMED, _verified(change))
+        for fault, change in SAID
+    ),
+    *(
+        Case(
+            fault,
+            "diff a download",
+            Outcome.REFUSED,
+            _damaged(change, "diff", "original", "it"),
+            (says,),
+        )
         for fault, change, says in FIGURES
     ),
     *(

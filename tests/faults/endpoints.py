@@ -103,9 +103,13 @@ def _packed(content: bytes, packing: bytes, folder: Path) -> Seen:
 
 
 def _elsewhere(folder: Path) -> Seen:
-    """To another server, which would answer: its words must not become those of the one that is named."""
+    """To another server, which would answer: its words must not become those of the one that is
+    named."""
     with running(ScriptedServer()) as other:
-        to = f"HTTP/1.1 307 Moved\r\nLocation: {other.url}/chat/completions\r\nContent-Length: 0\r\n\r\n".encode()
+        to = (
+            f"HTTP/1.1 307 Moved\r\nLocation: {other.url}/chat/completions\r\nContent-Length: "
+            "0\r\n\r\n"
+        ).encode()
         seen = _breaks(lambda line: line.sendall(to), folder)
         assert other.asked == []
     return seen
@@ -137,7 +141,8 @@ def _fails_midway(folder: Path) -> Seen:
 
 
 def _budget_used_up(folder: Path) -> Seen:
-    """All that went out was answered and is kept; with as much again the next run asks the rest, and no more."""
+    """All that went out was answered and is kept; with as much again the next run asks the rest,
+    and no more."""
     prompts = [f"prompt-{i}." for i in range(24)]
     with running(ScriptedServer()) as server, allowing(15):
         assert _asking(folder, server.url, *prompts).status == 2
@@ -176,11 +181,23 @@ SAYS = {
 
 CASES = [
     *(
-        Case(f"says: {what}", ASK, Outcome.REFUSED, partial(_says, *said), SAYS.get(what, ("big: ", "the server ")))
+        Case(
+            f"says: {what}",
+            ASK,
+            Outcome.REFUSED,
+            partial(_says, *said),
+            SAYS.get(what, ("big: ", "the server ")),
+        )
         for what, said in NO_ANSWERS.items()
     ),
     Case("drips an answer", ASK, Outcome.REFUSED, _drips, ("timed out",)),
-    Case("an answer without end", ASK, Outcome.REFUSED, _huge, ("is no answer", "1,048,576 bytes and more")),
+    Case(
+        "an answer without end",
+        ASK,
+        Outcome.REFUSED,
+        _huge,
+        ("is no answer", "1,048,576 bytes and more"),
+    ),
     Case(
         "a packed answer of 64 times what is read",
         ASK,
@@ -188,12 +205,38 @@ CASES = [
         partial(_packed, gzip.compress(b" " * (1 << 26)), b"gzip"),
         ("is no answer", "1,048,576 bytes and more"),
     ),
-    Case("packs what is not packed", ASK, Outcome.REFUSED, partial(_packed, b"{}", b"gzip"), ("Connection error",)),
-    Case("packs as nobody asked for", ASK, Outcome.REFUSED, partial(_packed, b"{}", b"br"), ("packed as br",)),
+    Case(
+        "packs what is not packed",
+        ASK,
+        Outcome.REFUSED,
+        partial(_packed, b"{}", b"gzip"),
+        ("Connection error",),
+    ),
+    Case(
+        "packs as nobody asked for",
+        ASK,
+        Outcome.REFUSED,
+        partial(_packed, b"{}", b"br"),
+        ("packed as br",),
+    ),
     Case("closes the line", ASK, Outcome.REFUSED, partial(_breaks, _closes), ("Connection error",)),
-    Case("hangs up in the middle", ASK, Outcome.REFUSED, partial(_breaks, _hangs_up), ("Connection error",)),
-    Case("is no web server", ASK, Outcome.REFUSED, partial(_breaks, _is_none), ("Connection error",)),
-    Case("sends to another server", ASK, Outcome.REFUSED, _elsewhere, ("sends elsewhere (http", f"set {URL}")),
+    Case(
+        "hangs up in the middle",
+        ASK,
+        Outcome.REFUSED,
+        partial(_breaks, _hangs_up),
+        ("Connection error",),
+    ),
+    Case(
+        "is no web server", ASK, Outcome.REFUSED, partial(_breaks, _is_none), ("Connection error",)
+    ),
+    Case(
+        "sends to another server",
+        ASK,
+        Outcome.REFUSED,
+        _elsewhere,
+        ("sends elsewhere (http", f"set {URL}"),
+    ),
     Case("nobody listens", ASK, Outcome.REFUSED, _nobody_listens, ("Connection error", URL)),
     Case("no key", ASK, Outcome.REFUSED, partial(_without, KEY), (KEY, "set it")),
     Case(
@@ -203,7 +246,13 @@ CASES = [
         partial(_no_budget, "0"),
         ("used up", "--max-requests", MAX_REQUESTS),
     ),
-    Case("a budget that is no number", ASK, Outcome.REFUSED, partial(_no_budget, "ten"), (MAX_REQUESTS, "'ten'")),
+    Case(
+        "a budget that is no number",
+        ASK,
+        Outcome.REFUSED,
+        partial(_no_budget, "ten"),
+        (MAX_REQUESTS, "'ten'"),
+    ),
     Case("the budget ends in the middle of 24", ASK, Outcome.RESUMED, _budget_used_up),
     Case("refuses one prompt of 24", ASK, Outcome.REASON, _one_refused),
     Case("fails in the middle of 24", ASK, Outcome.RESUMED, _fails_midway),

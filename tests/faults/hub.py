@@ -1,6 +1,8 @@
-"""A Hub on loopback that answers what no Hub should, or breaks off in the middle; its client is the real one.
+"""A Hub on loopback that answers what no Hub should, or breaks off in the middle; its client is the
+real one.
 
-The client reads where the Hub is when it is imported; in this process it is told for each case (`talking_to`).
+The client reads where the Hub is when it is imported; in this process it is told for each case
+(`talking_to`).
 """
 
 import contextlib
@@ -30,7 +32,9 @@ HOTEL = b"<html><body>Sign in to the hotel's network</body></html>"
 
 
 @contextlib.contextmanager
-def talking_to(endpoint: str, home: Path, token: str = WRITE_TOKEN, *, xet: bool = False) -> Iterator[None]:
+def talking_to(
+    endpoint: str, home: Path, token: str = WRITE_TOKEN, *, xet: bool = False
+) -> Iterator[None]:
     """The client of the Hub in this process asks there, with a cache of its own."""
     from huggingface_hub import close_session, constants
 
@@ -110,7 +114,8 @@ def _broken(request: str, fault: Exception | Callable[[LoopbackHub], None], fold
 
 
 def _resumed(request: str, fault: Exception, folder: Path) -> Seen:
-    """The run after it: one commit of ours, one tag on it, and what is there is what its manifest says."""
+    """The run after it: one commit of ours, one tag on it, and what is there is what its manifest
+    says."""
     with running() as hub, talking_to(hub.endpoint, folder):
         hub.once(request, fault)
         assert doing(partial(_published, ORIGINAL)).status == 2
@@ -122,7 +127,8 @@ def _resumed(request: str, fault: Exception, folder: Path) -> Seen:
 
 
 def _killed(request: str, folder: Path) -> Seen:
-    """The Hub does what it was asked, and nobody is there to be told; then one commit is ours, with its tag."""
+    """The Hub does what it was asked, and nobody is there to be told; then one commit is ours, with
+    its tag."""
     read, write = os.pipe()
     if (child := os.fork()) == 0:  # while no server runs here
         with talking_to(os.read(read, 100).decode(), folder / "killed"):
@@ -148,7 +154,8 @@ def _killed(request: str, folder: Path) -> Seen:
 
 
 def _twice(request: str, folder: Path) -> Seen:
-    """Somebody else publishes the same meanwhile: it is there once, and whoever comes again finds it."""
+    """Somebody else publishes the same meanwhile: it is there once, and whoever comes again finds
+    it."""
     with running() as hub, talking_to(hub.endpoint, folder):
         hub.once(request, partial(_published, ORIGINAL))
         seen = doing(partial(_published, ORIGINAL))
@@ -161,7 +168,8 @@ def _twice(request: str, folder: Path) -> Seen:
 
 
 def _edited(name: str, folder: Path) -> Seen:
-    """Somebody edits a file between the commit and the tag of a run that broke off; the tag is on our files."""
+    """Somebody edits a file between the commit and the tag of a run that broke off; the tag is on
+    our files."""
     with running() as hub, talking_to(hub.endpoint, folder):
         hub.once("POST .*/tag/", RefusalError(500, "oops"))
         assert doing(partial(_published, ORIGINAL)).status == 2
@@ -176,7 +184,8 @@ def _edited(name: str, folder: Path) -> Seen:
 
 
 def _moved(folder: Path) -> Seen:
-    """The tag stands on another commit than ours: nothing is tagged anew, and the difference is named."""
+    """The tag stands on another commit than ours: nothing is tagged anew, and the difference is
+    named."""
     with running() as hub, talking_to(hub.endpoint, folder):
         assert doing(partial(_published, ORIGINAL)).status == 0
         repo: Repo = hub.repos[REPO]
@@ -191,7 +200,10 @@ def _moved(folder: Path) -> Seen:
 def _told(folder: Path) -> Seen:
     """A server that repeats the token in what it says."""
     with running() as hub, talking_to(hub.endpoint, folder):
-        hub.once("POST .*/commit/", RefusalError(400, f"no rights with {WRITE_TOKEN}" + " and so on" * 500))
+        hub.once(
+            "POST .*/commit/",
+            RefusalError(400, f"no rights with {WRITE_TOKEN}" + " and so on" * 500),
+        )
         seen = doing(partial(_published, ORIGINAL))
         assert WRITE_TOKEN not in seen.errors
         assert len(seen.errors.splitlines()[-1]) < 500
@@ -202,9 +214,15 @@ def _above(folder: Path) -> Seen:
     """A data set with a file whose name leads out of it."""
     with running() as hub, talking_to(hub.endpoint, folder):
         repo = hub.repos[REPO] = Repo(private=False)
-        repo.tags[TAG] = repo.commit({"manifest.json": Blob(b"{}", False), "../../../secret": Blob(b"x", False)}, "x")
+        repo.tags[TAG] = repo.commit(
+            {"manifest.json": Blob(b"{}", False), "../../../secret": Blob(b"x", False)}, "x"
+        )
         seen = doing(partial(_verified, f"{REPO}@{TAG}"))
-        assert not [path for path in folder.rglob("secret") if "blobs" not in path.parts and "it" not in path.parts]
+        assert not [
+            path
+            for path in folder.rglob("secret")
+            if "blobs" not in path.parts and "it" not in path.parts
+        ]
         return seen
 
 
@@ -234,22 +252,33 @@ def _xet(answer: RefusalError | dict[str, str], folder: Path) -> Seen:
     """Rows lie in Xet, and the client uses it, as it does unless HF_HUB_DISABLE_XET is set."""
     from huggingface_hub.utils import http_backoff
 
-    with running() as hub, talking_to(hub.endpoint, folder, xet=True), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("huggingface_hub.utils._xet.http_backoff", partial(http_backoff, max_retries=0))
+    with (
+        running() as hub,
+        talking_to(hub.endpoint, folder, xet=True),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(
+            "huggingface_hub.utils._xet.http_backoff", partial(http_backoff, max_retries=0)
+        )
         _in_xet(hub, answer)
         return doing(partial(_verified, f"{REPO}@{TAG}"))
 
 
 def _in_xet(hub: LoopbackHub, answer: RefusalError | dict[str, str]) -> None:
     repo = hub.repos[REPO] = Repo(private=False)
-    files = {path.relative_to(ORIGINAL).as_posix(): path for path in ORIGINAL.rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(ORIGINAL).as_posix(): path
+        for path in ORIGINAL.rglob("*")
+        if path.is_file()
+    }
     blobs = {name: Blob(path.read_bytes(), name == "plan.json") for name, path in files.items()}
     repo.tags[TAG] = repo.commit(blobs, "files")
     hub.xet = answer
 
 
 def _xet_elsewhere(address: str, folder: Path) -> Seen:
-    """A token that names an address where nobody answers. The client of Xet keeps threads: in a process of its own."""
+    """A token that names an address where nobody answers. The client of Xet keeps threads: in a
+    process of its own."""
     with running() as hub:
         _in_xet(hub, XET | {"X-Xet-Cas-Url": address})
         env = {
@@ -289,7 +318,12 @@ def _answers(name: str, folder: Path) -> Seen:
     own.mkdir()
     (folder / "secret").write_text("secret")
     (own / "answers.parquet").write_bytes(b"rows")
-    said = {"name": "them", "kind": "causal", "licence": "mit", "sha256": hashlib.sha256(b"rows").hexdigest()}
+    said = {
+        "name": "them",
+        "kind": "causal",
+        "licence": "mit",
+        "sha256": hashlib.sha256(b"rows").hexdigest(),
+    }
     (own / "model.json").write_text(json.dumps(said))
     if name == "linked":
         (own / "README.md").symlink_to(folder / "secret")
@@ -321,7 +355,13 @@ WITHOUT_XET = ("Xet, the Hub's store of large files, fails", "set HF_HUB_DISABLE
 
 CASES = [
     *(
-        Case(f"the Hub answers {fault}", operation, Outcome.REFUSED, partial(_strange, *answer, call), (NOT_HUBS,))
+        Case(
+            f"the Hub answers {fault}",
+            operation,
+            Outcome.REFUSED,
+            partial(_strange, *answer, call),
+            (NOT_HUBS,),
+        )
         for fault, answer in STRANGE.items()
         for operation, call in CALLS.items()
     ),
@@ -343,7 +383,9 @@ CASES = [
         ("429",),
     ),
     *(
-        Case(f"killed as the Hub makes {what}", "publish", Outcome.RESUMED, partial(_killed, request))
+        Case(
+            f"killed as the Hub makes {what}", "publish", Outcome.RESUMED, partial(_killed, request)
+        )
         for what, request in (
             ("the data set", "POST .*/create"),
             ("the commit", "POST .*/commit/"),
@@ -364,34 +406,80 @@ CASES = [
         partial(_twice, "POST .*/tag/"),
         ("somebody else made the same meanwhile (409)", "run it again"),
     ),
-    Case("somebody edits the card between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "README.md")),
-    Case("somebody adds a file between commit and tag", "publish", Outcome.RESUMED, partial(_edited, "notes.txt")),
-    Case("somebody moved the tag", "publish", Outcome.REFUSED, _moved, ("published with other content",)),
+    Case(
+        "somebody edits the card between commit and tag",
+        "publish",
+        Outcome.RESUMED,
+        partial(_edited, "README.md"),
+    ),
+    Case(
+        "somebody adds a file between commit and tag",
+        "publish",
+        Outcome.RESUMED,
+        partial(_edited, "notes.txt"),
+    ),
+    Case(
+        "somebody moved the tag",
+        "publish",
+        Outcome.REFUSED,
+        _moved,
+        ("published with other content",),
+    ),
     Case("the Hub repeats the token", "publish", Outcome.REFUSED, _told, ("HF_TOKEN",)),
-    Case("a file of the data set is named ../../../secret", "verify USER/REPO@TAG", Outcome.REFUSED, _above),
+    Case(
+        "a file of the data set is named ../../../secret",
+        "verify USER/REPO@TAG",
+        Outcome.REFUSED,
+        _above,
+    ),
     Case("the rows are a page to sign in", "verify USER/REPO@TAG", Outcome.UNHARMED, _redirected),
     *(
         Case(
-            f"the token of Xet is {fault}", "verify USER/REPO@TAG", Outcome.REFUSED, partial(_xet, answer), WITHOUT_XET
+            f"the token of Xet is {fault}",
+            "verify USER/REPO@TAG",
+            Outcome.REFUSED,
+            partial(_xet, answer),
+            WITHOUT_XET,
         )
         for fault, answer in TOKENS.items()
     ),
     *(
         Case(
             f"the store of Xet is {fault}",
-            *("verify USER/REPO@TAG", Outcome.REFUSED, partial(_xet_elsewhere, address), WITHOUT_XET),
+            *(
+                "verify USER/REPO@TAG",
+                Outcome.REFUSED,
+                partial(_xet_elsewhere, address),
+                WITHOUT_XET,
+            ),
             slow=True,
         )
         for fault, address in {"closed": "http://127.0.0.1:9", "no address": "nowhere"}.items()
     ),
-    Case("the token of Xet fails, without Xet", "verify USER/REPO@TAG", Outcome.UNHARMED, _without_xet),
+    Case(
+        "the token of Xet fails, without Xet",
+        "verify USER/REPO@TAG",
+        Outcome.UNHARMED,
+        _without_xet,
+    ),
     *(
-        Case(f"{name} is a link", "publish", Outcome.REFUSED, partial(_linked, name), ("a link, which is not sent",))
+        Case(
+            f"{name} is a link",
+            "publish",
+            Outcome.REFUSED,
+            partial(_linked, name),
+            ("a link, which is not sent",),
+        )
         for name in ("README.md", "plan.json")
     ),
     Case(
         "the card of answers is a link",
-        *("publish answers", Outcome.REFUSED, partial(_answers, "linked"), ("README.md: a link, which is not sent",)),
+        *(
+            "publish answers",
+            Outcome.REFUSED,
+            partial(_answers, "linked"),
+            ("README.md: a link, which is not sent",),
+        ),
     ),
     Case(
         "the card of answers is missing",

@@ -1,4 +1,5 @@
-"""A build that is killed while it writes `dvc.lock`, or while a stage begins; and what the next run makes of it."""
+"""A build that is killed while it writes `dvc.lock`, or while a stage begins; and what the next run
+makes of it."""
 
 import os
 import shutil
@@ -29,13 +30,17 @@ def _folder_of_dvc(root: Path, stages: str) -> None:
     (root / "dvc.yaml").write_text(stages)
 
 
-TWO = "stages: {rows: {foreach: [age, hair], do: {cmd: 'echo ${item} > ${item}', outs: ['${item}']}}}\n"
+TWO = (
+    "stages: {rows: {foreach: [age, hair], do: {cmd: 'echo ${item} > ${item}', outs: "
+    "['${item}']}}}\n"
+)
 LAST = "  rows@hair:\n"
 """Where the entry of the last stage begins."""
 
 
 def _built_then_cut(root: Path, until: str, more: int) -> str:
-    """What a kill of DVC leaves of the file after a whole build: what is before some text, and a few letters more."""
+    """What a kill of DVC leaves of the file after a whole build: what is before some text, and a
+    few letters more."""
     _folder_of_dvc(root, TWO)
     assert program(*DVC, folder=root, env=ENV).status == 0
     whole = (root / dvc.LOCK).read_text()
@@ -56,7 +61,8 @@ def _resumed(until: str, more: int) -> Callable[[Path], Seen]:
 
 
 def _refused_by_dvc(root: Path) -> Seen:
-    """The real DVC on an empty lock, which it refuses; once git has put it back, DVC finds all built."""
+    """The real DVC on an empty lock, which it refuses; once git has put it back, DVC finds all
+    built."""
     whole = _built_then_cut(root, "schema", 0)
     refused = program(*DVC, folder=root, env=ENV)
     assert refused.status == 255
@@ -94,7 +100,9 @@ def _list_of_what_runs(root: Path) -> Seen:
 
 def _start(folder: Path, *words: str, log: Path) -> "subprocess.Popen[bytes]":
     with log.open("wb") as out:
-        return subprocess.Popen([*DVC, *words], cwd=folder, env=os.environ | ENV, stdout=out, stderr=out)
+        return subprocess.Popen(
+            [*DVC, *words], cwd=folder, env=os.environ | ENV, stdout=out, stderr=out
+        )
 
 
 def _wait(until: Callable[[], bool], process: "subprocess.Popen[bytes]", log: Path) -> None:
@@ -130,7 +138,9 @@ def _dvc_killed_as_its_stage_begins(tmp: Path) -> Seen:
     begun: list[psutil.Process] = []
 
     def begins() -> bool:
-        begun[:] = [one for one in above.children(recursive=True) if "ask.py" in " ".join(one.cmdline())]
+        begun[:] = [
+            one for one in above.children(recursive=True) if "ask.py" in " ".join(one.cmdline())
+        ]
         return bool(begun)
 
     _wait(begins, killed, tmp / "log")

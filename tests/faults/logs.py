@@ -17,7 +17,13 @@ from evenruler.tables.frames import write_whole
 from tests.faults.cases import Case, Outcome, Seen, doing
 
 HEADER = json.dumps({"status": "success", "eval": {"config": {}}})
-ANSWERS = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]", "engine": "e", "key": b"k" * 32}
+ANSWERS = {
+    "operation": "likelihood/1",
+    "question": "{}",
+    "answer": "[-1.5, 3]",
+    "engine": "e",
+    "key": b"k" * 32,
+}
 MODEL = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
 
 
@@ -45,7 +51,9 @@ def _understated(folder: Path) -> Seen:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", HEADER)
         archive.writestr("samples/1.json", bytes(2**24))
-    path.write_bytes(path.read_bytes().replace((2**24).to_bytes(4, "little"), (1024).to_bytes(4, "little")))
+    path.write_bytes(
+        path.read_bytes().replace((2**24).to_bytes(4, "little"), (1024).to_bytes(4, "little"))
+    )
     return _read("log.eval", folder)
 
 
@@ -71,12 +79,17 @@ def _exported(write: Callable[[Path], object], folder: Path, **said: Any) -> See
 
 
 def _rows(path: Path, **changes: Any) -> None:
-    write_whole(pa.Table.from_pylist([{k: v for k, v in (ANSWERS | changes).items() if v is not None}]), path)
+    write_whole(
+        pa.Table.from_pylist([{k: v for k, v in (ANSWERS | changes).items() if v is not None}]),
+        path,
+    )
 
 
 def _bomb(path: Path) -> None:
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])
-    others = {name: pa.array([value] * 10_000) for name, value in ANSWERS.items() if name != "answer"}
+    others = {
+        name: pa.array([value] * 10_000) for name, value in ANSWERS.items() if name != "answer"
+    }
     pq.write_table(pa.table({**others, "answer": text}), path, compression="zstd")
     assert path.stat().st_size < 2**20
 
@@ -100,22 +113,57 @@ UNPACKS = ("log.eval: not as such a file is written (BadZipFile: it unpacks to",
 NO_ANSWERS = ("answers.parquet: no answers of a model", "get the whole folder again")
 
 CASES = [
-    Case("a log that unpacks to gigabytes", MEASURE, Outcome.REFUSED, partial(_eval, zipfile.ZIP_DEFLATED), UNPACKS),
-    Case("a log that unpacks to more than it says", MEASURE, Outcome.REFUSED, _understated, ("log.eval: not as such",)),
+    Case(
+        "a log that unpacks to gigabytes",
+        MEASURE,
+        Outcome.REFUSED,
+        partial(_eval, zipfile.ZIP_DEFLATED),
+        UNPACKS,
+    ),
+    Case(
+        "a log that unpacks to more than it says",
+        MEASURE,
+        Outcome.REFUSED,
+        _understated,
+        ("log.eval: not as such",),
+    ),
     *(
-        Case(f"{name} of a terabyte", MEASURE, Outcome.REFUSED, partial(_sparse, name), ("bytes, more than the",))
+        Case(
+            f"{name} of a terabyte",
+            MEASURE,
+            Outcome.REFUSED,
+            partial(_sparse, name),
+            ("bytes, more than the",),
+        )
         for name in ("log.json", "log.jsonl")
     ),
     *(
-        Case(f"{name}, 100,000 levels deep", MEASURE, Outcome.REFUSED, partial(_text, name, "[" * 100_000), (name,))
+        Case(
+            f"{name}, 100,000 levels deep",
+            MEASURE,
+            Outcome.REFUSED,
+            partial(_text, name, "[" * 100_000),
+            (name,),
+        )
         for name in ("log.json", "log.jsonl")
     ),
     Case(
         "answers that unpack to gigabytes",
-        *(MEASURE, Outcome.REFUSED, partial(_exported, _bomb), ("no readable Parquet (more than", "get the whole")),
+        *(
+            MEASURE,
+            Outcome.REFUSED,
+            partial(_exported, _bomb),
+            ("no readable Parquet (more than", "get the whole"),
+        ),
     ),
     *(
-        Case(fault, MEASURE, Outcome.REFUSED, partial(_exported, partial(_rows, **changes)), NO_ANSWERS)
+        Case(
+            fault,
+            MEASURE,
+            Outcome.REFUSED,
+            partial(_exported, partial(_rows, **changes)),
+            NO_ANSWERS,
+        )
         for fault, changes in {
             "answers without keys": {"key": None},
             "answers that are no JSON": {"answer": "{"},
@@ -136,10 +184,20 @@ CASES = [
     ),
     Case(
         "a zip file that unpacks to more than the disk has",
-        *("convert a model", Outcome.REFUSED, partial(_zipped, zipfile.ZIP_DEFLATED, 2**60), ("it unpacks to",)),
+        *(
+            "convert a model",
+            Outcome.REFUSED,
+            partial(_zipped, zipfile.ZIP_DEFLATED, 2**60),
+            ("it unpacks to",),
+        ),
     ),
     Case(
         "a zip file packed by bzip2",
-        *("convert a model", Outcome.REFUSED, partial(_zipped, zipfile.ZIP_BZIP2, 2**20), ("bzip2",)),
+        *(
+            "convert a model",
+            Outcome.REFUSED,
+            partial(_zipped, zipfile.ZIP_BZIP2, 2**20),
+            ("bzip2",),
+        ),
     ),
 ]

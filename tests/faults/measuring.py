@@ -1,4 +1,5 @@
-"""`evenruler measure` with benchmarks that are old, newer, altered or hostile, and with models that are."""
+"""`evenruler measure` with benchmarks that are old, newer, altered or hostile, and with models that
+are."""
 
 import json
 import shutil
@@ -107,14 +108,34 @@ OLD = ("take another version", "or the evenruler that made it")
 AGAIN = ("get the ",)
 
 LACKING = {
-    "an older benchmark without the column twin": (QUESTIONS, partial(_without_column, "prompts", "twin"), "'twin'"),
+    "an older benchmark without the column twin": (
+        QUESTIONS,
+        partial(_without_column, "prompts", "twin"),
+        "'twin'",
+    ),
     "an older benchmark without the column criterion": (
         *(PROBES, partial(_without_column, "attributes", "criterion"), "'criterion' of attributes"),
     ),
-    "an older benchmark without the table terms": (QUESTIONS, partial(_without_table, "terms"), "the table 'terms'"),
-    "an older plan of questionnaires": (QUESTIONS, partial(_without_key, "three_way"), "'three_way' of its plan"),
-    "an older plan of probes": (PROBES, partial(_without_key, "reliability"), "'reliability' of its plan"),
-    "an older plan of framing": (FRAMING, partial(_without_key, "least_coverage"), "'least_coverage' of its plan"),
+    "an older benchmark without the table terms": (
+        QUESTIONS,
+        partial(_without_table, "terms"),
+        "the table 'terms'",
+    ),
+    "an older plan of questionnaires": (
+        QUESTIONS,
+        partial(_without_key, "three_way"),
+        "'three_way' of its plan",
+    ),
+    "an older plan of probes": (
+        PROBES,
+        partial(_without_key, "reliability"),
+        "'reliability' of its plan",
+    ),
+    "an older plan of framing": (
+        FRAMING,
+        partial(_without_key, "least_coverage"),
+        "'least_coverage' of its plan",
+    ),
     "an older plan of SAGED": (SAGED, partial(_without_key, "reseeded"), "'reseeded' of its plan"),
 }
 
@@ -123,7 +144,10 @@ HARMED = {
     "a plan that is no JSON": (PROBES, partial(_holds, "plan.json", b"{")),
     "rows that are no Parquet": (PROBES, partial(_holds, ROWS, b"PAR1 and no more")),
     "a plan that the manifest does not name": (PROBES, partial(_unlisted, "plan.json")),
-    "rows that are not those of the manifest": (PROBES, lambda folder: (folder / ROWS).write_bytes(b"x")),
+    "rows that are not those of the manifest": (
+        PROBES,
+        lambda folder: (folder / ROWS).write_bytes(b"x"),
+    ),
     "no plan": (PROBES, lambda folder: (folder / "plan.json").unlink()),
     "a manifest that is cut": (PROBES, lambda folder: (folder / NAME).write_text('{"name": "pro')),
 }
@@ -133,15 +157,40 @@ CASES = [
         Case(what, MEASURE, Outcome.REFUSED, partial(_with, *own), (said, *OLD))
         for what, (*own, said) in LACKING.items()
     ),
-    *(Case(what, MEASURE, Outcome.REFUSED, partial(_with, *own), AGAIN) for what, own in HARMED.items()),
+    *(
+        Case(what, MEASURE, Outcome.REFUSED, partial(_with, *own), AGAIN)
+        for what, own in HARMED.items()
+    ),
     Case(
         "rows that the manifest does not name",
-        *(MEASURE, Outcome.REFUSED, partial(_with, PROBES, partial(_unlisted, ROWS)), ("`files` lacks probes/",)),
+        *(
+            MEASURE,
+            Outcome.REFUSED,
+            partial(_with, PROBES, partial(_unlisted, ROWS)),
+            ("`files` lacks probes/",),
+        ),
     ),
-    Case("a model whose config.json is no JSON", MEASURE, Outcome.REFUSED, partial(_said, "config.json", "{"), AGAIN),
-    Case("a model whose config.json is a list", MEASURE, Outcome.REFUSED, partial(_said, "config.json", "[]"), AGAIN),
+    Case(
+        "a model whose config.json is no JSON",
+        MEASURE,
+        Outcome.REFUSED,
+        partial(_said, "config.json", "{"),
+        AGAIN,
+    ),
+    Case(
+        "a model whose config.json is a list",
+        MEASURE,
+        Outcome.REFUSED,
+        partial(_said, "config.json", "[]"),
+        AGAIN,
+    ),
     Case(
         "a model whose tokenizer_config.json is no JSON",
-        *(MEASURE, Outcome.REFUSED, partial(_said, "tokenizer_config.json", "{"), ("does not load", "`source`")),
+        *(
+            MEASURE,
+            Outcome.REFUSED,
+            partial(_said, "tokenizer_config.json", "{"),
+            ("does not load", "`source`"),
+        ),
     ),
 ]

@@ -36,14 +36,18 @@ def _copied(folder: Path) -> Path:
 
 
 def _model(folder: Path) -> Model:
-    return load("tiny", tiny_params({"tiny": folder / "model"}, chat=True), store=RowStore(folder / "store"))
+    return load(
+        "tiny", tiny_params({"tiny": folder / "model"}, chat=True), store=RowStore(folder / "store")
+    )
 
 
 def _asks(harm: Callable[[Path], object], folder: Path) -> Seen:
     """Nothing of a model that is refused is kept."""
     harm(_copied(folder))
     seen = doing(lambda: _model(folder).loglikelihood([TEXT]))
-    assert RowStore(folder / "store").count() == (2 if seen.status == 0 else 0)  # with a fingerprint
+    assert RowStore(folder / "store").count() == (
+        2 if seen.status == 0 else 0
+    )  # with a fingerprint
     return seen
 
 
@@ -158,7 +162,9 @@ def _gguf(content: Callable[[bytes], bytes], folder: Path) -> Seen:
     file = save_gguf(folder / "tiny.gguf")
     file.write_bytes(content(file.read_bytes()))
     store = RowStore(folder / "store")
-    return doing(lambda: load("tiny", tiny_params({"tiny": file}), store=store).loglikelihood([TEXT]))
+    return doing(
+        lambda: load("tiny", tiny_params({"tiny": file}), store=store).loglikelihood([TEXT])
+    )
 
 
 def _in_shards(place: str, folder: Path) -> Path:
@@ -169,7 +175,11 @@ def _in_shards(place: str, folder: Path) -> Path:
     shard.parent.mkdir(exist_ok=True)
     names = sorted(own)
     where = {name: place if i % 2 else "own.safetensors" for i, name in enumerate(names)}
-    save_file({name: own[name] for name in names[::2]}, folder / "own.safetensors", metadata={"format": "pt"})
+    save_file(
+        {name: own[name] for name in names[::2]},
+        folder / "own.safetensors",
+        metadata={"format": "pt"},
+    )
     save_file({name: own[name] for name in names[1::2]}, shard, metadata={"format": "pt"})
     index = {"metadata": {"total_size": 1}, "weight_map": where}
     (folder / f"{WEIGHTS}.index.json").write_text(json.dumps(index))
@@ -218,11 +228,18 @@ PICKLE = ("does not load", "pickle of more than tensors")
 CODE = ("does not load", "custom code")
 
 CASES = [
-    Case("a page of zeros in a converted GGUF", ASK, Outcome.RESUMED, partial(_converted, _zero_page)),
     Case(
-        "a converted GGUF that is cut", ASK, Outcome.RESUMED, partial(_converted, lambda path: os.truncate(path, 5000))
+        "a page of zeros in a converted GGUF", ASK, Outcome.RESUMED, partial(_converted, _zero_page)
     ),
-    Case("a converted GGUF without weights", ASK, Outcome.RESUMED, partial(_converted, Path.unlink)),
+    Case(
+        "a converted GGUF that is cut",
+        ASK,
+        Outcome.RESUMED,
+        partial(_converted, lambda path: os.truncate(path, 5000)),
+    ),
+    Case(
+        "a converted GGUF without weights", ASK, Outcome.RESUMED, partial(_converted, Path.unlink)
+    ),
     Case(
         "a GGUF that is cut",
         ASK,
@@ -230,13 +247,32 @@ CASES = [
         partial(_gguf, lambda own: own[: len(own) // 2]),
         ("corrupt", "get the file again"),
     ),
-    Case("another bit in a user's own weights", ASK, Outcome.UNHARMED, partial(_asks, _weights(_another_bit(-9)))),
-    Case("weights of no length", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: b"")), LOADS),
     Case(
-        "half of the weights", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: own[: len(own) // 2])), LOADS
+        "another bit in a user's own weights",
+        ASK,
+        Outcome.UNHARMED,
+        partial(_asks, _weights(_another_bit(-9))),
     ),
     Case(
-        "weights without their last byte", ASK, Outcome.REFUSED, partial(_asks, _weights(lambda own: own[:-1])), LOADS
+        "weights of no length",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _weights(lambda own: b"")),
+        LOADS,
+    ),
+    Case(
+        "half of the weights",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _weights(lambda own: own[: len(own) // 2])),
+        LOADS,
+    ),
+    Case(
+        "weights without their last byte",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _weights(lambda own: own[:-1])),
+        LOADS,
     ),
     Case(
         "another bit in the head of the weights",
@@ -267,19 +303,33 @@ CASES = [
         ("index.json", "not among the weights"),
     ),
     Case(
-        "half of the weights behind a link", ASK, Outcome.REFUSED, partial(_asks, _linked), ("not among the weights",)
+        "half of the weights behind a link",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, _linked),
+        ("not among the weights",),
     ),
     Case(
         "weights of another name behind a link",
         ASK,
         Outcome.REFUSED,
         partial(
-            _asks, lambda model: (_linked(model), _configured(model, transformers_weights="part/other.safetensors"))
+            _asks,
+            lambda model: (
+                _linked(model),
+                _configured(model, transformers_weights="part/other.safetensors"),
+            ),
         ),
         ("config.json", "not among the weights"),
     ),
     *(
-        Case(f"a model that wants {name}", ASK, Outcome.REFUSED, partial(_asks, partial(_configured, **wants)), LACKS)
+        Case(
+            f"a model that wants {name}",
+            ASK,
+            Outcome.REFUSED,
+            partial(_asks, partial(_configured, **wants)),
+            LACKS,
+        )
         for name, wants in PACKAGES.items()
     ),
     Case(
@@ -289,7 +339,12 @@ CASES = [
         partial(_reads, "The <new> man", _more_tokens),
         BEYOND,
     ),
-    Case("a text without the token that the model has not", ASK, Outcome.UNHARMED, partial(_reads, TEXT, _more_tokens)),
+    Case(
+        "a text without the token that the model has not",
+        ASK,
+        Outcome.UNHARMED,
+        partial(_reads, TEXT, _more_tokens),
+    ),
     Case(
         "a start token that the model has not",
         ASK,
@@ -304,7 +359,13 @@ CASES = [
         lambda folder: doing(lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")})),
         ("~nobody-of-this-name", "no such user"),
     ),
-    Case("no weights", ASK, Outcome.REFUSED, partial(_asks, lambda model: (model / WEIGHTS).unlink()), ("no weights",)),
+    Case(
+        "no weights",
+        ASK,
+        Outcome.REFUSED,
+        partial(_asks, lambda model: (model / WEIGHTS).unlink()),
+        ("no weights",),
+    ),
     *(
         Case(
             f"{file} is a list",
@@ -364,7 +425,12 @@ CASES = [
         partial(_pickled, lambda own, path: torch.save({"a": own}, path)),
         PICKLE,
     ),
-    Case("code of its own for a known model", ASK, Outcome.UNHARMED, partial(_brings_code, FILES[0], _MODEL)),
+    Case(
+        "code of its own for a known model",
+        ASK,
+        Outcome.UNHARMED,
+        partial(_brings_code, FILES[0], _MODEL),
+    ),
     Case(
         "code of its own for an unknown model",
         ASK,
@@ -377,7 +443,9 @@ CASES = [
         ASK,
         Outcome.REFUSED,
         partial(
-            _brings_code, FILES[2], {"auto_map": {"AutoTokenizer": ["own.Tokenizer", None]}, "tokenizer_class": "Own"}
+            _brings_code,
+            FILES[2],
+            {"auto_map": {"AutoTokenizer": ["own.Tokenizer", None]}, "tokenizer_class": "Own"},
         ),
         CODE,
     ),
@@ -396,7 +464,11 @@ CASES = [
         ("no system role", "chat: false"),
     ),
     Case(
-        "a chat template that is cut", CHAT, Outcome.REFUSED, partial(_chats, "{% if"), ("chat template", "chat: false")
+        "a chat template that is cut",
+        CHAT,
+        Outcome.REFUSED,
+        partial(_chats, "{% if"),
+        ("chat template", "chat: false"),
     ),
     Case(
         "a chat template that reaches for classes",
@@ -416,14 +488,20 @@ CASES = [
         "a chat template of loops in loops",
         CHAT,
         Outcome.REFUSED,
-        partial(_chats, "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}"),
+        partial(
+            _chats, "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}"
+        ),
         ("chat template", "more than 1,000,000 steps", "chat: false"),
     ),
     Case(
         "a chat template that calls itself",
         CHAT,
         Outcome.REFUSED,
-        partial(_chats, "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}"),
+        partial(
+            _chats,
+            "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ "
+            "f(60) }}",
+        ),
         ("chat template", "more than 1,000,000 steps"),
     ),
     Case(

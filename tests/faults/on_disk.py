@@ -1,6 +1,7 @@
 """Commands that write where the disk is full, or can only be read.
 
-A disk is full for one place: what Python opens there to write, or a folder that it makes, fails as it would then.
+A disk is full for one place: what Python opens there to write, or a folder that it makes, fails as
+it would then.
 """
 
 import errno
@@ -102,7 +103,9 @@ def _fitted(disk: Disk, where: str, folder: Path) -> Seen:
 
 
 def _measured(disk: Disk, folder: Path) -> Seen:
-    benchmark = shutil.copytree(repository.shipped_benchmarks() / measuring.PROBES, folder / "benchmark")
+    benchmark = shutil.copytree(
+        repository.shipped_benchmarks() / measuring.PROBES, folder / "benchmark"
+    )
     (folder / "results").mkdir()
     with disk(folder / "results"):
         seen = measuring._measured(folder, measuring._model(), benchmark)
@@ -116,15 +119,40 @@ CASES = [
     Case(fault, operation, Outcome.REFUSED, act, says)
     for fault, operation, act, says in (
         ("the disk is full", "release", partial(_released, full, ""), NO_SPACE),
-        ("the disk is full half way", "release", partial(_released, full, "params.yaml.partial"), NO_SPACE),
+        (
+            "the disk is full half way",
+            "release",
+            partial(_released, full, "params.yaml.partial"),
+            NO_SPACE,
+        ),
         ("the folder can only be read", "release", partial(_released, read_only, ""), NO_RIGHT),
         ("the disk of the Hub's cache is full", "publish", partial(_published, full), NO_SPACE),
         ("the Hub's cache can only be read", "publish", partial(_published, read_only), NO_RIGHT),
         ("the disk is full", "finetune", partial(_fitted, full, "root/data"), NO_SPACE),
-        ("the disk of the cache is full", "finetune", partial(_fitted, full, "cache/finetune"), NO_SPACE),
-        ("the disk is full as weights are written", "finetune", partial(_fitted, full_for_tensors, ""), NO_SPACE),
+        (
+            "the disk of the cache is full",
+            "finetune",
+            partial(_fitted, full, "cache/finetune"),
+            NO_SPACE,
+        ),
+        (
+            "the disk is full as weights are written",
+            "finetune",
+            partial(_fitted, full_for_tensors, ""),
+            NO_SPACE,
+        ),
         ("the folder can only be read", "finetune", partial(_fitted, read_only, "root"), NO_RIGHT),
-        ("the disk is full", "measure", partial(_measured, full), ("No space left on device", "--out")),
-        ("the folder of results can only be read", "measure", partial(_measured, read_only), ("--out",)),
+        (
+            "the disk is full",
+            "measure",
+            partial(_measured, full),
+            ("No space left on device", "--out"),
+        ),
+        (
+            "the folder of results can only be read",
+            "measure",
+            partial(_measured, read_only),
+            ("--out",),
+        ),
     )
 ]

@@ -31,7 +31,9 @@ Do = Callable[..., Any]
 
 
 def _git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["git", *words], cwd=root, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def _build(root: Path, *, half: bool = False) -> None:
@@ -79,7 +81,8 @@ def _release(root: Path, **patches: Do) -> list[str]:
 
 @cache
 def _whole() -> Path:
-    """A repository whose benchmark is released at 0.1.0, and has one more limit since; all is built and committed."""
+    """A repository whose benchmark is released at 0.1.0, and has one more limit since; all is built
+    and committed."""
     root = Path(tempfile.mkdtemp())
     project(root)
     shutil.rmtree(root / "data/built")
@@ -178,7 +181,8 @@ def _resumed(moments: Sequence[Callable[[], dict[str, Do]]], folder: Path) -> Se
 
 
 def _git_killed(hold: Callable[[Path], object], kept: str, folder: Path) -> Seen:
-    """Both are killed while git holds locks: a line names them; once they are gone, the next run finishes."""
+    """Both are killed while git holds locks: a line names them; once they are gone, the next run
+    finishes."""
     root = _repository(folder)
     hold(root)
     _killed(root, _undo=_die)
@@ -197,7 +201,12 @@ def _git_killed(hold: Callable[[Path], object], kept: str, folder: Path) -> Seen
 def _at_the_index(root: Path) -> None:
     """Git is killed as `git add` takes a file in."""
     (root / ".git/hooks").mkdir(exist_ok=True)
-    _git(root, "config", "filter.kills.clean", "grep -qz '^add$' /proc/$PPID/cmdline && kill -9 $PPID; cat")
+    _git(
+        root,
+        "config",
+        "filter.kills.clean",
+        "grep -qz '^add$' /proc/$PPID/cmdline && kill -9 $PPID; cat",
+    )
     (root / ".git/info").mkdir(exist_ok=True)
     (root / ".git/info/attributes").write_text("dvc.lock filter=kills\n")
 
@@ -211,7 +220,8 @@ def _at_the_branch(root: Path) -> None:
 
 
 def _with_edits(file: str, text: str, folder: Path) -> Seen:
-    """Somebody edits a file after the kill: it is named and stays; once it is committed, the next run finishes."""
+    """Somebody edits a file after the kill: it is named and stays; once it is committed, the next
+    run finishes."""
     root = _repository(folder)
     _killed(root, **_dies_before("_git", "commit"))
     edited = text + ((root / file).read_text() if (root / file).exists() else "")
@@ -287,8 +297,8 @@ BEFORE: list[Callable[[], dict[str, Do]]] = [
     lambda: {"_undo": _after(release._undo)},
     lambda: _dies_before("_git", "add"),
 ]
-"""Before its commit: params.yaml is written; all is written; a killed one is being undone; DVC has built half; all
-is in the index; a killed one is undone; all is built."""
+"""Before its commit: params.yaml is written; all is written; a killed one is being undone; DVC has
+built half; all is in the index; a killed one is undone; all is built."""
 LOCKS = {
     "its index": (_at_the_index, "index.lock"),
     "its branch": (_at_the_branch, "refs/heads/main.lock"),
@@ -299,29 +309,57 @@ EDITED = {
 }
 
 CASES = [
-    Case(f"{len(BEFORE)} kills before its commit", RELEASE, Outcome.RESUMED, partial(_resumed, BEFORE)),
+    Case(
+        f"{len(BEFORE)} kills before its commit",
+        RELEASE,
+        Outcome.RESUMED,
+        partial(_resumed, BEFORE),
+    ),
     Case(
         "killed after its commit",
         RELEASE,
         Outcome.RESUMED,
         partial(_resumed, [lambda: _dies_before("_git", "rev-parse")]),
     ),
-    Case("killed before its tag", RELEASE, Outcome.RESUMED, partial(_resumed, [lambda: _dies_before("_git", "tag")])),
+    Case(
+        "killed before its tag",
+        RELEASE,
+        Outcome.RESUMED,
+        partial(_resumed, [lambda: _dies_before("_git", "tag")]),
+    ),
     *(
-        Case(f"git killed while it locks {what}", RELEASE, Outcome.REFUSED, partial(_git_killed, *how), LOCKED)
+        Case(
+            f"git killed while it locks {what}",
+            RELEASE,
+            Outcome.REFUSED,
+            partial(_git_killed, *how),
+            LOCKED,
+        )
         for what, how in LOCKS.items()
     ),
     *(
         Case(
-            f"{what} edited after a kill", RELEASE, Outcome.REFUSED, partial(_with_edits, *how), (how[0], "interrupted")
+            f"{what} edited after a kill",
+            RELEASE,
+            Outcome.REFUSED,
+            partial(_with_edits, *how),
+            (how[0], "interrupted"),
         )
         for what, how in EDITED.items()
     ),
     *(
-        Case(f"{file} edited meanwhile", RELEASE, Outcome.REFUSED, partial(_changed_meanwhile, file), (file, STASH))
+        Case(
+            f"{file} edited meanwhile",
+            RELEASE,
+            Outcome.REFUSED,
+            partial(_changed_meanwhile, file),
+            (file, STASH),
+        )
         for file in ("notes.txt", "params.yaml")
     ),
     Case("somebody commits before its tag", RELEASE, Outcome.UNHARMED, _committed_meanwhile),
     Case("another release runs", RELEASE, Outcome.REFUSED, _two, ("another release is running",)),
-    Case("one was killed", "release --dry-run", Outcome.REFUSED, _looked_at, ("without --dry-run",)),
+    Case(
+        "one was killed", "release --dry-run", Outcome.REFUSED, _looked_at, ("without --dry-run",)
+    ),
 ]

@@ -82,7 +82,9 @@ def _paged(folder: Path) -> Seen:
 
 
 DEEP = "[" * 100_000
-BOMB = pa.table({"unit": pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])})
+BOMB = pa.table(
+    {"unit": pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), ["x" * 1_000_000])}
+)
 ASKED = ("compare", "results")
 
 REFUSED: list[tuple[str, Change, str]] = [
@@ -91,15 +93,31 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("a result of a terabyte", _sparse("result.json"), "more than the"),
     ("a benchmark called ../x", _key("benchmark", "name", value="../x"), "expected a slug"),
     ("a model called ../x", _key("model", "name", value="../x"), "expected a slug"),
-    ("a value that is a text", _record(value="much"), "value of seed, one, spread is 'much', expected a number"),
+    (
+        "a value that is a text",
+        _record(value="much"),
+        "value of seed, one, spread is 'much', expected a number",
+    ),
     ("a value that no float holds", _record(value=10**400), "expected a number"),
-    ("an interval that is a list", _record(low=[1]), "low of seed, one, spread is [1], expected a number"),
-    ("a verdict that is a number", _record(verdict=3), "verdict of seed, one, spread is 3, expected words"),
+    (
+        "an interval that is a list",
+        _record(low=[1]),
+        "low of seed, one, spread is [1], expected a number",
+    ),
+    (
+        "a verdict that is a number",
+        _record(verdict=3),
+        "verdict of seed, one, spread is 3, expected words",
+    ),
     ("a figure without n", _record(n=None), "lacks n"),
     ("a NaN", _record(value=float("nan")), "not JSON"),
     ("headlines of a terabyte", _sparse("headlines.parquet"), "more than the"),
     ("headlines that unpack to gigabytes", _headlines(BOMB), "no readable Parquet (more than"),
-    ("headlines that are something else", _headlines(pa.table({"x": [1]})), "no table of headlines"),
+    (
+        "headlines that are something else",
+        _headlines(pa.table({"x": [1]})),
+        "no table of headlines",
+    ),
 ]
 
 CASES = [
@@ -112,7 +130,11 @@ CASES = [
         "a benchmark called ../x",
         "export",
         Outcome.REFUSED,
-        partial(_compared, _key("benchmark", "name", value="../../x"), ("export", "results", "--to", "out")),
+        partial(
+            _compared,
+            _key("benchmark", "name", value="../../x"),
+            ("export", "results", "--to", "out"),
+        ),
         ("expected a slug",),
     ),
 ]

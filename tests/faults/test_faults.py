@@ -21,10 +21,14 @@ PLACES = [
 
 
 def cases() -> list[Case]:
-    return [case for place in PLACES for case in importlib.import_module(f"tests.faults.{place}").CASES]
+    return [
+        case for place in PLACES for case in importlib.import_module(f"tests.faults.{place}").CASES
+    ]
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=str(c), marks=[pytest.mark.slow] * c.slow) for c in cases()])
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=str(c), marks=[pytest.mark.slow] * c.slow) for c in cases()]
+)
 def test_fault(case: Case, tmp_path: Path) -> None:
     check(case, case.act(tmp_path))
 

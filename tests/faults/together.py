@@ -89,11 +89,15 @@ Path(sys.argv[1]).write_text(sys.argv[1])
 
 
 def _builds(root: Path) -> Seen:
-    """DVC turns one away that comes to a stage which the other runs; what both leave is whole, and the next goes on."""
+    """DVC turns one away that comes to a stage which the other runs; what both leave is whole, and
+    the next goes on."""
     (root / ".dvc").mkdir()
     (root / ".dvc/config").write_text(CONFIG)
     (root / "write.py").write_text(WRITE)
-    stages = {"foreach": ["a", "b", "c"], "do": {"cmd": f"{sys.executable} write.py ${{item}}", "outs": ["${item}"]}}
+    stages = {
+        "foreach": ["a", "b", "c"],
+        "do": {"cmd": f"{sys.executable} write.py ${{item}}", "outs": ["${item}"]},
+    }
     (root / "dvc.yaml").write_text(json.dumps({"stages": {"make": stages}}))
     with subprocess.Popen(DVC, cwd=root, env=os.environ | ENV, stdout=subprocess.DEVNULL) as first:
         _until((root / "begun").exists, first)
@@ -109,7 +113,8 @@ def _builds(root: Path) -> Seen:
 
 
 def _recorded(root: Path) -> Seen:
-    """Both write one table, and each would leave out what the other read; who only looks is not in the way."""
+    """Both write one table, and each would leave out what the other read; who only looks is not in
+    the way."""
     (root / "params.yaml").touch()
     env = {"EVENRULER_CACHE": str(root / "cache")}
     (root / ".cache").mkdir()
@@ -121,7 +126,13 @@ def _recorded(root: Path) -> Seen:
 
 
 CASES = [
-    Case("another one records", "weigh --record", Outcome.REFUSED, _recorded, ("another weigh --record is running",)),
+    Case(
+        "another one records",
+        "weigh --record",
+        Outcome.REFUSED,
+        _recorded,
+        ("another weigh --record is running",),
+    ),
     Case("two others do the same", "check", Outcome.UNHARMED, _checks, slow=True),
     Case("another one builds the same", "dvc repro", Outcome.RESUMED, _builds, slow=True),
 ]

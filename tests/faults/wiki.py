@@ -1,7 +1,8 @@
 """A wiki that answers what no wiki should.
 
-Answers of another shape, waits of years, drips and redirects are tried one by one in `test_answers` of
-tests/instruments/saged/scrape. Here are those that would fill memory, and one of each other kind for the table.
+Answers of another shape, waits of years, drips and redirects are tried one by one in `test_answers`
+of tests/instruments/saged/scrape. Here are those that would fill memory, and one of each other kind
+for the table.
 """
 
 import gzip
@@ -25,11 +26,14 @@ LIMIT = 1_000_000
 
 
 def _asked(faults: Sequence[Fault], folder: Path, seconds: float = 0) -> Seen:
-    """Read one page; one that the wiki gives no answer about is a row with a reason, and not kept as absent.
+    """Read one page; one that the wiki gives no answer about is a row with a reason, and not kept
+    as absent.
 
     The clock goes on by so many seconds each time that somebody looks at it.
     """
-    patience = Patience(requests_per_second=1e9, attempts=2, now=count(0, seconds).__next__, sleep=lambda _: None)
+    patience = Patience(
+        requests_per_second=1e9, attempts=2, now=count(0, seconds).__next__, sleep=lambda _: None
+    )
     with FaultyProxy("http://127.0.0.1:9/api.php") as server, pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "_MOST_BYTES", LIMIT)
         server.plan("Tol", *faults, *faults)
@@ -69,7 +73,12 @@ CASES = [
             TOO_MUCH,
         ),
         ("an answer without end", [answering(200, b" " * 2 * LIMIT)], Outcome.REFUSED, TOO_MUCH),
-        ("an answer packed in another way than was asked for", [_packed("br", b"x")], Outcome.REASON, ()),
+        (
+            "an answer packed in another way than was asked for",
+            [_packed("br", b"x")],
+            Outcome.REASON,
+            (),
+        ),
         ("an answer that does not unpack", [_packed("gzip", b"x" * 100)], Outcome.REASON, ()),
         ("a page to sign in", [answering(200, b"<html>sign in</html>")], Outcome.REASON, ()),
         ("an error that is a text", [answering(200, b'{"error": "text"}')], Outcome.REASON, ()),

@@ -21,7 +21,9 @@ from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
 from tests.training.tiny import MOODS, PAIRS, params
 
-SUBJECT = Subject("m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, forms=(), origin="o")
+SUBJECT = Subject(
+    "m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, forms=(), origin="o"
+)
 
 WORDS = ["nats", "ends", "alone", "first_nats", "first_token"]
 TEXTS = ["The man is at the theatre.", "the man is a man", "x"]
@@ -51,13 +53,19 @@ def classifier(tmp_path_factory) -> Model:
 
 @pytest.fixture(scope="module")
 def embedder(tmp_path_factory) -> Model:
-    return load("minilm", tiny_params({}), store=RowStore(tmp_path_factory.mktemp("embedder") / "store"))
+    return load(
+        "minilm", tiny_params({}), store=RowStore(tmp_path_factory.mktemp("embedder") / "store")
+    )
 
 
-def request(operation: Any, inputs: Mapping[str, Sequence[Any]], table: str = "answers", **more: Any) -> Request:
+def request(
+    operation: Any, inputs: Mapping[str, Sequence[Any]], table: str = "answers", **more: Any
+) -> Request:
     """A request whose rows are numbered."""
     n = len(next(iter(inputs.values())))
-    return Request(table, operation, pd.DataFrame({"id": [f"r{i}" for i in range(n)]}), inputs, **more)
+    return Request(
+        table, operation, pd.DataFrame({"id": [f"r{i}" for i in range(n)]}), inputs, **more
+    )
 
 
 def no_tool(name: str) -> Any:
@@ -69,13 +77,17 @@ def once(*requests: Request) -> Any:
     return lambda tables, plan, answers, subject: [] if answers else list(requests)
 
 
-def answered(model: Any, *requests: Request, tools: Mapping[str, Any] | None = None) -> dict[str, pd.DataFrame]:
+def answered(
+    model: Any, *requests: Request, tools: Mapping[str, Any] | None = None
+) -> dict[str, pd.DataFrame]:
     """What the model answers to requests of one instrument."""
     answering = Answering(model, tools.__getitem__ if tools else no_tool)
     return ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)
 
 
-def columns(model: Any, operation: str, inputs: Mapping[str, Sequence[Any]], **settings: Any) -> pd.DataFrame:
+def columns(
+    model: Any, operation: str, inputs: Mapping[str, Sequence[Any]], **settings: Any
+) -> pd.DataFrame:
     """The columns of answers alone."""
     found = answered(model, request(operation, inputs, settings=settings))["answers"]
     n = len(next(iter(inputs.values())))
@@ -134,7 +146,10 @@ class TestOperations:
             chat=False,
         )
         assert found["reply"].tolist() == [reply.text for reply in expected]
-        assert found["reply"].tolist() != columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)["reply"].tolist()
+        assert (
+            found["reply"].tolist()
+            != columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)["reply"].tolist()
+        )
 
     def test_entail(self, causal) -> None:
         premises, hypotheses = TEXTS, ["He is.", "The man is a man.", "y"]
@@ -143,11 +158,18 @@ class TestOperations:
         same(columns(causal, "entail", inputs), dict(zip(LABELS, expected.T, strict=True)))
         before = ["Now: ", "", "Now: "]
         later = causal.entailment(list(zip(premises, hypotheses, strict=True)), before=before)
-        same(columns(causal, "entail", {**inputs, "before": before}), dict(zip(LABELS, later.T, strict=True)))
+        same(
+            columns(causal, "entail", {**inputs, "before": before}),
+            dict(zip(LABELS, later.T, strict=True)),
+        )
         assert not np.allclose(expected, later)
 
     def test_in_place(self, masked) -> None:
-        inputs = {"before": ["The ", "a ", ""], "word": ["man", "the", "he"], "after": [" is.", " x", " is"]}
+        inputs = {
+            "before": ["The ", "a ", ""],
+            "word": ["man", "the", "he"],
+            "after": [" is.", " x", " is"],
+        }
         placed = [Placed(*place) for place in zip(*inputs.values(), strict=True)]
         same(columns(masked, "in_place", inputs), {"nats": masked.in_place(placed)})
 
@@ -160,7 +182,10 @@ class TestOperations:
 
     def test_classify_whole(self, classifier) -> None:
         found = columns(classifier, "classify", {"text": TEXTS}, whole=True)
-        same(found, {"labels": [classifier.labels] * 3, "probabilities": classifier.probabilities(TEXTS)})
+        same(
+            found,
+            {"labels": [classifier.labels] * 3, "probabilities": classifier.probabilities(TEXTS)},
+        )
 
     def test_embed(self, embedder) -> None:
         same(columns(embedder, "embed", {"text": TEXTS}), {"vector": embedder.embed(TEXTS)})
@@ -178,9 +203,13 @@ class TestOperations:
             ("embedder", "embed", ["text"], {}, ["vector"]),
         ],
     )
-    def test_nothing_is_answered_with_nothing(self, request, kind, operation, inputs, settings, expected) -> None:
+    def test_nothing_is_answered_with_nothing(
+        self, request, kind, operation, inputs, settings, expected
+    ) -> None:
         model = request.getfixturevalue(kind)
-        asked = Request("answers", operation, pd.DataFrame({"id": []}), {name: [] for name in inputs}, settings)
+        asked = Request(
+            "answers", operation, pd.DataFrame({"id": []}), {name: [] for name in inputs}, settings
+        )
         found = answered(model, asked)["answers"]
         assert (len(found), list(found.columns)) == (0, ["instrument", "id", *expected])
 
@@ -200,9 +229,15 @@ class Counting:
         return sum(len(call[1]) for call in self.calls)
 
     def loglikelihood(
-        self, texts: Sequence[str], before: Sequence[str] | None = None, *, other_start: bool = False
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None = None,
+        *,
+        other_start: bool = False,
     ) -> LogLikelihoods:
-        self.calls.append(("loglikelihood", list(texts), before if before is None else list(before)))
+        self.calls.append(
+            ("loglikelihood", list(texts), before if before is None else list(before))
+        )
         nats = np.array([self.factor * len(text) for text in texts], dtype=np.float64)
         return LogLikelihoods(nats, np.arange(len(texts)))
 
@@ -233,7 +268,11 @@ def texts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request
 class TestOnePass:
     def test_like_requests_of_several_instruments_are_asked_together(self) -> None:
         model = Counting()
-        instruments: Any = {"b": ({}, {"texts": ["x", "xyz"]}), "a": ({}, {"texts": ["xy"]}), "c": ({}, {"texts": []})}
+        instruments: Any = {
+            "b": ({}, {"texts": ["x", "xyz"]}),
+            "a": ({}, {"texts": ["xy"]}),
+            "c": ({}, {"texts": []}),
+        }
         answering = Answering(model, no_tool)  # type: ignore[arg-type]
         found = ask(instruments, texts_of, SUBJECT, answering)["answers"]
         assert model.calls == [("loglikelihood", ["x", "xyz", "xy"], None)]
@@ -248,7 +287,11 @@ class TestOnePass:
         model = Writing()
 
         def prompts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
-            return [] if answers else [request("generate", {"prompt": plan["texts"]}, settings={"new_tokens": 3})]
+            return (
+                []
+                if answers
+                else [request("generate", {"prompt": plan["texts"]}, settings={"new_tokens": 3})]
+            )
 
         instruments: Any = {"b": ({}, {"texts": ["x", "y"]}), "a": ({}, {"texts": ["z"]})}
         found = ask(instruments, prompts_of, SUBJECT, Answering(model, no_tool))["answers"]  # type: ignore[arg-type]
@@ -273,14 +316,18 @@ class TestOnePass:
     def test_answers_of_a_model_are_counted_once_however_often_it_is_asked(self) -> None:
         model = Counting()
         answering = Answering(model, no_tool)  # type: ignore[arg-type]
-        requests = [request("slor", {"text": ["x", "y"]}), request("loglikelihood", {"text": ["z"]})]
+        requests = [
+            request("slor", {"text": ["x", "y"]}),
+            request("loglikelihood", {"text": ["z"]}),
+        ]
         ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)
         assert (len(model.calls), answering.asked) == (2, 3)
 
     def test_settings_are_like_whatever_their_order(self) -> None:
         model = Counting()
         requests = [
-            request("slor", {"text": ["x"]}, settings=settings) for settings in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+            request("slor", {"text": ["x"]}, settings=settings)
+            for settings in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
         ]
         found = answered(model, *requests)["answers"]
         assert model.calls == [("slor", ["x", "x"])]
@@ -348,7 +395,12 @@ class TestRounds:
     def test_requests_are_given_tables_plan_and_subject(self) -> None:
         given = []
         tables, plan = {"rows": pd.DataFrame({"id": ["a"]})}, {"most": 3}
-        ask({"one": (tables, plan)}, lambda *words: given.append(words) or [], SUBJECT, Answering(Counting(), no_tool))  # type: ignore[arg-type, func-returns-value]
+        ask(
+            {"one": (tables, plan)},
+            lambda *words: given.append(words) or [],
+            SUBJECT,
+            Answering(Counting(), no_tool),
+        )  # type: ignore[arg-type, func-returns-value]
         assert given == [(tables, plan, {}, SUBJECT)]
 
     def test_where_nothing_is_asked_there_is_no_table(self) -> None:
@@ -369,7 +421,10 @@ class TestTools:
     def test_each_answers_its_own(self) -> None:
         model, tools = Counting(), {"twice": Counting(2.0), "thrice": Counting(3.0)}
         names = ["", "twice", "thrice", "twice"]
-        requests = [request("loglikelihood", {"text": ["x" * (i + 1)]}, by=name) for i, name in enumerate(names)]
+        requests = [
+            request("loglikelihood", {"text": ["x" * (i + 1)]}, by=name)
+            for i, name in enumerate(names)
+        ]
         answering = Answering(model, tools.__getitem__)  # type: ignore[arg-type]
         found = ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"]
         assert sorted(found["nats"]) == [1.0, 4.0, 8.0, 9.0]
@@ -377,21 +432,36 @@ class TestTools:
         assert answering.asked == 4
         assert answering.tools == tools
 
-    def test_a_package_that_is_not_what_a_published_plan_says_is_refused(self, tmp_path, error_of) -> None:
+    def test_a_package_that_is_not_what_a_published_plan_says_is_refused(
+        self, tmp_path, error_of
+    ) -> None:
         entry = {**tiny_declaration({})["models"]["minilm"], "sha256": "0" * 64}
-        tool = tools_of([{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True)
+        tool = tools_of(
+            [{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True
+        )
         line = error_of(tool, "minilm")
         assert line.startswith(f"{tmp_path / 'plan.json'}: tools.models.minilm: ")
-        assert "corrupt: sha256 is b6d51d824861..., declared is 000000000000...; install the package again" in line
+        assert (
+            "corrupt: sha256 is b6d51d824861..., declared is 000000000000...; install the package "
+            "again" in line
+        )
 
     def test_a_plan_of_before_checksums_is_pinned_to_what_was_shipped_then(self, tmp_path) -> None:
-        entry = {key: own for key, own in tiny_declaration({})["models"]["minilm"].items() if key != "sha256"}
+        entry = {
+            key: own
+            for key, own in tiny_declaration({})["models"]["minilm"].items()
+            if key != "sha256"
+        }
         assert entry["source"] == MINILM
-        tool = tools_of([{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True)
+        tool = tools_of(
+            [{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True
+        )
         assert len(tool("minilm").embed(["a"])[0]) == 384
 
 
-ADAPTATION = Adaptation((("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),))
+ADAPTATION = Adaptation(
+    (("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),)
+)
 
 
 class Way:
@@ -401,7 +471,9 @@ class Way:
         self.models: dict[tuple[str, int, int], Counting] = {}
 
     def at(self, corpus: str, fit: int, epoch: int) -> Counting:
-        return self.models.setdefault((corpus, fit, epoch), Counting(10.0**epoch if corpus == "gloom" else -fit))
+        return self.models.setdefault(
+            (corpus, fit, epoch), Counting(10.0**epoch if corpus == "gloom" else -fit)
+        )
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
         return len(corpus) + fit + epoch / 10
@@ -411,16 +483,35 @@ class TestStates:
     def answers(self, *requests: Request) -> tuple[pd.DataFrame, Counting, Way, list[State]]:
         model, way, states = Counting(), Way(), []
         answering = Answering(model, no_tool, lambda state: states.append(state) or way)  # type: ignore[arg-type, func-returns-value]
-        return ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"], model, way, states
+        return (
+            ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"],
+            model,
+            way,
+            states,
+        )
 
     def test_the_subject_answers_in_each(self) -> None:
         states = [
             None,
-            *(State(ADAPTATION, *at) for at in (("gloom", 1, 1), ("gloom", 1, 2), ("joy", 1, 1), ("joy", 3, 1))),
+            *(
+                State(ADAPTATION, *at)
+                for at in (("gloom", 1, 1), ("gloom", 1, 2), ("joy", 1, 1), ("joy", 3, 1))
+            ),
         ]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
         found, model, way, seen = self.answers(*requests, *requests)
-        assert found["nats"].tolist() == [2.0, 2.0, 20.0, 20.0, 200.0, 200.0, -2.0, -2.0, -6.0, -6.0]
+        assert found["nats"].tolist() == [
+            2.0,
+            2.0,
+            20.0,
+            20.0,
+            200.0,
+            200.0,
+            -2.0,
+            -2.0,
+            -6.0,
+            -6.0,
+        ]
         assert len(model.calls) == 1
         assert {key: len(own.calls) for key, own in way.models.items()} == {
             ("gloom", 1, 1): 1,
@@ -432,7 +523,9 @@ class TestStates:
 
     def test_the_loss_of_an_epoch_is_that_of_every_row(self) -> None:
         rows = pd.DataFrame({"epoch": [2, 2]})
-        asked = Request("answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2))
+        asked = Request(
+            "answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2)
+        )
         found, model, way, _ = self.answers(asked)
         assert found[["epoch", "loss"]].to_numpy().tolist() == [[2, 8.2], [2, 8.2]]
         assert (model.calls, way.models) == ([], {})
@@ -440,7 +533,12 @@ class TestStates:
 
 class TestSubject:
     def test_of_a_causal_model(self, tmp_path) -> None:
-        entry = {"chat": True, "forms": ["sentence", "verbaliser"], "lineage": "llamas", "intervention": "last"}
+        entry = {
+            "chat": True,
+            "forms": ["sentence", "verbaliser"],
+            "lineage": "llamas",
+            "intervention": "last",
+        }
         assert subject_of("tiny", tiny_params({"tiny": tmp_path}, **entry)) == Subject(
             name="tiny",
             kind="causal",
@@ -456,7 +554,12 @@ class TestSubject:
     def test_of_one_that_only_chats(self) -> None:
         catalogue = tiny_params({"tiny": Path("x")}, kind="chat", source="endpoint:big")
         found = subject_of("tiny", catalogue)
-        assert (found.kind, found.chats, found.continues, found.operations) == ("chat", True, False, {"generate"})
+        assert (found.kind, found.chats, found.continues, found.operations) == (
+            "chat",
+            True,
+            False,
+            {"generate"},
+        )
 
     def test_of_an_embedder(self, tmp_path) -> None:
         found = subject_of("minilm", tiny_params({"tiny": tmp_path}))
@@ -483,9 +586,12 @@ class TestSubject:
 
     def test_of_a_head_that_was_never_fitted(self, tmp_path, monkeypatch, error_of) -> None:
         monkeypatch.chdir(tmp_path)
-        assert error_of(subject_of, "tiny", params(MOODS)).startswith("data/adapters/tiny: tiny has no adapter yet")
+        assert error_of(subject_of, "tiny", params(MOODS)).startswith(
+            "data/adapters/tiny: tiny has no adapter yet"
+        )
 
     def test_of_nobody(self, tmp_path, error_of) -> None:
         assert error_of(subject_of, "tinny", tiny_params({"tiny": tmp_path})) == (
-            "params.yaml: models: no model 'tinny'; check the name (did you mean 'tiny'?) or add an entry"
+            "params.yaml: models: no model 'tinny'; check the name (did you mean 'tiny'?) or add "
+            "an entry"
         )

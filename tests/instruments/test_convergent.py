@@ -16,21 +16,29 @@ from evenruler.measurement import cronbach_alpha
 from evenruler.measurement.reliability import concepts, errors_beside_items
 from evenruler.tables.schemas import AGREEMENT, CONCEPTS
 
-NAMES = [f"{first}{last}" for first in "bcdfgh" for last in ("aker", "ooker", "iner", "ilot", "uard")]
+NAMES = [
+    f"{first}{last}" for first in "bcdfgh" for last in ("aker", "ooker", "iner", "ilot", "uard")
+]
 
 
-def instrument(name: str, values: pd.DataFrame, *, model: str = "m", trait: str = "men", kin: str = "") -> pd.DataFrame:
+def instrument(
+    name: str, values: pd.DataFrame, *, model: str = "m", trait: str = "men", kin: str = ""
+) -> pd.DataFrame:
     """[units, items] as concepts."""
     rows = values.rename_axis("unit").reset_index().melt("unit", value_name="value")
     own = concepts(rows, "occupation")
-    return own.assign(benchmark=name, kin=kin or name, part="all", model=model, trait=trait, criterion=np.nan)[
-        CONCEPTS.names
-    ]
+    return own.assign(
+        benchmark=name, kin=kin or name, part="all", model=model, trait=trait, criterion=np.nan
+    )[CONCEPTS.names]
 
 
-def noisy(true: "np.ndarray[tuple[int], np.dtype[np.float64]]", items: int, noise: float, seed: int) -> pd.DataFrame:
+def noisy(
+    true: "np.ndarray[tuple[int], np.dtype[np.float64]]", items: int, noise: float, seed: int
+) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    return pd.DataFrame(true[:, None] + random.normal(0, noise, (len(true), items)), index=NAMES[: len(true)])
+    return pd.DataFrame(
+        true[:, None] + random.normal(0, noise, (len(true), items)), index=NAMES[: len(true)]
+    )
 
 
 def of(found: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[float]":
@@ -41,27 +49,39 @@ def of(found: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[float]":
 
 class TestConcepts:
     def test_by_hand(self) -> None:
-        rows = pd.DataFrame({"unit": ["Nurse", "Nurse", "clerk", "clerk", "chief"], "value": [1.0, 3.0, 5.0, 5.0, 9.0]})
+        rows = pd.DataFrame(
+            {
+                "unit": ["Nurse", "Nurse", "clerk", "clerk", "chief"],
+                "value": [1.0, 3.0, 5.0, 5.0, 9.0],
+            }
+        )
         found = concepts(rows, "occupation")
-        assert found["concept"].tolist() == ["occupation:nurse", "occupation:clerk"], "a unit of one item has no error"
+        assert found["concept"].tolist() == ["occupation:nurse", "occupation:clerk"], (
+            "a unit of one item has no error"
+        )
         assert found["value"].tolist() == [2.0, 5.0]
         assert found["error"].tolist() == [1.0, 0.0], "2 / 2 and 0"
 
     def test_error_beside_items_is_what_alpha_takes_off(self) -> None:
         x = noisy(np.random.default_rng(5).normal(size=12), 7, 0.8, 3) + np.arange(7)
         error = errors_beside_items(x)
-        assert 1 - error.mean() / x.mean(axis=1).var() == pytest.approx(cronbach_alpha(x.to_numpy()), abs=1e-12)
+        assert 1 - error.mean() / x.mean(axis=1).var() == pytest.approx(
+            cronbach_alpha(x.to_numpy()), abs=1e-12
+        )
 
 
 class TestAgreement:
     def test_two_that_measure_one_trait(self) -> None:
-        """The correlation of true values is 1; with reliabilities of .8 and .5, r is about the root of .4."""
+        """The correlation of true values is 1; with reliabilities of .8 and .5, r is about the root
+        of .4."""
         true = np.random.default_rng(1).normal(size=30)
         first, second = noisy(true, 4, 1.0, 2), noisy(true, 4, 2.0, 3)
         found = agreement(pd.concat([instrument("one", first), instrument("two", second)]), 0.95)
         assert list(found.columns) == AGREEMENT.names
         r, true_r = of(found, R, "two"), of(found, TRUE, "two")
-        assert r["value"] == pytest.approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
+        assert r["value"] == pytest.approx(
+            np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1]
+        )
         both = [1 - (x.var(axis=1) / 4).mean() / x.mean(axis=1).var() for x in (first, second)]
         assert true_r["value"] == pytest.approx(r["value"] / np.sqrt(both[0] * both[1]))
         assert true_r["low"] < 1 < true_r["high"]
@@ -90,7 +110,12 @@ class TestAgreement:
         lengths = np.array([float(len(name)) for name in NAMES])
         true = np.random.default_rng(7).normal(size=30)
         found = agreement(
-            pd.concat([instrument("counts", noisy(lengths, 3, 0.2, 1)), instrument("two", noisy(true, 3, 0.2, 2))]),
+            pd.concat(
+                [
+                    instrument("counts", noisy(lengths, 3, 0.2, 1)),
+                    instrument("two", noisy(true, 3, 0.2, 2)),
+                ]
+            ),
             0.95,
         )
         beside = found[(found["figure"] == R) & (found["other"] == LETTERS)].set_index("benchmark")
@@ -100,7 +125,9 @@ class TestAgreement:
     def test_a_published_number_stands_beside_all(self) -> None:
         true = np.random.default_rng(1).normal(size=30)
         one = instrument("one", noisy(true, 3, 0.1, 2))
-        one["criterion"] = 100 * one["concept"].str.partition(":")[2].map(dict(zip(NAMES, true, strict=True)))
+        one["criterion"] = 100 * one["concept"].str.partition(":")[2].map(
+            dict(zip(NAMES, true, strict=True))
+        )
         found = agreement(pd.concat([one, instrument("two", noisy(true, 3, 0.1, 3))]), 0.95)
         beside = found[found["other"] == "published number of one"]
         assert sorted(beside["benchmark"].unique()) == ["one", "two"]
@@ -109,7 +136,13 @@ class TestAgreement:
     def test_too_unreliable_for_more_than_r(self) -> None:
         true = np.random.default_rng(1).normal(size=30)
         found = agreement(
-            pd.concat([instrument("one", noisy(true, 3, 0.1, 2)), instrument("two", noisy(0 * true, 3, 5.0, 3))]), 0.95
+            pd.concat(
+                [
+                    instrument("one", noisy(true, 3, 0.1, 2)),
+                    instrument("two", noisy(0 * true, 3, 5.0, 3)),
+                ]
+            ),
+            0.95,
         )
         assert of(found, R, "two")["value"] is not None
         assert np.isnan(of(found, TRUE, "two")["value"])
@@ -123,7 +156,9 @@ class TestAgreement:
         both = pd.concat([own.assign(criterion=own["value"]) for own in (written, evolved)])
         found = agreement(both, 0.95)
         assert set(found["kind"]) == {"itself", "same trait", "same words", "other trait"}
-        assert found[(found["kind"] == "same words") & (found["figure"] == TRUE)]["value"].isna().all()
+        assert (
+            found[(found["kind"] == "same words") & (found["figure"] == TRUE)]["value"].isna().all()
+        )
         assert found[found["kind"] == "same trait"]["other"].nunique() == 1
 
     def test_one_instrument_alone_agrees_with_nobody(self) -> None:
@@ -134,8 +169,15 @@ class TestAgreement:
 def test_what_is_said() -> None:
     true = np.random.default_rng(1).normal(size=30)
     two = instrument("two", noisy(true, 3, 0.1, 3), trait="prestige")
-    others = [instrument(name, noisy(true, 3, 0.1, seed)) for seed, name in enumerate(("one", "three"))]
+    others = [
+        instrument(name, noisy(true, 3, 0.1, seed)) for seed, name in enumerate(("one", "three"))
+    ]
     found = agreement(pd.concat([*others, two]), 0.95)
     told = lines(found)
-    assert [row[3] for row in told if row[1] == "one"] == ["itself", "same trait", "other trait", "other trait"]
+    assert [row[3] for row in told if row[1] == "one"] == [
+        "itself",
+        "same trait",
+        "other trait",
+        "other trait",
+    ]
     assert [row[2] for row in told if row[1] == "one"] == ["", "three", "two", "letters"]

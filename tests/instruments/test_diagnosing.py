@@ -4,8 +4,23 @@ import pandas as pd
 
 from evenruler.instruments.diagnosing import HEADLINES, as_metrics, headline_table
 
-GAIN = {"value": 1.5, "low": 1.0, "high": 2.0, "placebo": 0.4, "smallest": 0.7, "verdict": "effect", "n": 30}
-OPEN = {"value": None, "low": None, "high": None, "placebo": None, "smallest": 0.7, "verdict": "inconclusive"}
+GAIN = {
+    "value": 1.5,
+    "low": 1.0,
+    "high": 2.0,
+    "placebo": 0.4,
+    "smallest": 0.7,
+    "verdict": "effect",
+    "n": 30,
+}
+OPEN = {
+    "value": None,
+    "low": None,
+    "high": None,
+    "placebo": None,
+    "smallest": 0.7,
+    "verdict": "inconclusive",
+}
 EVIDENCE = {
     "jobs": {
         "seed": {"tiny": {"gain": GAIN, "alpha": {"value": 0.9}}, "other": {"gain": OPEN}},

@@ -1,4 +1,5 @@
-"""No family publishes a headline without null, placebo and verdict, nor a verdict on anything else."""
+"""No family publishes a headline without null, placebo and verdict, nor a verdict on anything
+else."""
 
 from dataclasses import asdict
 
@@ -17,12 +18,21 @@ SPREAD = Column("spread", "spread", "")
 
 BARE = Figure("gain", 0.5, 20, "attributes")
 JUDGED = judge(
-    [(confirmatory("gain", "attributes", {"attributes": 20}, Estimate(1, 1, 9), 0.2, None, 0.1), Fitness())]
+    [
+        (
+            confirmatory(
+                "gain", "attributes", {"attributes": 20}, Estimate(1, 1, 9), 0.2, None, 0.1
+            ),
+            Fitness(),
+        )
+    ]
 )[0]
 
 
 def rows(*figures: Figure, model: str | None = "m") -> pd.DataFrame:
-    table = pd.DataFrame([{"benchmark": "jobs", "part": "all", "model": model, **asdict(one)} for one in figures])
+    table = pd.DataFrame(
+        [{"benchmark": "jobs", "part": "all", "model": model, **asdict(one)} for one in figures]
+    )
     return table.reindex(columns=FIGURES.names)
 
 

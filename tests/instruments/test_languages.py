@@ -29,13 +29,28 @@ from tests.conftest import ROOT
 SOURCES = ROOT / "data/sources"
 
 DUTCH = [
-    ("De oude mensen in onze straat zijn altijd te laat.", "De jonge mensen in onze straat zijn altijd te laat."),
-    ("Mijn buurman is arm en hij werkt niet graag.", "Mijn buurman is rijk en hij werkt niet graag."),
+    (
+        "De oude mensen in onze straat zijn altijd te laat.",
+        "De jonge mensen in onze straat zijn altijd te laat.",
+    ),
+    (
+        "Mijn buurman is arm en hij werkt niet graag.",
+        "Mijn buurman is rijk en hij werkt niet graag.",
+    ),
     ("Zij is een vrouw en kan dus niet rekenen.", "Hij is een man en kan dus niet rekenen."),
 ]
-ENGLISH = [("The old are late.", "The young are late."), ("My poor neighbour is idle.", "My rich neighbour is idle.")]
+ENGLISH = [
+    ("The old are late.", "The young are late."),
+    ("My poor neighbour is idle.", "My rich neighbour is idle."),
+]
 
-BEFORE = ["Het was een dinsdag.", "De trein reed voorbij.", "Het regende.", "De winkel is open.", "Lees verder."]
+BEFORE = [
+    "Het was een dinsdag.",
+    "De trein reed voorbij.",
+    "Het regende.",
+    "De winkel is open.",
+    "Lees verder.",
+]
 
 
 def published(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> Published:
@@ -74,7 +89,8 @@ def test_texts_in_another_language_are_refused_unless_it_is_named(tmp_path: Path
     assert str(error.value) == (
         "own: language: 3 of 3 texts are not English, as "
         "'De oude mensen in onze straat zijn altijd te laat. De jonge'; "
-        "write `language:` and the code of their language, such as `language: nl`; `language: en` if they are"
+        "write `language:` and the code of their language, such as `language: nl`; `language: en` "
+        "if they are"
     )
 
 
@@ -83,13 +99,15 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
     assert (source.placebos, plan_of(source)["prefixes"]) == ([], {})
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     assert settings.warnings(source)[1] == (
-        "no sentences in 'nl' under `framings: placebos`, so `turned`, `moved` and `dependability` are not measured"
+        "no sentences in 'nl' under `framings: placebos`, so `turned`, `moved` and `dependability` "
+        "are not measured"
     )
     own = published(tmp_path, DUTCH, language="nl", framings={"placebos": BEFORE})
     assert [*plan_of(own)["prefixes"].values()] == BEFORE
     assert len(settings.warnings(own)) == 2
     with pytest.raises(
-        UserError, match=re.escape("framings: 'It was a Tuesday.' is English, and the texts are in 'nl'")
+        UserError,
+        match=re.escape("framings: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
     ):
         published(tmp_path, DUTCH, language="nl", framings={"placebos": [*PLACEBOS]})
 
@@ -97,27 +115,37 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
 @pytest.mark.parametrize("more", [{}, {"language": "en"}, {"language": "en-GB"}])
 def test_english_texts_have_placebos(tmp_path: Path, more: dict[str, str]) -> None:
     source = published(tmp_path, ENGLISH, **more)
-    assert source.placebos == ([*PLACEBOS] if more else [])  # not before the texts were read, where nothing is said
+    assert source.placebos == (
+        [*PLACEBOS] if more else []
+    )  # not before the texts were read, where nothing is said
     assert [*plan_of(source)["prefixes"].values()] == [*PLACEBOS]
 
 
 def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable[..., str]) -> None:
     (tmp_path / "articles").mkdir()
     path = tmp_path / "own.yaml"
-    text = "title: T\nconstruct: c\ndirection: d\nsource: s\nlicence: cc0-1.0\nconcepts: {bakker: bakker, smid: smid}\n"
+    text = (
+        "title: T\nconstruct: c\ndirection: d\nsource: s\nlicence: cc0-1.0\nconcepts: {bakker: "
+        "bakker, smid: smid}\n"
+    )
     text += "material: {kind: table, path: articles/own.csv}\nassemble: {method: question}\n"
     settings = room("saged", "declare").Settings
     own = settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
     table = tmp_path / "articles/own.csv"
-    table.write_text("root_id,prompt\na,Is {concept} een goed beroep?\nb,Moet mijn kind {concept} worden?\n")
+    table.write_text(
+        "root_id,prompt\na,Is {concept} een goed beroep?\nb,Moet mijn kind {concept} worden?\n"
+    )
     path.write_text(text)
     line = error_of(load_saged, path, own, tmp_path)
     assert line.startswith(
-        f"{path}: language: 2 of 2 texts are not English, as 'Is {{concept}} een goed beroep?'; write"
+        f"{path}: language: 2 of 2 texts are not English, as 'Is {{concept}} een goed beroep?'; "
+        "write"
     )
     path.write_text(f"{text}language: nl\n")
     assert load_saged(path, own, tmp_path).prompts == 2
-    table.write_text("root_id,prompt\na,Is {concept} a good job?\nb,Should my child become a {concept}?\n")
+    table.write_text(
+        "root_id,prompt\na,Is {concept} a good job?\nb,Should my child become a {concept}?\n"
+    )
     path.write_text(text)
     assert load_saged(path, own, tmp_path).prompts == 2
 
@@ -138,14 +166,29 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
     assert plans["de"] == {**plans["en"], "choice": None, "written": None}
     items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {"language": "de", "framings": None}
     (tmp_path / "own.yaml").write_text(json.dumps(items), encoding="utf-8")  # which YAML includes
-    line = error_of(load_questionnaire, tmp_path / "own.yaml", SOURCES / "questionnaires/shared/scales")
+    line = error_of(
+        load_questionnaire, tmp_path / "own.yaml", SOURCES / "questionnaires/shared/scales"
+    )
     assert line == (
-        f"{tmp_path / 'own.yaml'}: language: found 'de', and questionnaires are asked and checked by English prompts "
+        f"{tmp_path / 'own.yaml'}: language: found 'de', and questionnaires are asked and checked "
+        "by English prompts "
         "and facts; write items in English"
     )
-    domain = {"title": "T", "construct": "c", "direction": "d", "source": "s", "licence": "cc0-1.0", "language": "de"}
-    domain |= {"concepts": {"baecker": "Bäcker"}, "material": {"kind": "local", "path": "articles/a.md"}}
-    with pytest.raises(UserError, match=r"assemble.model asks in English, and the texts are in 'de'; leave it out"):
+    domain = {
+        "title": "T",
+        "construct": "c",
+        "direction": "d",
+        "source": "s",
+        "licence": "cc0-1.0",
+        "language": "de",
+    }
+    domain |= {
+        "concepts": {"baecker": "Bäcker"},
+        "material": {"kind": "local", "path": "articles/a.md"},
+    }
+    with pytest.raises(
+        UserError, match=r"assemble.model asks in English, and the texts are in 'de'; leave it out"
+    ):
         validate(Domain, domain | {"assemble": {"method": "question", "model": "m"}}, tmp_path)
 
 
@@ -160,13 +203,15 @@ def test_a_sample_of_texts_tells() -> None:
     class Unsaid:
         model_fields_set: frozenset[str] = frozenset()
 
-    texts = [one for one, _ in ENGLISH] * 30 + [one for one, _ in DUTCH] * 10  # 60 and 30: English for the most part
+    texts = [one for one, _ in ENGLISH] * 30 + [
+        one for one, _ in DUTCH
+    ] * 10  # 60 and 30: English for the most part
     require_language(Unsaid(), texts, "x")
     require_language(Unsaid(), [], "x")
     with pytest.raises(UserError, match="14 of 20 texts are not English"):
         require_language(Unsaid(), [ENGLISH[0][0]] * 30 + [DUTCH[0][0]] * 70, "x")
-    assert [is_code_of_english(code) for code in ("en", "EN", "en-GB", "en_US", "enm", "nl")] == [True] * 4 + [
-        False
-    ] * 2
+    assert [is_code_of_english(code) for code in ("en", "EN", "en-GB", "en_US", "enm", "nl")] == [
+        True
+    ] * 4 + [False] * 2
     assert english_among([*BEFORE[:2], *PLACEBOS[:2]]) is None
     assert english_among([*BEFORE[:1], *PLACEBOS[:2]]) == PLACEBOS[0]

@@ -25,14 +25,22 @@ def test_each_cue_alone_and_both(tmp_path) -> None:
             '{salience: A test., instruction: "Say {TERM}:"}',
             ".instruction: 'Say {TERM}:' holds the brace {; take it out",
         ),
-        ("{salience: A test., instruction: a TEST.}", ": salience and instruction are the same, 'A test.'; fix it"),
+        (
+            "{salience: A test., instruction: a TEST.}",
+            ": salience and instruction are the same, 'A test.'; fix it",
+        ),
         ("{salience: A test.}", ".instruction: missing; add the key 'instruction'"),
-        ("{salience: A test., instructions: Say it.}", ".instructions: unknown key 'instructions'; did you mean"),
+        (
+            "{salience: A test., instructions: Say it.}",
+            ".instructions: unknown key 'instructions'; did you mean",
+        ),
     ],
 )
 def test_what_is_refused(file_with, error_of, tmp_path, framings, line) -> None:
     file_with("moments.yaml", MOMENTS)
-    path = file_with("fear.yaml", FEAR, ("scale: moments\n", f"scale: moments\nframings: {framings}\n"))
+    path = file_with(
+        "fear.yaml", FEAR, ("scale: moments\n", f"scale: moments\nframings: {framings}\n")
+    )
     assert error_of(load_questionnaire, path, tmp_path).startswith(f"{path}: framings{line}")
 
 
@@ -57,7 +65,8 @@ class TestPlacebos:
 
     def test_in_words(self, tmp_path) -> None:
         assert validate(Framings, {**CUES, "placebos": RAIN}, tmp_path).in_words == (
-            '"A test." and "Say it:", each alone and both; and as placebos "It rained.", "It snowed.", '
+            '"A test." and "Say it:", each alone and both; and as placebos "It rained.", "It '
+            'snowed.", '
             '"A train left.", "The shop is open.", "Read on:"'
         )
 

@@ -5,7 +5,16 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from evenruler.instruments.instrument import SCALES, Declaration, Scaled, Sized, at_scale, at_size, by_size, sized
+from evenruler.instruments.instrument import (
+    SCALES,
+    Declaration,
+    Scaled,
+    Sized,
+    at_scale,
+    at_size,
+    by_size,
+    sized,
+)
 from evenruler.strict import Strict
 
 BOTH = {"quick": 2, "paper": 30}
@@ -16,7 +25,9 @@ class Inner(Strict):
 
 
 class Settings(Strict):
-    n: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 5, "paper": 1000}, validate_default=True)
+    n: Scaled[Annotated[int, Field(ge=1)]] = Field(
+        default={"quick": 5, "paper": 1000}, validate_default=True
+    )
     flag: Scaled[bool] = False
     name: Scaled[str] | None = None
     inner: Inner = Field(default_factory=Inner)
@@ -54,7 +65,9 @@ class TestValues:
 
     def test_a_mapping_of_other_keys_is_a_value(self, scale, n) -> None:
         assert read(scale, weights={"b": 2.0}).weights == {"b": 2.0}
-        assert read(scale, weights={"quick": {"b": 2.0}, "paper": {"b": 30.0}}).weights == {"b": float(n)}
+        assert read(scale, weights={"quick": {"b": 2.0}, "paper": {"b": 30.0}}).weights == {
+            "b": float(n)
+        }
 
     def test_a_default_is_resolved_too(self, scale, n) -> None:
         assert read(scale).n == {"quick": 5, "paper": 1000}[scale]
@@ -97,7 +110,9 @@ ENTRIES = {
 
 
 def of_scale(entries: Any, scale: str) -> Any:
-    return TypeAdapter(Annotated[Any, BeforeValidator(at_scale)]).validate_python(entries, context={"scale": scale})
+    return TypeAdapter(Annotated[Any, BeforeValidator(at_scale)]).validate_python(
+        entries, context={"scale": scale}
+    )
 
 
 class TestAtScale:
@@ -121,7 +136,10 @@ class TestAtScale:
     def test_what_is_no_mapping_is_left_to_others(self) -> None:
         assert of_scale(["a"], "quick") == ["a"]
         assert of_scale(None, "quick") is None
-        assert of_scale({"role": "You are", "none": None}, "quick") == {"role": "You are", "none": None}
+        assert of_scale({"role": "You are", "none": None}, "quick") == {
+            "role": "You are",
+            "none": None,
+        }
 
     @pytest.mark.parametrize("scale", SCALES)
     def test_no_such_scale(self, scale) -> None:
@@ -130,7 +148,9 @@ class TestAtScale:
 
 
 def test_a_misspelt_scale_is_told_what_there_is() -> None:
-    with pytest.raises(ValidationError, match="expected one value, or one for quick and one for paper"):
+    with pytest.raises(
+        ValidationError, match="expected one value, or one for quick and one for paper"
+    ):
         read("quick", n={"quik": 2, "papers": 3})
 
 
@@ -154,7 +174,9 @@ class TestSizes:
         assert asks("standard", n=7).n == 7
 
     def test_not_all_sizes_is_refused(self) -> None:
-        with pytest.raises(ValidationError, match="one for trial and one for standard and one for paper"):
+        with pytest.raises(
+            ValidationError, match="one for trial and one for standard and one for paper"
+        ):
             asks("trial", n={"quick": 1, "paper": 9})
 
     def test_a_plan_says_what_differs_from_standard(self) -> None:

@@ -32,7 +32,9 @@ EVIDENCE = {
         "tiny": {"r": amount("effect", 43), "alpha": {"value": 0.9}, "items": {"a": {"mean": 1.0}}},
         "small": {"r": amount("inconclusive", 40), "alpha": {"value": None, "reason": "no"}},
     },
-    "two": {"tiny": {"r": amount("invalid on this model", 1, "fits", None), "alpha": {"value": 0.7499}}},
+    "two": {
+        "tiny": {"r": amount("invalid on this model", 1, "fits", None), "alpha": {"value": 0.7499}}
+    },
 }
 
 
@@ -51,18 +53,26 @@ def test_there_is_an_answer_to_each_of_the_eight_in_the_order_of_the_paper() -> 
 
 
 def test_amounts_are_what_has_a_verdict() -> None:
-    assert [(model, name) for _, model, name, _ in amounts(EVIDENCE)] == [("tiny", "r"), ("small", "r"), ("tiny", "r")]
+    assert [(model, name) for _, model, name, _ in amounts(EVIDENCE)] == [
+        ("tiny", "r"),
+        ("small", "r"),
+        ("tiny", "r"),
+    ]
 
 
 def test_effects_are_counted_by_model() -> None:
-    assert judged(EVIDENCE) == "Headlines that show an effect beyond placebos, by model: tiny 1 of 2, small 0 of 1."
+    assert (
+        judged(EVIDENCE)
+        == "Headlines that show an effect beyond placebos, by model: tiny 1 of 2, small 0 of 1."
+    )
     assert judged({}).startswith("No headline has a verdict")
 
 
 def test_units_intervals_and_verdicts_are_counted() -> None:
     assert units_of(EVIDENCE) == (
         "2 of 3 headlines have a 95% interval over all sampled units; they rest on fits (1), items "
-        "(40 to 43). p is adjusted within each model (Holm), separately for effects and their absence. Verdicts: "
+        "(40 to 43). p is adjusted within each model (Holm), separately for effects and their "
+        "absence. Verdicts: "
         "1 effect, 1 "
         "inconclusive, 1 invalid on this model. `evenruler compare` tests differences of models."
     )
@@ -77,7 +87,8 @@ def test_a_figure_by_model_over_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"), [([0.5], "0.50"), ([0.1, -0.2, 0.3], "-0.20 to 0.30"), ([-0.001, 0.001], "0.00")]
+    ("values", "told"),
+    [([0.5], "0.50"), ([0.1, -0.2, 0.3], "-0.20 to 0.30"), ([-0.001, 0.001], "0.00")],
 )
 def test_spans(values: list[float], told: str) -> None:
     assert span(values) == told
@@ -105,7 +116,9 @@ WORDS: dict[str, Any] = {
     "limits": ["Of all."],
     "own_limits": ["{% if of %}Of {{ of }}.{% endif %}", "{% if not of %}Never.{% endif %}"],
     "published": {"rows": {"what": "a row", "first": ["text"]}},
-    "responsible": dict.fromkeys(("uses", "biases", "social_impact", "personal", "made"), "{{ of }}"),
+    "responsible": dict.fromkeys(
+        ("uses", "biases", "social_impact", "personal", "made"), "{{ of }}"
+    ),
     "validity": {**dict.fromkeys(RECOMMENDATIONS, "{{ public }}"), "errors": '{{ told("alpha") }}'},
     "withheld": "{% if not of %}Ask them.{% endif %}",
     "example": "Read {{ of }}.",
@@ -120,12 +133,22 @@ def test_a_card_is_made_of_the_words_of_a_family() -> None:
         return assembled(WORDS, declaration, {}, {}, EVIDENCE, said={"of": of}, quality=[], **more)
 
     card = made("pears", example="7", synthetic=False)
-    assert (card.reading, card.withheld, card.papers[0].words) == ("Taste of pears.", None, "Someone")
-    assert card.limits == ["Of all.", "Own: {{ of }}.", "Of pears."]  # what users write is no template
+    assert (card.reading, card.withheld, card.papers[0].words) == (
+        "Taste of pears.",
+        None,
+        "Someone",
+    )
+    assert card.limits == [
+        "Of all.",
+        "Own: {{ of }}.",
+        "Of pears.",
+    ]  # what users write is no template
     assert (card.example.id, card.example.told) == ("7", "Read pears.")
     assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
     assert card.validity.errors == "tiny 0.75 to 0.90"
-    assert [(own.name, own.what, own.first) for own in card.configs] == [("rows", "a row", ["text"])]
+    assert [(own.name, own.what, own.first) for own in card.configs] == [
+        ("rows", "a row", ["text"])
+    ]
     other = made("", limits=["One."])
     assert (other.withheld, other.limits, other.example) == ("Ask them.", ["One."], None)
     assert other.responsible.synthetic

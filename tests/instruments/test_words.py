@@ -1,4 +1,5 @@
-"""Words and texts that a model reads are spelled so that a reader sees what it reads: in every family, at every key."""
+"""Words and texts that a model reads are spelled so that a reader sees what it reads: in every
+family, at every key."""
 
 import csv
 import re
@@ -19,7 +20,8 @@ from tests.conftest import ROOT
 SOURCES = ROOT / "data/sources"
 
 HIDDEN = ("\u200b", "\u202e", "\x00", "\x1b", "\u00a0", "e\u0301", "\u0435")
-"""Zero width space, right-to-left override, NUL, ESC, no-break space, two characters for é, a Cyrillic e."""
+"""Zero width space, right-to-left override, NUL, ESC, no-break space, two characters for é, a
+Cyrillic e."""
 
 KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     "probes": (
@@ -96,12 +98,16 @@ def refused(family: str, keys: tuple[Any, ...], change: Callable[[str], str]) ->
 
 
 CASES = [
-    pytest.param(family, keys, id=f"{family}-{'-'.join(map(str, keys))}") for family in KEYS for keys in KEYS[family][1]
+    pytest.param(family, keys, id=f"{family}-{'-'.join(map(str, keys))}")
+    for family in KEYS
+    for keys in KEYS[family][1]
 ]
 
 
 @pytest.mark.parametrize(("family", "keys"), CASES)
-def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(family: str, keys: tuple[Any, ...]) -> None:
+def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(
+    family: str, keys: tuple[Any, ...]
+) -> None:
     for character in HIDDEN:
         line = refused(family, keys, lambda text, own=character: f"{text[0]}{own}{text[1:]}")
         assert re.search(r"U\+[0-9A-F]{4}", line), line
@@ -109,7 +115,11 @@ def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(fami
 
 @pytest.mark.parametrize(
     ("family", "keys"),
-    [case for case in CASES if not {"cells", "templates", "premise", "hypothesis"} & {*case.values[1]}],
+    [
+        case
+        for case in CASES
+        if not {"cells", "templates", "premise", "hypothesis"} & {*case.values[1]}
+    ],
 )
 def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...]) -> None:
     for more in ("{TARGET}", "{ANSWER}", "}", "{x"):
@@ -122,7 +132,9 @@ def test_outer_spaces_are_no_part_of_a_text(family: str, keys: tuple[Any, ...]) 
     path = SOURCES / family / f"{KEYS[family][0]}.yaml"
     data = read_yaml(path)
     with_text(data, keys, lambda text: f"  {text} \n")
-    assert validate(model_of(family), data, path) == validate(model_of(family), read_yaml(path), path)
+    assert validate(model_of(family), data, path) == validate(
+        model_of(family), read_yaml(path), path
+    )
 
 
 LOOKS = "\u0441\u043e\u0441\u043e"
@@ -136,8 +148,14 @@ LOOKS = "\u0441\u043e\u0441\u043e"
             {"targets": {"young": ["teen", "coco"], "old": {"cafe": LOOKS}}},
             "'coco' (also written '\\u0441\\u043e\\u0441\\u043e') stands in both groups",
         ),
-        ({"targets": {"young": ["teen", "Coco"], "old": ["elder", "coco"]}}, "'Coco' stands in both groups"),
-        ({"targets": {"young": {"one": "teen", "two": "TEEN"}, "old": ["elder"]}}, "found the word 'teen' twice"),
+        (
+            {"targets": {"young": ["teen", "Coco"], "old": ["elder", "coco"]}},
+            "'Coco' stands in both groups",
+        ),
+        (
+            {"targets": {"young": {"one": "teen", "two": "TEEN"}, "old": ["elder"]}},
+            "found the word 'teen' twice",
+        ),
         (
             {"targets": {"young": ["teen"], "old": {"e": "\uff54een"}}},
             "'teen' (also written '\\uff54een') stands in both groups",
@@ -149,12 +167,19 @@ LOOKS = "\u0441\u043e\u0441\u043e"
         ),
         ({"placebos": [["teen", "b"]]}, "the placebo 'teen' is a target"),
         (
-            {"written": {"pronouns": {"young": ["he"], "old": ["HE"]}, "known": {"young": ["a"], "old": ["b"]}}},
+            {
+                "written": {
+                    "pronouns": {"young": ["he"], "old": ["HE"]},
+                    "known": {"young": ["a"], "old": ["b"]},
+                }
+            },
             "'he' stands there twice",
         ),
     ],
 )
-def test_words_that_look_alike_are_one_word(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+def test_words_that_look_alike_are_one_word(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
     own = {
         "title": "T",
         "construct": "c",
@@ -178,12 +203,19 @@ def test_words_that_look_alike_are_one_word(tmp_path: Path, changes: dict[str, A
         ({"young": "Young", "other": "Unknown", "more": "unknown"}, None),
     ],
 )
-def test_two_options_of_which_one_is_a_class_differ(options: dict[str, str], said: str | None) -> None:
+def test_two_options_of_which_one_is_a_class_differ(
+    options: dict[str, str], said: str | None
+) -> None:
     from evenruler.instruments.framing.declare.tasks import TaskEntry, faults
 
     template = "Who is {STIMULUS}? {OPTIONS} {ANSWER}"
     task = TaskEntry.model_validate(
-        {"title": "T", "cells": {"bare": template}, "option": "{LETTER}: {OPTION}", "options": options}
+        {
+            "title": "T",
+            "cells": {"bare": template},
+            "option": "{LETTER}: {OPTION}",
+            "options": options,
+        }
     )
     found = [line for line in faults("ask", task, [], ["young", "old"], []) if "alike" in line]
     assert [said in line for line in found] == ([] if said is None else [True])
@@ -198,7 +230,8 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Pat
     table.parent.mkdir()
     table.write_text("root_id,prompt\none,Is {concept} o\u200bld?\n", encoding="utf-8")
     with pytest.raises(
-        UserError, match=r"line 2: .* holds U\+200B \(ZERO WIDTH SPACE\), which no reader sees; take it out"
+        UserError,
+        match=r"line 2: .* holds U\+200B \(ZERO WIDTH SPACE\), which no reader sees; take it out",
     ):
         read_prompts("countries", source, tmp_path)
     entry = CriterionEntry.model_validate({"file": "c.csv", "column": "share", "label": "share"})
@@ -223,7 +256,21 @@ def test_numbers_of_tables(text: str, number: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5_5", "\uff15\uff15", "\u0665", "0x1F", "nan", "inf", "1e999", "5,5", "5 5", "1\n", "\u00a05"]
+    "text",
+    [
+        "",
+        "5_5",
+        "\uff15\uff15",
+        "\u0665",
+        "0x1F",
+        "nan",
+        "inf",
+        "1e999",
+        "5,5",
+        "5 5",
+        "1\n",
+        "\u00a05",
+    ],
 )
 def test_what_is_no_number_of_a_table(text: str) -> None:
     with pytest.raises(ValueError, match="number"):
@@ -244,5 +291,9 @@ def test_a_plant_and_texts_for_people(tmp_path: Path) -> None:
 
 def test_starters_pass() -> None:
     for family in KEYS:
-        text = files(f"evenruler.instruments.{family}").joinpath("starter/NAME.yaml").read_text(encoding="utf-8")
+        text = (
+            files(f"evenruler.instruments.{family}")
+            .joinpath("starter/NAME.yaml")
+            .read_text(encoding="utf-8")
+        )
         assert text.isascii()

@@ -42,7 +42,8 @@ class TestConstant:
         assert constant_columns(x).tolist() == [True, False]
 
     def test_rounding_of_totals_is_measured_by_the_largest_row(self) -> None:
-        # A spread of 2e-12 beside rows of sizes 1 is more than rounding; beside rows of 10 it is not.
+        # A spread of 2e-12 beside rows of sizes 1 is more than rounding; beside rows of 10 it is
+        # not.
         assert not constant_total(np.array([[0.5, 0.5], [0.5, 0.5 + 2e-12]]))
         assert constant_total(np.array([[5.5, -4.5], [5.5, -4.5 + 2e-12]]))
         # Many rows are no larger than one.
@@ -55,8 +56,12 @@ class TestCorrelations:
         assert correlation(*pairs.T) == pytest.approx(correlation_matrix(pairs)[0, 1], abs=1e-15)
         assert correlation([1, 2, 3], [-2, -4, -6]) == -1
 
-    @pytest.mark.parametrize("pair", [([], []), ([1], [2]), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 4]), ([1, 2], [5, 5])])
-    def test_of_one_value_or_of_equal_ones_there_is_none(self, pair: tuple[list[float], list[float]]) -> None:
+    @pytest.mark.parametrize(
+        "pair", [([], []), ([1], [2]), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 4]), ([1, 2], [5, 5])]
+    )
+    def test_of_one_value_or_of_equal_ones_there_is_none(
+        self, pair: tuple[list[float], list[float]]
+    ) -> None:
         assert np.isnan(correlation(*pair))
 
     def test_by_hand_with_nan_beside_a_constant_column_and_no_warning(self) -> None:

@@ -1,4 +1,5 @@
-"""Variance over crossed random facets, what placebos take off, and components of variance by published examples."""
+"""Variance over crossed random facets, what placebos take off, and components of variance by
+published examples."""
 
 import math
 from typing import ClassVar
@@ -22,9 +23,13 @@ from evenruler.measurement.facets import (
 )
 
 
-def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizability_theory() -> None:
+def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizability_theory() -> (
+    None
+):
     x = np.random.default_rng(1).normal(size=(7, 5)) + np.arange(7)[:, None] + 2 * np.arange(5)
-    found = crossed(lambda rows, columns: float(x[rows][:, columns].mean()), [Facet.of(7), Facet.of(5)])
+    found = crossed(
+        lambda rows, columns: float(x[rows][:, columns].mean()), [Facet.of(7), Facet.of(5)]
+    )
     squares = components(x, ("row", "column")).mean_squares
     expected = (squares["row",] + squares["column",] - squares["row", "column"]) / x.size
     assert found.value == pytest.approx(x.mean())
@@ -37,7 +42,9 @@ def test_one_facet_alone_is_the_mean_of_a_sample_with_its_t() -> None:
     expected = stats.ttest_1samp(x, 0)
     assert (found.df, found.p()) == pytest.approx((8, expected.pvalue))
     interval = expected.confidence_interval(0.95)
-    assert (found.interval().low, found.interval().high) == pytest.approx((interval.low, interval.high))
+    assert (found.interval().low, found.interval().high) == pytest.approx(
+        (interval.low, interval.high)
+    )
 
 
 def test_words_of_two_lists_are_two_samples() -> None:
@@ -121,7 +128,9 @@ OCCASIONS = (
 )
 """By occasion and item, a digit a person."""
 
-BRENNAN = np.array([[[int(score) for score in item] for item in items] for items in OCCASIONS]).transpose(2, 1, 0)
+BRENNAN = np.array(
+    [[[int(score) for score in item] for item in items] for items in OCCASIONS]
+).transpose(2, 1, 0)
 """[persons, items, occasions]."""
 
 
@@ -196,8 +205,12 @@ def test_as_a_crossed_mixed_model_of_statsmodels_has_them():
     a, b = 2.0 * rng.normal(size=(12, 1)), 1.0 * rng.normal(size=(1, 9))
     x = a + b + 0.7 * rng.normal(size=(12, 9))
     found = components(x, ("a", "b")).variances
-    rows = pd.DataFrame([(f"a{i}", f"b{j}", x[i, j]) for i in range(12) for j in range(9)], columns=["a", "b", "y"])
-    model = smf.mixedlm("y ~ 1", rows.assign(all=1), groups="all", vc_formula={"a": "0 + C(a)", "b": "0 + C(b)"})
+    rows = pd.DataFrame(
+        [(f"a{i}", f"b{j}", x[i, j]) for i in range(12) for j in range(9)], columns=["a", "b", "y"]
+    )
+    model = smf.mixedlm(
+        "y ~ 1", rows.assign(all=1), groups="all", vc_formula={"a": "0 + C(a)", "b": "0 + C(b)"}
+    )
     fit = model.fit(reml=True)
     expected = dict(zip(model.exog_vc.names, fit.vcomp, strict=True))
     assert found[("a",)] == pytest.approx(expected["a"], rel=1e-3)
@@ -205,7 +218,15 @@ def test_as_a_crossed_mixed_model_of_statsmodels_has_them():
     assert found[("a", "b")] == pytest.approx(fit.scale, rel=1e-3)
 
 
-SPREADS = {"unit": 0.2, "template": 0.4, "both": 0.1, "word": 0.5, "unit-word": 0.3, "template-word": 0.4, "rest": 0.3}
+SPREADS = {
+    "unit": 0.2,
+    "template": 0.4,
+    "both": 0.1,
+    "word": 0.5,
+    "unit-word": 0.3,
+    "template-word": 0.4,
+    "rest": 0.3,
+}
 TRUE = 0.3
 
 
@@ -224,12 +245,17 @@ def drawn(rng, shape, spreads):
         + spreads["template-word"] * rng.normal(size=(1, k, m))
         + spreads["rest"] * rng.normal(size=(n, k, m))
     )
-    common = rng.normal(size=(n, 1, 1)) + 2 * rng.normal(size=(1, k, 1)) + 0.5 * rng.normal(size=(n, k, 1))
+    common = (
+        rng.normal(size=(n, 1, 1))
+        + 2 * rng.normal(size=(1, k, 1))
+        + 0.5 * rng.normal(size=(n, k, 1))
+    )
     return common + (TRUE / 2 + bias) * groups + noise, groups
 
 
 def known(spreads):
-    """The variances of the difference that `drawn` has: a bias counts for one group and against the other."""
+    """The variances of the difference that `drawn` has: a bias counts for one group and against the
+    other."""
     return {
         ("unit",): (2 * spreads["unit"]) ** 2,
         ("template",): (2 * spreads["template"]) ** 2,
@@ -263,14 +289,21 @@ class TestDifference:
     def test_what_is_common_to_all_words_falls_out(self):
         rng = np.random.default_rng(3)
         x, groups = drawn(rng, (5, 4, 6), SPREADS)
-        found, moved = difference_of_groups(x, groups), difference_of_groups(x + rng.normal(size=(5, 4, 1)), groups)
+        found, moved = (
+            difference_of_groups(x, groups),
+            difference_of_groups(x + rng.normal(size=(5, 4, 1)), groups),
+        )
         assert moved.variances == pytest.approx(found.variances)
         assert moved.interval().low == pytest.approx(found.interval().low)
 
-    @pytest.mark.parametrize("without", [(), ("unit", "template", "both"), ("word", "unit-word", "template-word")])
+    @pytest.mark.parametrize(
+        "without", [(), ("unit", "template", "both"), ("word", "unit-word", "template-word")]
+    )
     def test_variances_are_the_true_ones_on_average(self, without):
         rng, spreads = np.random.default_rng(4), SPREADS | dict.fromkeys(without, 0.0)
-        found = [difference_of_groups(*drawn(rng, (16, 6, 8), spreads)).variances for _ in range(600)]
+        found = [
+            difference_of_groups(*drawn(rng, (16, 6, 8), spreads)).variances for _ in range(600)
+        ]
         for effect, true in known(spreads).items():
             drawn_of = np.array([one[effect] for one in found])
             error = drawn_of.std(ddof=1) / math.sqrt(len(found))
@@ -281,12 +314,18 @@ class TestDifference:
     def test_as_a_crossed_mixed_model_of_statsmodels_has_them_less_what_words_give(self):
         x, groups = drawn(np.random.default_rng(6), (14, 7, 6), SPREADS | {"both": 0.5})
         bias = x[..., :3].mean(axis=2) - x[..., 3:].mean(axis=2)
-        rows = pd.DataFrame([(f"u{i}", f"t{j}", y) for (i, j), y in np.ndenumerate(bias)], columns=["u", "t", "y"])
-        model = smf.mixedlm("y ~ 1", rows.assign(all=1), groups="all", vc_formula={"u": "0 + C(u)", "t": "0 + C(t)"})
+        rows = pd.DataFrame(
+            [(f"u{i}", f"t{j}", y) for (i, j), y in np.ndenumerate(bias)], columns=["u", "t", "y"]
+        )
+        model = smf.mixedlm(
+            "y ~ 1", rows.assign(all=1), groups="all", vc_formula={"u": "0 + C(u)", "t": "0 + C(t)"}
+        )
         fit = model.fit(reml=True)
         expected = dict(zip(model.exog_vc.names, fit.vcomp, strict=True))
         assert min(expected["u"], expected["t"], fit.scale) > 0
-        of_words = [components(x[..., own], ("u", "t", "w")).variances for own in (slice(3), slice(3, 6))]
+        of_words = [
+            components(x[..., own], ("u", "t", "w")).variances for own in (slice(3), slice(3, 6))
+        ]
 
         def of_both(*effect):
             """Of the mean of three words, minus that of three others."""
@@ -300,7 +339,12 @@ class TestDifference:
 
     def test_what_is_refused(self):
         x = np.random.default_rng(1).normal(size=(3, 2, 4))
-        for scores, groups in ((x, [1, 1, 1, -1]), (x[0], [1, 1, -1, -1]), (x, [1, -1]), (x, [1, 1, 0, -1])):
+        for scores, groups in (
+            (x, [1, 1, 1, -1]),
+            (x[0], [1, 1, -1, -1]),
+            (x, [1, -1]),
+            (x, [1, 1, 0, -1]),
+        ):
             with pytest.raises(ValueError, match="two groups of equal size"):
                 difference_of_groups(scores, groups)
         with pytest.raises(ValueError, match="of at least two levels"):
@@ -311,7 +355,9 @@ class TestDifference:
 
 class TestIntervalOfTheDifference:
     @pytest.mark.parametrize("shape", [(50, 8, 12), (50, 4, 12), (24, 8, 12)])
-    @pytest.mark.parametrize("without", [(), ("unit", "template", "both"), ("word", "unit-word", "template-word")])
+    @pytest.mark.parametrize(
+        "without", [(), ("unit", "template", "both"), ("word", "unit-word", "template-word")]
+    )
     def test_coverage(self, shape, without):
         """At the n that ship; 300 draws give 95% within 2.5."""
         rng = np.random.default_rng(7)
@@ -338,18 +384,28 @@ class TestIntervalOfTheDifference:
         found = difference_of_groups(*drawn(np.random.default_rng(12), (n, k, m), SPREADS))
         of, words = found.variances, m // 2
         bias = of["unit",] / n + of["template",] / k + of["unit", "template"] / (n * k)
-        each = of["word",] / words + of["unit", "word"] / (n * words) + of["template", "word"] / (k * words)
+        each = (
+            of["word",] / words
+            + of["unit", "word"] / (n * words)
+            + of["template", "word"] / (k * words)
+        )
         expected = bias + 2 * (each + of["unit", "template", "word"] / (n * k * words))
-        assert sum(coefficient * square for coefficient, square, _ in found._parts) == pytest.approx(expected)
+        assert sum(
+            coefficient * square for coefficient, square, _ in found._parts
+        ) == pytest.approx(expected)
 
     def test_no_variance_is_left(self):
-        bias = np.array([[1.0, -1.0], [-1.0, 1.0]])  # neither units nor templates differ, only both together
+        bias = np.array(
+            [[1.0, -1.0], [-1.0, 1.0]]
+        )  # neither units nor templates differ, only both together
         found = difference_of_groups(bias[..., None] * np.array([1, 1, -1, -1]) / 2, [1, 1, -1, -1])
         interval = found.interval()
         assert interval.value == 0
         assert math.isnan(interval.low)
         assert math.isnan(interval.high)
-        assert found.variances["unit",] == pytest.approx(-2)  # (0 - 4) / 2 templates; it stays below 0
+        assert found.variances["unit",] == pytest.approx(
+            -2
+        )  # (0 - 4) / 2 templates; it stays below 0
 
     def test_nothing_varies(self):
         interval = difference_of_groups(np.ones((3, 2, 4)), [1, 1, -1, -1]).interval()
@@ -375,11 +431,15 @@ class TestCoefficientOfTheDifference:
     }
 
     def of(self, **changed):
-        variances = {**self.VARIANCES, **{tuple(name.split("_")): value for name, value in changed.items()}}
+        variances = {
+            **self.VARIANCES,
+            **{tuple(name.split("_")): value for name, value in changed.items()},
+        }
         return Difference(0.0, variances, [])
 
     def test_by_hand(self):
-        # What is alike for all units says nothing of their order. 4 / (4 + 2 / 2 + 2 * (1 + 3 / 2) / 3)
+        # What is alike for all units says nothing of their order. 4 / (4 + 2 / 2 + 2 * (1 + 3 / 2)
+        # / 3)
         assert self.of().coefficient(2, 3) == pytest.approx(4 / (4 + 1 + 5 / 3))
         assert self.of().coefficient(1, 1) == pytest.approx(4 / (4 + 2 + 8))
         assert self.of().coefficient(10**9, 10**9) == pytest.approx(1)
@@ -405,7 +465,9 @@ class TestCoefficientOfTheDifference:
         found = difference_of_groups(x, groups)
         assert min(found.variances.values()) > 0
         means = x[..., :4].mean(axis=(1, 2)) - x[..., 4:].mean(axis=(1, 2))
-        assert found.coefficient(6, 4) == pytest.approx(found.variances["unit",] / means.var(ddof=1))
+        assert found.coefficient(6, 4) == pytest.approx(
+            found.variances["unit",] / means.var(ddof=1)
+        )
 
     def test_foretells_how_two_halves_of_a_design_agree(self):
         """The correlation of mean biases of the same units over other templates and other words."""
@@ -413,7 +475,12 @@ class TestCoefficientOfTheDifference:
         spreads = SPREADS | {"both": 0.3}
         x, _ = drawn(rng, (n, 6, 8), spreads)
         groups = np.repeat([1, -1], 4)
-        halves = [x[:, own][..., words] for own, words in ((slice(3), [0, 1, 4, 5]), (slice(3, 6), [2, 3, 6, 7]))]
-        means = [half[..., :2].mean(axis=(1, 2)) - half[..., 2:].mean(axis=(1, 2)) for half in halves]
+        halves = [
+            x[:, own][..., words]
+            for own, words in ((slice(3), [0, 1, 4, 5]), (slice(3, 6), [2, 3, 6, 7]))
+        ]
+        means = [
+            half[..., :2].mean(axis=(1, 2)) - half[..., 2:].mean(axis=(1, 2)) for half in halves
+        ]
         agreed = np.corrcoef(means)[0, 1]
         assert difference_of_groups(x, groups).coefficient(3, 2) == pytest.approx(agreed, abs=0.05)

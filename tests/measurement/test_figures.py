@@ -34,7 +34,18 @@ CONFIRMED = Confirmed(
     why="Beyond placebos it is [-0.012, 0.33].",
 )
 PLAIN_NUMBERS = (
-    *("value", "low", "high", "p", "placebo", "specific", "specific_low", "specific_high", "smallest", "detectable"),
+    *(
+        "value",
+        "low",
+        "high",
+        "p",
+        "placebo",
+        "specific",
+        "specific_low",
+        "specific_high",
+        "smallest",
+        "detectable",
+    ),
     *("p_effect", "p_denial"),
 )
 
@@ -48,10 +59,14 @@ def test_a_row_says_what_its_figure_is_of() -> None:
 
 class TestJackknifed:
     def test_is_the_interval_of_the_jackknife(self):
-        x = np.random.default_rng(1).normal(size=(12, 1)) + np.random.default_rng(2).normal(size=(12, 3))
+        x = np.random.default_rng(1).normal(size=(12, 1)) + np.random.default_rng(2).normal(
+            size=(12, 3)
+        )
         found = jackknifed("alpha", cronbach_alpha, x, BELOW_ONE, 0.9, "attributes")
         expected = jackknife(cronbach_alpha, x, scale=BELOW_ONE, level=0.9)
-        assert found == Figure("alpha", cronbach_alpha(x), 12, "attributes", expected.low, expected.high)
+        assert found == Figure(
+            "alpha", cronbach_alpha(x), 12, "attributes", expected.low, expected.high
+        )
         assert found.low < found.value < found.high
 
     @pytest.mark.parametrize(
@@ -68,12 +83,16 @@ class TestJackknifed:
     def test_no_value(self):
         """The total is the same for each."""
         x = np.array([1.0, -1.0])[:, None] * np.array([1.0, -1.0])
-        found = jackknifed("alpha", cronbach_alpha, np.repeat(x, 4, axis=0), BELOW_ONE, 0.95, "attributes")
+        found = jackknifed(
+            "alpha", cronbach_alpha, np.repeat(x, 4, axis=0), BELOW_ONE, 0.95, "attributes"
+        )
         assert found == Figure("alpha", None, 8, "attributes", reason="undefined for these values")
 
     def test_an_end_that_is_no_number_is_none(self):
         """Without the last, all are alike."""
-        found = jackknifed("spread", np.std, np.array([1.0, 1, 1, 1, 1, 2]), POSITIVE, 0.95, "units")
+        found = jackknifed(
+            "spread", np.std, np.array([1.0, 1, 1, 1, 1, 2]), POSITIVE, 0.95, "units"
+        )
         assert found == Figure("spread", pytest.approx(math.sqrt(5) / 6), 6, "units")
 
 
@@ -133,7 +152,9 @@ class TestRecords:
         assert record == {"figure": "alpha", "value": 0.9996, "n": 50, "unit": "attributes"}
 
     def test_no_value_stays_with_its_reason_and_its_verdict(self):
-        lacking = replace(CONFIRMED, value=None, low=None, high=None, p=None, p_effect=None, reason="too few")
+        lacking = replace(
+            CONFIRMED, value=None, low=None, high=None, p=None, p_effect=None, reason="too few"
+        )
         (record,) = records(pd.DataFrame([asdict(lacking)]))
         assert record["value"] is None
         assert record["reason"] == "too few"
@@ -143,32 +164,50 @@ class TestRecords:
 
     def test_what_one_lacks_and_another_has(self):
         """In a frame, what is missing beside numbers is NaN."""
-        figures = pd.DataFrame([asdict(figure) for figure in (CONFIRMED, Figure("alpha", math.nan, 2, "attributes"))])
+        figures = pd.DataFrame(
+            [asdict(figure) for figure in (CONFIRMED, Figure("alpha", math.nan, 2, "attributes"))]
+        )
         first, second = records(figures)
         assert first["placebo"] == 0.04567
         assert second == {"figure": "alpha", "value": None, "n": 2, "unit": "attributes"}
 
     def test_zero_is_a_number(self):
-        (record,) = records(pd.DataFrame([asdict(replace(CONFIRMED, placebo=0.0, specific_low=0.0, p=0.0))]))
+        (record,) = records(
+            pd.DataFrame([asdict(replace(CONFIRMED, placebo=0.0, specific_low=0.0, p=0.0))])
+        )
         assert (record["placebo"], record["specific_low"], record["p"]) == (0, 0, 0)
 
 
 def test_a_figure_keeps_its_verdict_among_metrics():
     figures = [CONFIRMED, Figure("alpha", 0.9, 50, "attributes")]
-    rows = pd.DataFrame([{"benchmark": "jobs", "part": "hand", "model": "m", **asdict(one)} for one in figures])
+    rows = pd.DataFrame(
+        [{"benchmark": "jobs", "part": "hand", "model": "m", **asdict(one)} for one in figures]
+    )
     found = as_metrics(rows, "part")["jobs"]["hand"]["m"]
-    assert found["gain"] == {key: value for key, value in records(rows)[0].items() if key != "figure"}
+    assert found["gain"] == {
+        key: value for key, value in records(rows)[0].items() if key != "figure"
+    }
     assert found["gain"]["verdict"] == "effect"
     assert found["alpha"] == {"value": 0.9, "n": 50, "unit": "attributes"}
 
 
 def test_metrics_stand_in_order_and_those_of_no_model_under_a_name_of_their_own():
     figure = asdict(Figure("alpha", 0.9, 50, "attributes"))
-    places = [("jobs", "hand", "m"), ("jobs", "hand", None), ("jobs", "evolved", "m"), ("age", "hand", "m")]
+    places = [
+        ("jobs", "hand", "m"),
+        ("jobs", "hand", None),
+        ("jobs", "evolved", "m"),
+        ("age", "hand", "m"),
+    ]
     rows = pd.DataFrame(
-        [{"benchmark": benchmark, "part": part, "model": model, **figure} for benchmark, part, model in places]
+        [
+            {"benchmark": benchmark, "part": part, "model": model, **figure}
+            for benchmark, part, model in places
+        ]
     )
     found = as_metrics(rows, "part")
     assert [list(found), list(found["jobs"])] == [["age", "jobs"], ["evolved", "hand"]]
     assert list(found["jobs"]["hand"]) == ["any-model", "m"]
-    assert found["jobs"]["hand"]["any-model"] == {"alpha": {"value": 0.9, "n": 50, "unit": "attributes"}}
+    assert found["jobs"]["hand"]["any-model"] == {
+        "alpha": {"value": 0.9, "n": 50, "unit": "attributes"}
+    }

@@ -15,7 +15,9 @@ def test_flips_of_few_units_are_the_exact_test() -> None:
 
 def test_flips_of_many_units_are_drawn() -> None:
     x = np.random.default_rng(1).normal(0.25, 1, 40)
-    assert sign_flips(x, seed=1, draws=20_000) == pytest.approx(stats.ttest_1samp(x, 0).pvalue, abs=0.01)
+    assert sign_flips(x, seed=1, draws=20_000) == pytest.approx(
+        stats.ttest_1samp(x, 0).pvalue, abs=0.01
+    )
     assert sign_flips(x + 5, seed=1) == pytest.approx(1 / 2001)
     assert sign_flips(np.zeros(40), seed=1) == 1
 
@@ -28,7 +30,10 @@ def test_flips_find_half_that_moves_and_no_more_than_chance_else() -> None:
         return sign_flips(after - before, seed, draws=499)
 
     assert np.mean([p(seed, 1 / 2) < 0.05 for seed in range(50)]) > 0.9
-    still = [sign_flips(np.random.default_rng(seed).normal(0, 1, (20, 3)), seed, 199) <= 0.05 for seed in range(400)]
+    still = [
+        sign_flips(np.random.default_rng(seed).normal(0, 1, (20, 3)), seed, 199) <= 0.05
+        for seed in range(400)
+    ]
     assert stats.binomtest(sum(still), 400, 0.05).pvalue > 0.01
 
 

@@ -23,9 +23,9 @@ from tests.later import Later
 
 pingouin = Later("pingouin")
 
-# Four observations x three items. Variances (ddof 1): item 1 is 1, 2, 3, 4 (mean 2.5, squares
-# 2.25 + .25 + .25 + 2.25 = 5): 5/3. Item 2 is 2, 1, 4, 3: 5/3. Item 3 is 1, 1, 3, 3 (mean 2, squares 4): 4/3.
-# Totals 4, 4, 10, 10 (mean 7, squares 36): 12.
+# Four observations x three items. Variances (ddof 1): item 1 is 1, 2, 3, 4 (mean 2.5, squares 2.25
+# + .25 + .25 + 2.25 = 5): 5/3. Item 2 is 2, 1, 4, 3: 5/3. Item 3 is 1, 1, 3, 3 (mean 2, squares 4):
+# 4/3. Totals 4, 4, 10, 10 (mean 7, squares 36): 12.
 SMALL = np.array([[1, 2, 1], [2, 1, 1], [3, 4, 3], [4, 3, 3]])
 
 # What every statistic of a matrix refuses.
@@ -49,7 +49,9 @@ matrices = st.builds(
 )
 
 
-@pytest.mark.parametrize("statistic", [cronbach_alpha, mean_inter_item_correlation, item_statistics])
+@pytest.mark.parametrize(
+    "statistic", [cronbach_alpha, mean_inter_item_correlation, item_statistics]
+)
 @pytest.mark.parametrize(("x", "message"), UNFIT)
 def test_refuses_what_is_no_matrix_of_figures(statistic, x, message):
     with pytest.raises(ValueError, match=message):
@@ -62,7 +64,8 @@ class TestCronbachAlpha:
         assert cronbach_alpha(SMALL) == pytest.approx(11 / 12, abs=1e-12)
 
     def test_negative_by_hand(self):
-        # Items 1, 2, 3 and 3, 1, 2: variances 1 and 1; totals 4, 3, 5: variance 1. 2 * (1 - 2/1) = -2.
+        # Items 1, 2, 3 and 3, 1, 2: variances 1 and 1; totals 4, 3, 5: variance 1. 2 * (1 - 2/1) =
+        # -2.
         assert cronbach_alpha([[1, 3], [2, 1], [3, 2]]) == pytest.approx(-2, abs=1e-12)
 
     def test_items_that_agree_wholly_are_one_and_never_more(self):
@@ -116,19 +119,25 @@ class TestFeldtInterval:
         assert interval.low < 0.6 < interval.high
 
     def test_covers(self):
-        # Tau-equivalent normal items: 5 with correlation .25 have alpha 5 * .25 / (1 + 4 * .25) = .625.
+        # Tau-equivalent normal items: 5 with correlation .25 have alpha 5 * .25 / (1 + 4 * .25) =
+        # .625.
         rng = np.random.default_rng(3)
-        samples = rng.normal(size=(1000, 15, 5)) * np.sqrt(0.75) + 0.5 * rng.normal(size=(1000, 15, 1))
+        samples = rng.normal(size=(1000, 15, 5)) * np.sqrt(0.75) + 0.5 * rng.normal(
+            size=(1000, 15, 1)
+        )
         intervals = [feldt_interval(cronbach_alpha(x), 15, 5, level=0.8) for x in samples]
         # Standard error of the share: sqrt(.8 * .2 / 1000) = .013.
-        assert np.mean([i.low <= 0.625 <= i.high for i in intervals]) == pytest.approx(0.8, abs=0.04)
+        assert np.mean([i.low <= 0.625 <= i.high for i in intervals]) == pytest.approx(
+            0.8, abs=0.04
+        )
 
     def test_nan_for_nan(self):
         interval = feldt_interval(math.nan, 10, 3)
         assert np.isnan([interval.value, interval.low, interval.high]).all()
 
     def test_two_observations_are_enough(self):
-        # F with 1 and 1 degrees of freedom: its quantiles of .025 and .975 are tan(.025 pi / 2)^2 and its reciprocal.
+        # F with 1 and 1 degrees of freedom: its quantiles of .025 and .975 are tan(.025 pi / 2)^2
+        # and its reciprocal.
         interval, edge = feldt_interval(0.5, 2, 2), math.tan(0.0125 * math.pi) ** 2
         assert (interval.low, interval.high) == pytest.approx((1 - 0.5 / edge, 1 - 0.5 * edge))
 
@@ -156,8 +165,8 @@ def one_factor(loadings, uniquenesses):
 
 class TestMeanInterItemCorrelation:
     def test_by_hand(self):
-        # Deviations (-3, -1, 1, 3)/2, (-1, -3, 3, 1)/2, (-1, -1, 1, 1): sums of products 12/4 = 3, 8/2 = 4
-        # and 4; sums of squares 5, 5, 4. r12 = 3/5, r13 = r23 = 4/sqrt(20).
+        # Deviations (-3, -1, 1, 3)/2, (-1, -3, 3, 1)/2, (-1, -1, 1, 1): sums of products 12/4 = 3,
+        # 8/2 = 4 and 4; sums of squares 5, 5, 4. r12 = 3/5, r13 = r23 = 4/sqrt(20).
         expected = (3 / 5 + 8 / math.sqrt(20)) / 3
         assert mean_inter_item_correlation(SMALL) == pytest.approx(expected, abs=1e-12)
         assert mean_inter_item_correlation(SMALL * 1e-15) == pytest.approx(expected, abs=1e-12)
@@ -167,7 +176,8 @@ class TestMeanInterItemCorrelation:
         assert mean_inter_item_correlation(x) == pytest.approx(-0.2, abs=1e-9)
 
     def test_nan_with_a_constant_item(self):
-        # Three times .1 has the mean .10000000000000002: a deviation, and with it a correlation, of rounding.
+        # Three times .1 has the mean .10000000000000002: a deviation, and with it a correlation, of
+        # rounding.
         assert math.isnan(mean_inter_item_correlation([[1, 0.1, 2], [2, 0.1, 1], [4, 0.1, 4]]))
 
 
@@ -193,7 +203,9 @@ class TestSpearmanBrown:
         assert math.isnan(spearman_brown(-1.0, 2))
         assert math.isnan(spearman_brown(math.nan, 8))
 
-    @pytest.mark.parametrize(("r", "items", "message"), [(1.2, 3, "between -1 and 1"), (0.2, 0, "1 item")])
+    @pytest.mark.parametrize(
+        ("r", "items", "message"), [(1.2, 3, "between -1 and 1"), (0.2, 0, "1 item")]
+    )
     def test_refuses(self, r, items, message):
         with pytest.raises(ValueError, match=message):
             spearman_brown(r, items)
@@ -204,13 +216,13 @@ class TestItemStatistics:
         items = item_statistics(SMALL)
         assert items.mean == pytest.approx([2.5, 2.5, 2.0])
         assert items.sd == pytest.approx([math.sqrt(5 / 3), math.sqrt(5 / 3), math.sqrt(4 / 3)])
-        # Rests: 3, 2, 7, 6 (deviations -3, -5, 5, 3 halves: squares 17); 2, 3, 6, 7 (the same, -5, -3, 3, 5
-        # halves: 17); 3, 3, 7, 7 (deviations -2, -2, 2, 2: squares 16).
-        # Products with the items: (9 + 5 + 5 + 9)/4 = 7; (5 + 9 + 9 + 5)/4 = 7; 2 * 4 = 8.
+        # Rests: 3, 2, 7, 6 (deviations -3, -5, 5, 3 halves: squares 17); 2, 3, 6, 7 (the same, -5,
+        # -3, 3, 5 halves: 17); 3, 3, 7, 7 (deviations -2, -2, 2, 2: squares 16). Products with the
+        # items: (9 + 5 + 5 + 9)/4 = 7; (5 + 9 + 9 + 5)/4 = 7; 2 * 4 = 8.
         expected = [7 / math.sqrt(5 * 17), 7 / math.sqrt(5 * 17), 8 / math.sqrt(4 * 16)]
         assert items.item_rest_correlation == pytest.approx(expected, abs=1e-12)
-        # Without item 1: 2 * (1 - (5/3 + 4/3) / (17/3)) = 2 * (1 - 9/17) = 16/17; without 2 the same;
-        # without 3: 2 * (1 - (10/3) / (16/3)) = 2 * 6/16 = 3/4.
+        # Without item 1: 2 * (1 - (5/3 + 4/3) / (17/3)) = 2 * (1 - 9/17) = 16/17; without 2 the
+        # same; without 3: 2 * (1 - (10/3) / (16/3)) = 2 * 6/16 = 3/4.
         assert items.alpha_if_removed == pytest.approx([16 / 17, 16 / 17, 3 / 4], abs=1e-12)
 
     def test_of_two_items_none_can_be_removed(self):
@@ -222,7 +234,9 @@ class TestItemStatistics:
         items = item_statistics(np.column_stack([SMALL, [0.1] * 4]))
         assert math.isnan(items.item_rest_correlation[3])
         # It changes no deviation of a rest.
-        assert items.item_rest_correlation[:3] == pytest.approx(item_statistics(SMALL).item_rest_correlation)
+        assert items.item_rest_correlation[:3] == pytest.approx(
+            item_statistics(SMALL).item_rest_correlation
+        )
         assert items.alpha_if_removed[3] == pytest.approx(11 / 12)
 
     def test_an_item_keyed_the_wrong_way_shows(self):
@@ -234,8 +248,8 @@ class TestItemStatistics:
 
 class TestFirstComponentShare:
     def test_equal_correlations(self, sample_with):
-        # The first eigenvalue of k items with correlation r is 1 + (k - 1) r: (1 + 3 * .4) / 4 = .55. Scales
-        # do not matter.
+        # The first eigenvalue of k items with correlation r is 1 + (k - 1) r: (1 + 3 * .4) / 4 =
+        # .55. Scales do not matter.
         x = sample_with(np.full((4, 4), 0.4) + 0.6 * np.eye(4)) * [1, 10, 100, 1000]
         assert first_component_share(x) == pytest.approx(0.55, abs=1e-9)
 
@@ -245,7 +259,8 @@ class TestFirstComponentShare:
         assert first_component_share(x) == pytest.approx(0.8, abs=1e-9)
 
     def test_two_blocks(self, sample_with):
-        # Blocks of 3 with correlation .5 and of 2 with .2: the first eigenvalue is 1 + 2 * .5 = 2, of 5.
+        # Blocks of 3 with correlation .5 and of 2 with .2: the first eigenvalue is 1 + 2 * .5 = 2,
+        # of 5.
         correlations = np.eye(5)
         correlations[:3, :3] += 0.5 * (1 - np.eye(3))
         correlations[3:, 3:] += 0.2 * (1 - np.eye(2))
@@ -253,14 +268,21 @@ class TestFirstComponentShare:
 
     def test_bounds(self, sample_with):
         assert first_component_share(sample_with(np.eye(5))) == pytest.approx(1 / 5, abs=1e-9)
-        assert first_component_share([[1, 2, -3], [2, 4, -6], [4, 8, -12]]) == pytest.approx(1, abs=1e-9)
+        assert first_component_share([[1, 2, -3], [2, 4, -6], [4, 8, -12]]) == pytest.approx(
+            1, abs=1e-9
+        )
 
     def test_nan_with_a_constant_item(self):
         assert math.isnan(first_component_share([[1, 0.1], [2, 0.1], [5, 0.1]]))
 
     @pytest.mark.parametrize(
         ("x", "message"),
-        [([1, 2], "matrix"), ([[1], [2]], "2 items"), ([[1, 2]], "2 obs"), ([[1, 2], [2, np.inf]], "finite")],
+        [
+            ([1, 2], "matrix"),
+            ([[1], [2]], "2 items"),
+            ([[1, 2]], "2 obs"),
+            ([[1, 2], [2, np.inf]], "finite"),
+        ],
     )
     def test_refuses(self, x, message):
         with pytest.raises(ValueError, match=message):
@@ -273,7 +295,10 @@ def by_pingouin(x: np.ndarray) -> pd.DataFrame:
     return found.set_index("Type")
 
 
-JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+JUDGES = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]],
+    dtype=float,
+)
 """Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""
 
 
@@ -281,13 +306,21 @@ class TestIntraclass:
     def test_of_the_paper(self) -> None:
         # Table 4: ICC(2,1) .29; its interval of ICC(2,1) is .02 to .76.
         found = icc_agreement(JUDGES)
-        assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == (0.29, 0.02, 0.76)
+        assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == (
+            0.29,
+            0.02,
+            0.76,
+        )
 
     @pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # pingouin's own
     @pytest.mark.parametrize("shape", [(7, 3), (13, 3), (9, 2)])
     def test_is_that_of_pingouin(self, shape) -> None:
         rng = np.random.default_rng(shape[0])
-        x = rng.normal(size=(shape[0], 1)) + rng.normal(size=(1, shape[1])) / 2 + rng.normal(size=shape)
+        x = (
+            rng.normal(size=(shape[0], 1))
+            + rng.normal(size=(1, shape[1])) / 2
+            + rng.normal(size=shape)
+        )
         expected = by_pingouin(x)
         found = icc_agreement(x)
         assert found.value == pytest.approx(expected.loc["ICC(A,1)", "ICC"], abs=1e-12)
@@ -310,12 +343,17 @@ class TestIntraclass:
 
     @pytest.mark.parametrize("targets", [6, 7, 9, 13])
     def test_intervals_cover(self, targets) -> None:
-        """Of 600 draws of three raters, 92 to 98 of 100 hold the true value, but for the error of simulation."""
+        """Of 600 draws of three raters, 92 to 98 of 100 hold the true value, but for the error of
+        simulation."""
         rng = np.random.default_rng(targets)
         held = 0
         for _ in range(600):
             noise = rng.normal(size=(targets, 3)) * math.sqrt(0.4)
-            x = rng.normal(size=(targets, 1)) * math.sqrt(0.5) + rng.normal(size=(1, 3)) * math.sqrt(0.1) + noise
+            x = (
+                rng.normal(size=(targets, 1)) * math.sqrt(0.5)
+                + rng.normal(size=(1, 3)) * math.sqrt(0.1)
+                + noise
+            )
             found = icc_agreement(x)
             held += found.low <= 0.5 <= found.high
         assert 0.91 < held / 600 < 0.985
@@ -326,9 +364,11 @@ token_sets = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=2, max_s
 
 class TestSemanticDiversity:
     def test_by_hand(self):
-        # Directions at 0, 90 and 180 degrees: cosines 0 (first and second), -1 (first and third), 0.
-        # 1 - (0 - 1)/2 = 1.5; 1 - (0 + 0)/2 = 1; 1 - (-1 + 0)/2 = 1.5. Lengths do not matter.
-        assert semantic_diversity([[2, 0], [0, 5], [-0.1, 0]]) == pytest.approx([1.5, 1.0, 1.5], abs=1e-12)
+        # Directions at 0, 90 and 180 degrees: cosines 0 (first and second), -1 (first and third),
+        # 0. 1 - (0 - 1)/2 = 1.5; 1 - (0 + 0)/2 = 1; 1 - (-1 + 0)/2 = 1.5. Lengths do not matter.
+        assert semantic_diversity([[2, 0], [0, 5], [-0.1, 0]]) == pytest.approx(
+            [1.5, 1.0, 1.5], abs=1e-12
+        )
 
     def test_oblique_by_hand(self):
         # (3, 4)/5 and (4, 3)/5: cosine 24/25; each with (1, 0): 3/5 and 4/5.
@@ -373,8 +413,8 @@ class TestSemanticDiversity:
 
 class TestLexicalDiversity:
     def test_by_hand(self):
-        # {a, b, c} and {b, c, d}: 2 shared of 4 in all; {a, b, c} and {e}: 0 of 4; {b, c, d} and {e}: 0 of 4.
-        # 1 - (1/2 + 0)/2 = .75, the same, 1.
+        # {a, b, c} and {b, c, d}: 2 shared of 4 in all; {a, b, c} and {e}: 0 of 4; {b, c, d} and
+        # {e}: 0 of 4. 1 - (1/2 + 0)/2 = .75, the same, 1.
         sets = [frozenset("abc"), frozenset("bcd"), frozenset("e")]
         assert lexical_diversity(sets) == pytest.approx([0.75, 0.75, 1.0], abs=1e-12)
 
@@ -393,7 +433,9 @@ class TestLexicalDiversity:
         diversity = lexical_diversity(sets)
         assert ((diversity >= 0) & (diversity <= 1)).all()
         order = np.random.default_rng(seed).permutation(len(sets))
-        assert lexical_diversity([sets[i] for i in order]) == pytest.approx(diversity[order], abs=1e-12)
+        assert lexical_diversity([sets[i] for i in order]) == pytest.approx(
+            diversity[order], abs=1e-12
+        )
 
     def test_a_single_set_has_no_others(self):
         assert np.isnan(lexical_diversity([frozenset("a")])).tolist() == [True]
@@ -405,5 +447,7 @@ class TestLexicalDiversity:
 def test_the_interval_of_a_share_is_wilsons(right, n, level):
     ends = binomtest(right, n).proportion_ci(level, method="wilson")
     assert wilson(right / n, n, level) == pytest.approx((ends.low, ends.high), abs=1e-12)
-    assert (wilson(right / n, n, level)[0] == 0) == (right == 0)  # exactly: last bits differ by machine
+    assert (wilson(right / n, n, level)[0] == 0) == (
+        right == 0
+    )  # exactly: last bits differ by machine
     assert (wilson(right / n, n, level)[1] == 1) == (right == n)

@@ -23,8 +23,8 @@ from tests.measurement.conftest import POSITIVE
 
 
 def test_two_rows_by_hand():
-    # Resamples of {0, 1} are 00, 01, 10, 11: means 0, 1/2, 1/2, 1 with chances 1/4, 1/2, 1/4. The percentiles
-    # 2.5 and 97.5 are 0 and 1; the percentiles 30 and 70 both are 1/2.
+    # Resamples of {0, 1} are 00, 01, 10, 11: means 0, 1/2, 1/2, 1 with chances 1/4, 1/2, 1/4. The
+    # percentiles 2.5 and 97.5 are 0 and 1; the percentiles 30 and 70 both are 1/2.
     assert bootstrap(np.mean, [0, 1], seed=1) == Interval(0.5, 0.0, 1.0)
     assert bootstrap(np.mean, [0, 1], level=0.4, seed=1) == Interval(0.5, 0.5, 0.5)
 
@@ -95,23 +95,32 @@ def test_interval_of_a_mean_moves_with_the_data(scale, shift, seed):
 
 def test_coverage_of_a_mean():
     rng = np.random.default_rng(11)
-    intervals = [bootstrap(np.mean, rng.normal(size=40), n=200, level=0.9, seed=i) for i in range(250)]
+    intervals = [
+        bootstrap(np.mean, rng.normal(size=40), n=200, level=0.9, seed=i) for i in range(250)
+    ]
     covered = np.mean([interval.low <= 0 <= interval.high for interval in intervals])
-    # Nominal .90; of 250 intervals the share has a standard error of .019, and 40 rows cost a point or two.
+    # Nominal .90; of 250 intervals the share has a standard error of .019, and 40 rows cost a point
+    # or two.
     assert 0.84 <= covered <= 0.94
 
 
 class TestClusters:
     def test_equal_clusters_are_as_their_means(self):
-        # The mean of whole clusters of three is the mean of their means: the same draws, the same interval.
+        # The mean of whole clusters of three is the mean of their means: the same draws, the same
+        # interval.
         x = np.random.default_rng(0).normal(size=(10, 3))
-        by_cluster = bootstrap(np.mean, x.ravel(), clusters=np.repeat(np.arange(10), 3), n=300, seed=2)
+        by_cluster = bootstrap(
+            np.mean, x.ravel(), clusters=np.repeat(np.arange(10), 3), n=300, seed=2
+        )
         by_mean = bootstrap(np.mean, x.mean(axis=1), n=300, seed=2)
-        assert (by_cluster.low, by_cluster.high) == pytest.approx((by_mean.low, by_mean.high), rel=1e-12)
+        assert (by_cluster.low, by_cluster.high) == pytest.approx(
+            (by_mean.low, by_mean.high), rel=1e-12
+        )
 
     def test_wider_than_naive_on_clustered_data(self):
-        # 20 clusters of 10 rows, variance 1 between and .25 within: the standard error of the mean is about
-        # sqrt(1/20) = .22, against sqrt(1.25/200) = .08 that rows suggest: 2.8 times as wide.
+        # 20 clusters of 10 rows, variance 1 between and .25 within: the standard error of the mean
+        # is about sqrt(1/20) = .22, against sqrt(1.25/200) = .08 that rows suggest: 2.8 times as
+        # wide.
         rng = np.random.default_rng(4)
         x = rng.normal(size=(20, 1)) + rng.normal(scale=0.5, size=(20, 10))
         labels = np.repeat([f"cluster {i}" for i in range(20)], 10)
@@ -133,7 +142,9 @@ class TestClusters:
     def test_of_one_row_each_are_rows(self):
         x = np.random.default_rng(0).normal(size=12)
         labels = np.random.default_rng(1).permutation(12)
-        assert bootstrap(np.mean, x, clusters=labels, n=100, seed=5) == bootstrap(np.mean, x, n=100, seed=5)
+        assert bootstrap(np.mean, x, clusters=labels, n=100, seed=5) == bootstrap(
+            np.mean, x, n=100, seed=5
+        )
 
     def test_names_do_not_matter(self):
         x = np.random.default_rng(0).normal(size=8)
@@ -147,7 +158,8 @@ class TestUndefinedResamples:
         def spread(x):
             return np.ptp(x) if np.ptp(x) else math.nan
 
-        # 1112 has a spread of 1 unless the 2 is not drawn, (3/4)^4 = .32 of the time, or nothing else is.
+        # 1112 has a spread of 1 unless the 2 is not drawn, (3/4)^4 = .32 of the time, or nothing
+        # else is.
         assert bootstrap(spread, [1, 1, 1, 2], n=300, seed=0) == Interval(1, 1, 1)
 
     def test_more_than_half_leave_no_interval(self):
@@ -166,7 +178,9 @@ class TestUndefinedResamples:
 
         def now_and_then(x):
             calls.append(x)
-            return 1.0 if len(calls) <= 1 + defined else math.nan  # the first call is of the whole sample
+            return (
+                1.0 if len(calls) <= 1 + defined else math.nan
+            )  # the first call is of the whole sample
 
         interval = bootstrap(now_and_then, [1, 2, 3], n=10, seed=0)
         assert [interval.low, interval.high] == pytest.approx([end, end], nan_ok=True)
@@ -188,7 +202,9 @@ class TestUndefinedResamples:
         assert [interval.value, interval.low, interval.high] == pytest.approx([1, 1, 1])
 
     def test_a_constant_sample_has_no_correlation(self):
-        interval = bootstrap(lambda x, y: np.corrcoef(x, y)[0, 1], [1, 1, 1], [1, 2, 3], n=20, seed=0)
+        interval = bootstrap(
+            lambda x, y: np.corrcoef(x, y)[0, 1], [1, 1, 1], [1, 2, 3], n=20, seed=0
+        )
         assert np.isnan([interval.value, interval.low, interval.high]).all()
 
 
@@ -239,13 +255,17 @@ class TestOfTheMean:
         x = np.random.default_rng(n).exponential(size=n)
         found = jackknife(np.mean, x, level=level)
         assert found.value == x.mean()
-        assert (found.low, found.high) == pytest.approx(stats.t.interval(level, n - 1, x.mean(), stats.sem(x)))
+        assert (found.low, found.high) == pytest.approx(
+            stats.t.interval(level, n - 1, x.mean(), stats.sem(x))
+        )
 
     def test_of_rows(self):
         x = np.random.default_rng(1).normal(size=(9, 4))
         found = jackknife(np.mean, x)
         of_rows = x.mean(axis=1)
-        assert (found.low, found.high) == pytest.approx(stats.t.interval(0.95, 8, x.mean(), stats.sem(of_rows)))
+        assert (found.low, found.high) == pytest.approx(
+            stats.t.interval(0.95, 8, x.mean(), stats.sem(of_rows))
+        )
 
     def test_on_a_scale_it_is_symmetric_there(self):
         x = np.random.default_rng(2).normal(3, 1, size=20)
@@ -253,7 +273,9 @@ class TestOfTheMean:
         logs = np.log([sd(np.delete(x, i)) for i in range(20)])
         half = stats.t.ppf(0.975, 19) * math.sqrt(19 / 20 * ((logs - logs.mean()) ** 2).sum())
         assert found.value == sd(x)
-        assert (found.low, found.high) == pytest.approx((sd(x) * math.exp(-half), sd(x) * math.exp(half)))
+        assert (found.low, found.high) == pytest.approx(
+            (sd(x) * math.exp(-half), sd(x) * math.exp(half))
+        )
 
 
 class TestScales:
@@ -351,7 +373,9 @@ class TestPairs:
         x, y = np.random.default_rng(4).normal(size=(2, 10))
         both = jackknife(lambda a, b: a.mean() - b.mean(), x, y)
         apart = jackknife(np.mean, x - y)
-        assert (both.value, both.low, both.high) == pytest.approx((apart.value, apart.low, apart.high))
+        assert (both.value, both.low, both.high) == pytest.approx(
+            (apart.value, apart.low, apart.high)
+        )
 
     def test_of_different_length(self):
         with pytest.raises(ValueError, match=r"arrays of different lengths: \[6, 7\]"):
@@ -377,7 +401,11 @@ LOADINGS = np.linspace(0.4, 0.9, 8)
 @pytest.mark.parametrize(
     ("statistic", "scale", "true"),
     [
-        (cronbach_alpha, BELOW_ONE, 8 / 7 * (1 - ((LOADINGS**2).sum() + 8) / (LOADINGS.sum() ** 2 + 8))),
+        (
+            cronbach_alpha,
+            BELOW_ONE,
+            8 / 7 * (1 - ((LOADINGS**2).sum() + 8) / (LOADINGS.sum() ** 2 + 8)),
+        ),
         (lambda x: sd(x.mean(axis=1)), POSITIVE, math.sqrt(LOADINGS.mean() ** 2 + 1 / 8)),
     ],
     ids=["alpha", "spread"],
@@ -386,7 +414,9 @@ def test_coverage(statistic, scale, true, n):
     """Eight items with one thing in common; the long run is `tests.performance.coverage`."""
     rng = np.random.default_rng(5)
     found = [
-        jackknife(statistic, rng.normal(size=(n, 1)) * LOADINGS + rng.normal(size=(n, 8)), scale=scale)
+        jackknife(
+            statistic, rng.normal(size=(n, 1)) * LOADINGS + rng.normal(size=(n, 8)), scale=scale
+        )
         for _ in range(200)
     ]
     assert 0.90 <= np.mean([one.low <= true <= one.high for one in found]) <= 0.99

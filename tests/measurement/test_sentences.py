@@ -44,7 +44,11 @@ class TestSentence:
     )
     def test_sizes(self, size: str, value: float, said: str) -> None:
         words = Column("f", "f", "m", says=["a", "b"], size=size)
-        assert sentence({"value": value, "verdict": "not specific", "why": ""}, words).lower().startswith(said)
+        assert (
+            sentence({"value": value, "verdict": "not specific", "why": ""}, words)
+            .lower()
+            .startswith(said)
+        )
 
     def test_what_is_not_found_has_no_direction(self) -> None:
         assert sentence({**RECORD, "verdict": "inconclusive"}, GAIN) == f"{NUMBERS} It is so."
@@ -53,7 +57,10 @@ class TestSentence:
         assert sentence({**RECORD, "verdict": "invalid on this model"}, GAIN) == "It is so."
 
     def test_without_a_value_the_reason(self) -> None:
-        assert sentence({"value": None, "reason": "no words", "verdict": "inconclusive"}, None) == "no words"
+        assert (
+            sentence({"value": None, "reason": "no words", "verdict": "inconclusive"}, None)
+            == "no words"
+        )
 
 
 class TestAnswer:
@@ -61,21 +68,35 @@ class TestAnswer:
 
     def test_the_largest_three_effects_then_what_they_do_not_show(self) -> None:
         figures = {
-            part: {"gain": {**RECORD, "value": value}} for part, value in zip("abcd", (1, 4, 3, -2), strict=True)
+            part: {"gain": {**RECORD, "value": value}}
+            for part, value in zip("abcd", (1, 4, 3, -2), strict=True)
         }
         lines = answer(figures, self.WORDS)
-        assert [line[:17] for line in lines[:3]] == ["EFFECT, gain (b):", "EFFECT, gain (c):", "EFFECT, gain (d):"]
+        assert [line[:17] for line in lines[:3]] == [
+            "EFFECT, gain (b):",
+            "EFFECT, gain (c):",
+            "EFFECT, gain (d):",
+        ]
         assert lines[3:] == ["EFFECT, 1 more: gain (a). It is so.", "It does not show harm."]
 
     def test_headlines_of_another_verdict_share_a_line(self) -> None:
-        figures = {part: {"gain": {**RECORD, "verdict": "no effect", "why": why}} for part, why in ("ax", "bx", "cy")}
+        figures = {
+            part: {"gain": {**RECORD, "verdict": "no effect", "why": why}}
+            for part, why in ("ax", "bx", "cy")
+        }
         assert answer(figures, self.WORDS) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
 
     def test_headlines_that_share_a_line_are_told_apart(self) -> None:
         """Names and parts of figures hold commas of their own."""
-        words = {"a": Column("a", "`they`, gender", "m"), "b": Column("b", "unanswered, gender", "m")}
+        words = {
+            "a": Column("a", "`they`, gender", "m"),
+            "b": Column("b", "unanswered, gender", "m"),
+        }
         figures = {"chat, choice": {key: {**RECORD, "verdict": "inconclusive"} for key in words}}
-        told = "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It is so."
+        told = (
+            "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It "
+            "is so."
+        )
         assert answer(figures, words) == [f"INCONCLUSIVE, {told}"]
 
     def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
@@ -84,12 +105,17 @@ class TestAnswer:
         assert answer(figures, self.WORDS)[0].endswith("). It fails twice. It fails. Left out: a.")
 
     def test_the_invalid_ones_first(self) -> None:
-        figures = {"a": {"gain": RECORD}, "b": {"gain": {**RECORD, "verdict": "invalid on this model"}}}
+        figures = {
+            "a": {"gain": RECORD},
+            "b": {"gain": {**RECORD, "verdict": "invalid on this model"}},
+        }
         assert answer(figures, self.WORDS)[0] == "INVALID ON THIS MODEL, gain (b): It is so."
 
     def test_why_nothing_was_measured_also_without_a_headline(self) -> None:
         spread = {"value": 1.0, "verdict": "invalid on this model", "why": "All replies are empty."}
-        assert answer({"a": {"spread": spread, "sd": spread}}, {}) == ["INVALID ON THIS MODEL: All replies are empty."]
+        assert answer({"a": {"spread": spread, "sd": spread}}, {}) == [
+            "INVALID ON THIS MODEL: All replies are empty."
+        ]
 
     def test_where_nothing_has_a_verdict(self) -> None:
         assert answer({"a": {"gain": {"value": 1.0}, "items": {"x": 1}}}, self.WORDS) == [NOTHING]
@@ -113,16 +139,27 @@ class TestPlanted:
         ("own", "said"),
         [
             ({}, "The benchmark does not respond to a planted association (gender)."),
-            ({"low": None, "high": None}, "The benchmark does not respond to a planted association (gender)."),
+            (
+                {"low": None, "high": None},
+                "The benchmark does not respond to a planted association (gender).",
+            ),
             (
                 {"low": 0.05},
-                "The benchmark responds to a planted association, too weakly to detect it in one model (gender).",
+                "The benchmark responds to a planted association, too weakly to detect it in one "
+                "model (gender).",
             ),
-            ({"high": -0.05}, "The benchmark responds to a planted association with the opposite sign (gender)."),
-            ({"high": -0.05, "by": ""}, "The benchmark does not respond to a planted association (gender)."),
+            (
+                {"high": -0.05},
+                "The benchmark responds to a planted association with the opposite sign (gender).",
+            ),
+            (
+                {"high": -0.05, "by": ""},
+                "The benchmark does not respond to a planted association (gender).",
+            ),
             (
                 {"verdict": "invalid on this model", "threshold": 2.0},
-                "The benchmark's sensitivity to planted associations (gender) is unknown: it is invalid on these "
+                "The benchmark's sensitivity to planted associations (gender) is unknown: it is "
+                "invalid on these "
                 "models.",
             ),
         ],
@@ -137,10 +174,15 @@ class TestPlanted:
 
 def test_units_are_named_from_either_end() -> None:
     """Of made-up attributes, unit-11 is the highest on the axis."""
-    figures = pd.DataFrame([{"part": "seed", "model": "one", "figure": name} for name in ("gain", "alpha")])
+    figures = pd.DataFrame(
+        [{"part": "seed", "model": "one", "figure": name} for name in ("gain", "alpha")]
+    )
     found = with_ends(figures, gain_of("one", 3.0, figure="gain"))
     names = [f"unit-{place:02}" for place in range(12)]
-    assert found.loc[0, ["most", "least"]].tolist() == [", ".join(names[:-6:-1]), ", ".join(names[:5])]
+    assert found.loc[0, ["most", "least"]].tolist() == [
+        ", ".join(names[:-6:-1]),
+        ", ".join(names[:5]),
+    ]
     assert found.loc[1, ["most", "least"]].tolist() == [None, None]
 
 

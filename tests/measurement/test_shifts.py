@@ -13,12 +13,21 @@ class TestShift:
         found = shift([1.0, 2.0, 3.0], [2.0, 2.0, 5.0])  # changes 1, 0, 2
         assert (found.level, found.n) == (1.0, 3)
         assert found.level_in_sd == pytest.approx(1.0)
-        assert (found.reordering, found.reordering_in_sd) == (pytest.approx(1.0), pytest.approx(1.0))
-        assert found.rank_agreement == pytest.approx(stats.spearmanr([1, 2, 3], [2, 2, 5]).statistic)
+        assert (found.reordering, found.reordering_in_sd) == (
+            pytest.approx(1.0),
+            pytest.approx(1.0),
+        )
+        assert found.rank_agreement == pytest.approx(
+            stats.spearmanr([1, 2, 3], [2, 2, 5]).statistic
+        )
 
     def test_all_alike_is_a_level_and_no_reordering(self):
         found = shift([1.0, 2.0, 4.0], [0.5, 1.5, 3.5])
-        assert (found.level, found.reordering, found.rank_agreement) == (-0.5, 0.0, pytest.approx(1.0))
+        assert (found.level, found.reordering, found.rank_agreement) == (
+            -0.5,
+            0.0,
+            pytest.approx(1.0),
+        )
 
     def test_a_reversal_is_no_level(self):
         found = shift([-1.0, 0.0, 1.0], [1.0, 0.0, -1.0])
@@ -37,7 +46,9 @@ class TestShift:
         assert math.isnan(found.reordering_in_sd)
         assert math.isnan(found.rank_agreement)
 
-    @pytest.mark.parametrize(("bare", "after"), [([1, 2], [1, 2]), ([1, 2, 3], [1, 2]), ([1, 2, np.nan], [1, 2, 3])])
+    @pytest.mark.parametrize(
+        ("bare", "after"), [([1, 2], [1, 2]), ([1, 2, 3], [1, 2]), ([1, 2, np.nan], [1, 2, 3])]
+    )
     def test_what_is_refused(self, bare, after):
         with pytest.raises(ValueError, match="scores"):
             shift(bare, after)
@@ -66,7 +77,9 @@ NAN = math.nan
 BARE = pd.Series({"a": 0.0, "b": 2.0, "c": 4.0, "d": 90.0})
 UP = pd.Series({"a": 1.0, "b": 3.0, "c": 5.0})
 TURNED = pd.Series({"c": 0.0, "b": 2.0, "a": 4.0, "d": NAN})
-PLACEBOS = {f"placebo-{place}": BARE[:3] + moved for place, moved in enumerate((2, -2, 2, -2, 0), 1)}
+PLACEBOS = {
+    f"placebo-{place}": BARE[:3] + moved for place, moved in enumerate((2, -2, 2, -2, 0), 1)
+}
 
 
 class TestPrefixes:
@@ -109,23 +122,45 @@ class TestFigures:
     def test_by_hand_beside_placebos(self):
         rows = of_prefixes(BARE, {"up": UP, "turned": TURNED, **PLACEBOS}, set(PLACEBOS))
         found = {figure.figure: figure for figure in shift_figures(rows, 0.9, "items")}
-        assert list(found) == ["placebo_level_shift", "level_shift", "placebo_reordering", "reordering"]
+        assert list(found) == [
+            "placebo_level_shift",
+            "level_shift",
+            "placebo_reordering",
+            "reordering",
+        ]
         level, control = found["level_shift"], found["placebo_level_shift"]
-        assert (level.value, level.n, level.unit) == (pytest.approx(math.sqrt(0.25 / 2)), 3, "items")  # of .5 and 0
-        assert (control.value, control.n, control.unit) == (pytest.approx(math.sqrt(4 / 5)), 5, "placebos")
+        assert (level.value, level.n, level.unit) == (
+            pytest.approx(math.sqrt(0.25 / 2)),
+            3,
+            "items",
+        )  # of .5 and 0
+        assert (control.value, control.n, control.unit) == (
+            pytest.approx(math.sqrt(4 / 5)),
+            5,
+            "placebos",
+        )
         expected = of_placebos([1, -1, 1, -1, 0], 0.9)
-        assert (level.control, control.low, control.high) == (control.value, expected.low, expected.high)
+        assert (level.control, control.low, control.high) == (
+            control.value,
+            expected.low,
+            expected.high,
+        )
         assert found["reordering"].value == pytest.approx(math.sqrt(2))  # of 0 and 2
         assert (found["reordering"].control, found["placebo_reordering"].value) == (0, 0)
         assert (found["placebo_reordering"].low, found["placebo_reordering"].high) == (None, None)
 
     def test_without_placebos_there_is_no_control(self):
         found = shift_figures(of_prefixes(BARE, {"up": UP, "turned": TURNED}, []), 0.9, "items")
-        assert [(figure.figure, figure.control) for figure in found] == [("level_shift", None), ("reordering", None)]
+        assert [(figure.figure, figure.control) for figure in found] == [
+            ("level_shift", None),
+            ("reordering", None),
+        ]
 
     def test_placebos_alone_are_no_shift(self):
         found = shift_figures(of_prefixes(BARE, PLACEBOS, set(PLACEBOS)), 0.9, "items")
-        assert {(figure.value, figure.reason) for figure in found} == {(None, "nothing was asked after prefixes")}
+        assert {(figure.value, figure.reason) for figure in found} == {
+            (None, "nothing was asked after prefixes")
+        }
 
     @pytest.mark.parametrize(
         ("bare", "lacking", "n", "reason"),

@@ -23,10 +23,11 @@ def paired(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 class TestPearson:
     def test_by_hand(self):
-        # Deviations -2, -1, 0, 1, 2 and -1, -2, 1, 0, 2: products 2 + 2 + 0 + 0 + 4 = 8, squares 10 and 10:
-        # r = .8. z = atanh(.8) = ln(1.8/.2)/2 = ln 3 = 1.098612, standard error 1/sqrt(5 - 3) = .707107,
-        # margin 1.959964 * .707107 = 1.385904: tanh(-.287292) = -.279643, tanh(2.484516) = .986194.
-        # t = .8 * sqrt(3 / (1 - .64)) = 2.309401 with 3 degrees of freedom: p = .104088.
+        # Deviations -2, -1, 0, 1, 2 and -1, -2, 1, 0, 2: products 2 + 2 + 0 + 0 + 4 = 8, squares 10
+        # and 10: r = .8. z = atanh(.8) = ln(1.8/.2)/2 = ln 3 = 1.098612, standard error 1/sqrt(5 -
+        # 3) = .707107, margin 1.959964 * .707107 = 1.385904: tanh(-.287292) = -.279643,
+        # tanh(2.484516) = .986194. t = .8 * sqrt(3 / (1 - .64)) = 2.309401 with 3 degrees of
+        # freedom: p = .104088.
         result = pearson([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
         assert result.value == pytest.approx(0.8, abs=1e-12)
         assert result.p == pytest.approx(0.104088, abs=1e-6)
@@ -40,7 +41,9 @@ class TestPearson:
         ours = pearson(x, y, level)
         assert (ours.value, ours.n) == (pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12), len(x))
         assert ours.p == pytest.approx(stats.linregress(x, y).pvalue, abs=1e-9)
-        low, high = pingouin.compute_esci(stat=ours.value, nx=len(x), eftype="r", confidence=level, decimals=9)
+        low, high = pingouin.compute_esci(
+            stat=ours.value, nx=len(x), eftype="r", confidence=level, decimals=9
+        )
         assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-6)
 
     @settings(max_examples=15, deadline=None)
@@ -65,8 +68,8 @@ class TestPearson:
 class TestSpearman:
     def test_by_hand(self):
         # Rank differences of 1, 2, 3, 4, 5, 6, 7 and 2, 1, 3, 5, 4, 7, 6: six of one square each:
-        # rho = 1 - 6 * 6 / (7 * 48) = 25/28 = .892857. z = ln((53/28) / (3/28)) / 2 = ln(53/3) / 2 =
-        # 1.435840, standard error sqrt(1.06 / 4) = .514782, margin 1.959964 * .514782 = 1.008953:
+        # rho = 1 - 6 * 6 / (7 * 48) = 25/28 = .892857. z = ln((53/28) / (3/28)) / 2 = ln(53/3) / 2
+        # = 1.435840, standard error sqrt(1.06 / 4) = .514782, margin 1.959964 * .514782 = 1.008953:
         # tanh(.426887) = .402716, tanh(2.444793) = .985059.
         result = spearman([10, 20, 30, 40, 50, 60, 700], [0.2, 0.1, 0.3, 0.5, 0.4, 0.7, 0.6])
         assert result.value == pytest.approx(25 / 28, abs=1e-12)
@@ -126,10 +129,15 @@ def test_the_jackknife_keeps_r_and_widens_with_one_far_pair():
     y = x + rng.normal(size=30)
     plain, left_out = pearson(x, y), jackknifed_r(x, y)
     assert (left_out.value, left_out.p, left_out.n) == (plain.value, plain.p, 30)
-    expected = jackknife(lambda rows: float(np.corrcoef(rows.T)[0, 1]), np.column_stack([x, y]), scale=CORRELATION)
+    expected = jackknife(
+        lambda rows: float(np.corrcoef(rows.T)[0, 1]), np.column_stack([x, y]), scale=CORRELATION
+    )
     assert (left_out.low, left_out.high) == pytest.approx((expected.low, expected.high))
     expected = jackknife(
-        lambda rows: float(np.corrcoef(rows.T)[0, 1]), np.column_stack([x, y]), scale=CORRELATION, level=0.5
+        lambda rows: float(np.corrcoef(rows.T)[0, 1]),
+        np.column_stack([x, y]),
+        scale=CORRELATION,
+        level=0.5,
     )
     half = jackknifed_r(x, y, level=0.5)
     assert (half.low, half.high) == pytest.approx((expected.low, expected.high))

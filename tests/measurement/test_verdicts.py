@@ -8,18 +8,32 @@ import pytest
 
 from evenruler.measurement.facets import Estimate, Lists, Paired, paired
 from evenruler.measurement.figures import Confirmed, Figure, Verdict
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory, holm, judge, marked
+from evenruler.measurement.verdicts import (
+    Confirmatory,
+    Fitness,
+    PValues,
+    confirmatory,
+    holm,
+    judge,
+    marked,
+)
 
 EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
 """Of twelve placebo lists that hardly differ."""
 
 
-def with_lists(effect: float, error: float, values: tuple[float, ...] = EVEN, p_null: float = 0.001) -> Confirmatory:
+def with_lists(
+    effect: float, error: float, values: tuple[float, ...] = EVEN, p_null: float = 0.001
+) -> Confirmatory:
     estimate, lists = Estimate(effect, error**2, 30), Lists(values, 0.0, 3)
-    return confirmatory("gain", "attributes", {"attributes": 43}, estimate, p_null, lists, smallest=0.69)
+    return confirmatory(
+        "gain", "attributes", {"attributes": 43}, estimate, p_null, lists, smallest=0.69
+    )
 
 
-def beside_placebos(real: float, placebo: float, seed: int = 1, p_null: float | None = None) -> Confirmatory:
+def beside_placebos(
+    real: float, placebo: float, seed: int = 1, p_null: float | None = None
+) -> Confirmatory:
     """Forty stimuli, three wordings, twelve placebos, points; shifts scatter little."""
     rng = np.random.default_rng(seed)
     noise = [rng.normal(0, 4, size=(40, count)) for count in (3, 12)]
@@ -42,9 +56,17 @@ def verdict(figure: Confirmatory, fitness: Fitness = Fitness()) -> str | None:  
 def test_an_effect_that_placebos_lack() -> None:
     found = judged(with_lists(1.1, 0.21))
     assert found.verdict == Verdict.EFFECT
-    assert found.why == "The part beyond placebos is not 0, but may be smaller than the smallest relevant effect, 0.69."
-    assert "is larger than the smallest relevant effect, 0.69." in str(judged(with_lists(2.5, 0.2)).why)
-    assert "is larger than the smallest relevant effect, 0.69." in str(judged(with_lists(-2.5, 0.2)).why)
+    assert (
+        found.why
+        == "The part beyond placebos is not 0, but may be smaller than the smallest relevant "
+        "effect, 0.69."
+    )
+    assert "is larger than the smallest relevant effect, 0.69." in str(
+        judged(with_lists(2.5, 0.2)).why
+    )
+    assert "is larger than the smallest relevant effect, 0.69." in str(
+        judged(with_lists(-2.5, 0.2)).why
+    )
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -68,7 +90,8 @@ def test_a_small_effect_is_denied_however_sure_it_is() -> None:
 
 
 def test_what_placebos_turn_against_is_no_effect_of_the_construct() -> None:
-    """The cue does little, placebos do much the other way: the difference alone would be a finding."""
+    """The cue does little, placebos do much the other way: the difference alone would be a
+    finding."""
     with_it, against = (beside_placebos(shift, -30, p_null=0.01).p for shift in (2, -2))
     assert with_it is not None
     assert against is not None
@@ -80,7 +103,9 @@ def test_a_wide_interval_is_inconclusive_and_says_what_would_be_found() -> None:
     figure = with_lists(0.5, 0.6, p_null=0.4)
     found = judged(figure)
     assert found.verdict == Verdict.INCONCLUSIVE
-    assert found.detectable == pytest.approx(Lists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable())
+    assert found.detectable == pytest.approx(
+        Lists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable()
+    )
     assert f"the minimum detectable effect (80% power) is {found.detectable:.2g}" in str(found.why)
 
 
@@ -95,9 +120,15 @@ def test_bars_come_before_figures() -> None:
 def test_a_design_that_lacks_something_never_says_more() -> None:
     levels = {"stimuli": 40}
     alone = confirmatory("shift", "stimuli", levels, Estimate(50, 1, 30), 0.001, None, smallest=10)
-    assert (verdict(alone), judged(alone).why) == (Verdict.INCONCLUSIVE, "No verdict is possible: no placebo.")
+    assert (verdict(alone), judged(alone).why) == (
+        Verdict.INCONCLUSIVE,
+        "No verdict is possible: no placebo.",
+    )
     found = judged(replace(beside_placebos(20, 0), lacking="one wording"))
-    assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "No verdict is possible: one wording.")
+    assert (found.verdict, found.why) == (
+        Verdict.INCONCLUSIVE,
+        "No verdict is possible: one wording.",
+    )
 
 
 def test_p_are_corrected_within_effects_and_within_denials() -> None:
@@ -141,22 +172,26 @@ def test_holm_multiplies_the_least_p_most() -> None:
 
 
 NORMAL_TAIL = {0: 0.5, 1: 0.15866, 2: 0.02275, 3: 0.00135}
-"""P that a standard normal variable exceeds a whole number, from a printed table; beyond 6 less than 1e-9."""
+"""P that a standard normal variable exceeds a whole number, from a printed table; beyond 6 less
+than 1e-9."""
 
 
 def normal_figure(effect: float, placebo: float, smallest: float, p_null: float) -> Confirmatory:
-    """A figure with a standard error of 1 and a known variance everywhere, so that p-values are normal tails.
+    """A figure with a standard error of 1 and a known variance everywhere, so that p-values are
+    normal tails.
 
-    The specific part is `effect - placebo`. Two-sided p of it: twice the tail beyond it. P that the effect, or its
-    specific part, is within the bound: the tail beyond `smallest` minus it. P that placebos do more than half: the tail
-    beyond `placebo - effect / 2`.
+    The specific part is `effect - placebo`. Two-sided p of it: twice the tail beyond it. P that the
+    effect, or its specific part, is within the bound: the tail beyond `smallest` minus it. P that
+    placebos do more than half: the tail beyond `placebo - effect / 2`.
     """
 
     def normal(value: float) -> Estimate:
         return Estimate(value, 1.0, math.inf)
 
     beside = Paired(placebo, normal(effect - placebo), normal(effect / 2 - placebo))
-    return confirmatory("shift", "stimuli", {"stimuli": 40}, normal(effect), p_null, beside, smallest)
+    return confirmatory(
+        "shift", "stimuli", {"stimuli": 40}, normal(effect), p_null, beside, smallest
+    )
 
 
 def assert_p(figure: Confirmatory, effect: float, none: float, unspecific: float) -> None:
@@ -165,7 +200,8 @@ def assert_p(figure: Confirmatory, effect: float, none: float, unspecific: float
 
 
 def verdict_among(figure: Confirmatory, others: int) -> Confirmed:
-    """The verdict on a figure among others of which nothing can be asserted: each of their p-values is .5."""
+    """The verdict on a figure among others of which nothing can be asserted: each of their p-values
+    is .5."""
     nothing = normal_figure(effect=2, placebo=1, smallest=1, p_null=0.5)
     assert_p(nothing, effect=0.5, none=0.5, unspecific=0.5)
     found = judge([(one, Fitness()) for one in (figure, *[nothing] * others)])[0]
@@ -182,9 +218,24 @@ def test_an_effect_needs_its_null() -> None:
 
 def test_an_effect_has_the_sign_of_its_specific_part() -> None:
     """Placebos of 16 beside 12: the specific part, -4, differs from 0, but points the other way."""
-    assert_p(normal_figure(effect=12, placebo=16, smallest=2, p_null=0.001), effect=1, none=1, unspecific=0.001)
-    assert_p(normal_figure(effect=-12, placebo=-16, smallest=2, p_null=0.001), effect=1, none=1, unspecific=0.001)
-    assert_p(normal_figure(effect=12, placebo=8, smallest=2, p_null=0.001), effect=0.001, none=1, unspecific=0.02275)
+    assert_p(
+        normal_figure(effect=12, placebo=16, smallest=2, p_null=0.001),
+        effect=1,
+        none=1,
+        unspecific=0.001,
+    )
+    assert_p(
+        normal_figure(effect=-12, placebo=-16, smallest=2, p_null=0.001),
+        effect=1,
+        none=1,
+        unspecific=0.001,
+    )
+    assert_p(
+        normal_figure(effect=12, placebo=8, smallest=2, p_null=0.001),
+        effect=0.001,
+        none=1,
+        unspecific=0.02275,
+    )
 
 
 def test_an_effect_needs_a_specific_part() -> None:
@@ -195,7 +246,8 @@ def test_an_effect_needs_a_specific_part() -> None:
 
 
 def test_an_effect_that_the_null_does_not_explain_is_denied_only_where_all_of_it_is_small() -> None:
-    """The specific part is 0, three standard errors within the bound; the whole effect, 6, is as far outside."""
+    """The specific part is 0, three standard errors within the bound; the whole effect, 6, is as
+    far outside."""
     figure = normal_figure(effect=6, placebo=6, smallest=3, p_null=0.001)
     assert_p(figure, effect=1, none=1 - NORMAL_TAIL[3], unspecific=NORMAL_TAIL[3])
     assert verdict(figure) == Verdict.NOT_SPECIFIC
@@ -210,38 +262,43 @@ def test_an_effect_that_the_null_explains_is_denied_where_its_specific_part_is_s
 
 
 def test_a_small_effect_whose_specific_part_may_be_large_is_not_denied() -> None:
-    """An effect of 2, three standard errors within the bound of 5; placebos have -2, so that the specific part is 4."""
+    """An effect of 2, three standard errors within the bound of 5; placebos have -2, so that the
+    specific part is 4."""
     figure = normal_figure(effect=2, placebo=-2, smallest=5, p_null=0.001)
     assert_p(figure, effect=0.001, none=NORMAL_TAIL[1], unspecific=1 - NORMAL_TAIL[3])
     assert verdict(figure) == Verdict.EFFECT
 
 
 def test_not_specific_needs_the_null_of_the_effect() -> None:
-    """Placebos of 9 beside an effect of 12, where a permutation of the labels does as much in a fifth of cases."""
+    """Placebos of 9 beside an effect of 12, where a permutation of the labels does as much in a
+    fifth of cases."""
     figure = normal_figure(effect=12, placebo=9, smallest=3, p_null=0.2)
     assert_p(figure, effect=0.2, none=0.5, unspecific=0.2)
     assert verdict(figure) == Verdict.INCONCLUSIVE
 
 
 def test_not_specific_is_what_placebos_do_more_than_half_of() -> None:
-    """Placebos of 9 are three standard errors above half of 12; the specific part, 3, is at the bound."""
+    """Placebos of 9 are three standard errors above half of 12; the specific part, 3, is at the
+    bound."""
     figure = normal_figure(effect=12, placebo=9, smallest=3, p_null=0.001)
     assert_p(figure, effect=2 * NORMAL_TAIL[3], none=1, unspecific=NORMAL_TAIL[3])
     assert verdict(figure) == Verdict.NOT_SPECIFIC
 
 
 def test_not_specific_is_also_what_has_a_small_specific_part() -> None:
-    """Placebos of 3 are half of 6, no more; the specific part, 3, is three standard errors within the bound of 6."""
+    """Placebos of 3 are half of 6, no more; the specific part, 3, is three standard errors within
+    the bound of 6."""
     figure = normal_figure(effect=6, placebo=3, smallest=6, p_null=0.001)
     assert_p(figure, effect=2 * NORMAL_TAIL[3], none=0.5, unspecific=NORMAL_TAIL[3])
     assert verdict(figure) == Verdict.NOT_SPECIFIC
 
 
 def test_a_small_specific_part_of_a_small_effect_is_not_called_unspecific() -> None:
-    """The whole effect, 4, is two standard errors within the bound of 6, and placebos have a quarter of it.
+    """The whole effect, 4, is two standard errors within the bound of 6, and placebos have a
+    quarter of it.
 
-    Alone it is denied. Among three figures it cannot be, since 3 x .02275 is above .05; the effect can be asserted, and
-    `not specific` would be false.
+    Alone it is denied. Among three figures it cannot be, since 3 x .02275 is above .05; the effect
+    can be asserted, and `not specific` would be false.
     """
     figure = normal_figure(effect=4, placebo=1, smallest=6, p_null=0.001)
     assert_p(figure, effect=2 * NORMAL_TAIL[3], none=NORMAL_TAIL[2], unspecific=1 - NORMAL_TAIL[1])
@@ -255,25 +312,36 @@ def test_p_of_effects_are_corrected_over_effects() -> None:
     assert_p(figure, effect=2 * NORMAL_TAIL[2], none=1 - NORMAL_TAIL[3], unspecific=0.5)
     assert verdict(figure) == Verdict.EFFECT
     found = verdict_among(figure, others=1)
-    assert (found.verdict, found.p_effect) == (Verdict.INCONCLUSIVE, pytest.approx(4 * NORMAL_TAIL[2], abs=1e-5))
+    assert (found.verdict, found.p_effect) == (
+        Verdict.INCONCLUSIVE,
+        pytest.approx(4 * NORMAL_TAIL[2], abs=1e-5),
+    )
 
 
 def test_p_of_denials_are_corrected_over_denials() -> None:
-    """An effect two standard errors within the bound has p .02275: denied among two figures, and not among three."""
+    """An effect two standard errors within the bound has p .02275: denied among two figures, and
+    not among three."""
     figure = normal_figure(effect=2, placebo=0, smallest=4, p_null=0.001)
     assert_p(figure, effect=2 * NORMAL_TAIL[2], none=NORMAL_TAIL[2], unspecific=1 - NORMAL_TAIL[1])
     assert verdict(figure) == verdict_among(figure, others=1).verdict == Verdict.NO_EFFECT
     found = verdict_among(figure, others=2)
-    assert (found.verdict, found.p_denial) == (Verdict.INCONCLUSIVE, pytest.approx(3 * NORMAL_TAIL[2], abs=1e-5))
+    assert (found.verdict, found.p_denial) == (
+        Verdict.INCONCLUSIVE,
+        pytest.approx(3 * NORMAL_TAIL[2], abs=1e-5),
+    )
 
 
 def test_both_denials_of_a_figure_are_corrected_by_the_factor_of_the_smaller() -> None:
-    """Denied twice, with p .02275 and .00135: three times the first is above .05, three times the second is not."""
+    """Denied twice, with p .02275 and .00135: three times the first is above .05, three times the
+    second is not."""
     figure = normal_figure(effect=6, placebo=6, smallest=8, p_null=0.001)
     assert_p(figure, effect=1, none=NORMAL_TAIL[2], unspecific=NORMAL_TAIL[3])
     assert verdict(figure) == Verdict.NO_EFFECT
     found = verdict_among(figure, others=2)
-    assert (found.verdict, found.p_denial) == (Verdict.NOT_SPECIFIC, pytest.approx(3 * NORMAL_TAIL[3], abs=1e-5))
+    assert (found.verdict, found.p_denial) == (
+        Verdict.NOT_SPECIFIC,
+        pytest.approx(3 * NORMAL_TAIL[3], abs=1e-5),
+    )
 
 
 @pytest.mark.parametrize("p", [PValues(0.05, 1, 1), PValues(1, 0.05, 1), PValues(1, 1, 0.05)])

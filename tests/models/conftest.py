@@ -11,7 +11,8 @@ from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
-# Every kind of start, shared and unshared, longer than a sliding window of 4 tokens, with bytes outside ASCII.
+# Every kind of start, shared and unshared, longer than a sliding window of 4 tokens, with bytes
+# outside ASCII.
 TEXTS = [
     "The man is at the theatre, and the woman is a manager.",
     "The man is at the theatre, and the woman is a painter.",
@@ -30,7 +31,9 @@ def tiny(tmp_path: Path) -> Callable[..., Model]:
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
     made: Iterator[int] = iter(range(1000))
 
-    def make(kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any) -> Model:
+    def make(
+        kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any
+    ) -> Model:
         number = next(made)
         folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
         params = tiny_params({"tiny": folder}, **(entry or {}))
@@ -51,17 +54,20 @@ def llama(llama_folder: Path, store: RowStore) -> Model:
 
 
 def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
-    """[tokens] log-probability of each token of one text through the raw transformers model, nothing else in it.
+    """[tokens] log-probability of each token of one text through the raw transformers model,
+    nothing else in it.
 
-    The softmax is float64: the float32 log_softmax of PyTorch on a CPU errs by up to 5e-4 nats a sentence over
-    262,144 entries, more than what is tested.
+    The softmax is float64: the float32 log_softmax of PyTorch on a CPU errs by up to 5e-4 nats a
+    sentence over 262,144 entries, more than what is tested.
     """
     import torch
 
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     ids = torch.tensor([[start, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
     with torch.inference_mode():
-        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0, :-1]
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[
+            0, :-1
+        ]
     return logits.double().log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0].numpy()
 
 
@@ -71,13 +77,16 @@ def plain_reference() -> Callable[..., np.ndarray]:
 
     def nats(model: Model, texts: list[str]) -> np.ndarray:
         backend = model.backend
-        return np.array([raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts])
+        return np.array(
+            [raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts]
+        )
 
     return nats
 
 
 def tiny_stands_alone(tokenizer: Any) -> list[int]:
-    """Those that leave it alone: no digit, and no letter after a space; of two bytes and more only merges begin so."""
+    """Those that leave it alone: no digit, and no letter after a space; of two bytes and more only
+    merges begin so."""
     spaced = {"\u0120t", "\u0120the", "\u0120a", "\u0120is"}
     vocabulary = tokenizer.get_vocab()
     goes_on = {i for name, i in vocabulary.items() if name in spaced or name in string.digits}
@@ -87,11 +96,13 @@ def tiny_stands_alone(tokenizer: Any) -> list[int]:
 def tiny_word_ends(tokenizer: Any) -> list[int]:
     """Tokens of the tiny models that end a word, by the alphabet of byte-level BPE.
 
-    ASCII letters stand for themselves, as do the bytes 161 to 255, which are parts of characters; so are those from
-    128 to 160, written as what comes after U+0121. A space is U+0120.
+    ASCII letters stand for themselves, as do the bytes 161 to 255, which are parts of characters;
+    so are those from 128 to 160, written as what comes after U+0121. A space is U+0120.
     """
     special = {"<s>", "</s>", "<pad>"}
     names = {i: name for name, i in tokenizer.get_vocab().items()}
     broken = [*range(161, 256), *range(0x122, 0x200)]
-    goes_on = [i for i, name in names.items() if name[0] in string.ascii_letters or ord(name[0]) in broken]
+    goes_on = [
+        i for i, name in names.items() if name[0] in string.ascii_letters or ord(name[0]) in broken
+    ]
     return [i for i in names if i not in goes_on or names[i] in special]

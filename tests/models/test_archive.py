@@ -51,7 +51,9 @@ def install(tmp_path, monkeypatch) -> Callable[[bytes], list[Path]]:
 
     def put(content: bytes) -> list[Path]:
         size = -(-len(content) // PARTS)
-        paths = [tmp_path / "site" / f"tiny-part_{i}" / "input" / f"Tiny.zip.00{i}" for i in range(PARTS)]
+        paths = [
+            tmp_path / "site" / f"tiny-part_{i}" / "input" / f"Tiny.zip.00{i}" for i in range(PARTS)
+        ]
         for i, path in enumerate(paths):
             path.parent.mkdir(parents=True, exist_ok=True)
             (path.parents[1] / "__init__.py").write_text("raise RuntimeError('must not be run')")
@@ -63,7 +65,11 @@ def install(tmp_path, monkeypatch) -> Callable[[bytes], list[Path]]:
 
 def lying_in(store) -> list[str]:
     folder = store.root / "models"
-    return sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") if folder.exists() else []
+    return (
+        sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
+        if folder.exists()
+        else []
+    )
 
 
 class TestParts:
@@ -79,14 +85,20 @@ class TestParts:
         name = f"tiny-{hashlib.sha256(content).hexdigest()[:16]}-v{sources.ARCHIVE_VERSION}"
         assert folder == store.root / "models" / name
         # What was in it and the checksums, without the joined file.
-        unpacked = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+        unpacked = {
+            p.relative_to(folder).as_posix(): p.read_bytes()
+            for p in folder.rglob("*")
+            if p.is_file()
+        }
         del unpacked[sources.SUMS]
         assert unpacked == model_in(llama_folder)
         monkeypatch.setattr(sources, "unpack", lambda *_: pytest.fail("unpacked again"))
         assert sources.locate("tiny-b", entry(content), store) == folder
         assert lying_in(store) == [name]
 
-    def test_what_is_damaged_in_a_folder_below_is_unpacked_again(self, install, llama_folder, store, capsys) -> None:
+    def test_what_is_damaged_in_a_folder_below_is_unpacked_again(
+        self, install, llama_folder, store, capsys
+    ) -> None:
         content = zipped(model_in(llama_folder))
         install(content)
         folder = sources.locate("tiny", entry(content), store)
@@ -102,7 +114,11 @@ class TestParts:
         path = install(content)[1]
         path.unlink()
         line = error_of(sources.locate, "tiny", entry(content), store)
-        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the source"
+        assert (
+            line
+            == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the "
+            "source"
+        )
 
     def test_one_whose_package_is_missing(self, install, llama_folder, store, error_of) -> None:
         content = zipped(model_in(llama_folder))
@@ -117,27 +133,40 @@ class TestParts:
         line = error_of(sources.locate, "tiny", entry(content, sha256="0" * 64), store)
         found = hashlib.sha256(content).hexdigest()[:12]
         assert line.startswith(
-            f"params.yaml: models.tiny: {first}: corrupt: sha256 is {found}..., declared is 000000000000...; "
+            f"params.yaml: models.tiny: {first}: corrupt: sha256 is {found}..., declared is "
+            "000000000000...; "
         )
         assert lying_in(store) == []
 
     def test_without_a_checksum_are_refused_in_the_declaration(self) -> None:
         with pytest.raises(ValueError, match="sha256 is missing"):
             ModelEntry.model_validate(
-                {"kind": "causal", "source": "package:tiny/Tiny.zip", "licence": "mit", "origin": "here"}
+                {
+                    "kind": "causal",
+                    "source": "package:tiny/Tiny.zip",
+                    "licence": "mit",
+                    "origin": "here",
+                }
             )
 
 
 def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
     (tmp_path / "tiny.zip").write_bytes(zipped(model_in(llama_folder)))
-    named = {"kind": "causal", "source": f"local:{tmp_path}/tiny.zip", "licence": "mit", "origin": "here"}
+    named = {
+        "kind": "causal",
+        "source": f"local:{tmp_path}/tiny.zip",
+        "licence": "mit",
+        "origin": "here",
+    }
     folder = sources.locate("tiny", ModelEntry.model_validate(named), store)
     assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
 
 
 class TestHostileArchives:
     @pytest.mark.parametrize(
-        "name", ["../outside", "all-tiny/../../outside", "/outside", "..\\outside", "C:outside"], ids=str
+        "name",
+        ["../outside", "all-tiny/../../outside", "/outside", "..\\outside", "C:outside"],
+        ids=str,
     )
     def test_a_file_that_does_not_belong_into_a_folder(
         self, name, install, llama_folder, tmp_path, store, error_of
@@ -166,7 +195,9 @@ class TestHostileArchives:
         assert lying_in(store) == []
 
     @pytest.mark.parametrize("damage", ["no-zip", "truncated", "bit", "twice"])
-    def test_what_is_no_readable_archive(self, damage, install, llama_folder, store, error_of) -> None:
+    def test_what_is_no_readable_archive(
+        self, damage, install, llama_folder, store, error_of
+    ) -> None:
         content = bytearray(zipped(model_in(llama_folder)))
         if damage == "no-zip":
             content = bytearray(b"rubbish " * 100)

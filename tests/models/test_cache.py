@@ -22,7 +22,10 @@ from tests.tiny import tiny_params
 
 FINGERPRINT = 1  # a row beside the answers
 TEXTS = [
-    f"{a} {b} is {c}." for a in ("The", "A", "No", "One") for b in ("man", "girl") for c in ("here", "at sea", "it")
+    f"{a} {b} is {c}."
+    for a in ("The", "A", "No", "One")
+    for b in ("man", "girl")
+    for c in ("here", "at sea", "it")
 ]
 
 
@@ -54,7 +57,8 @@ def must_not_load() -> None:
 
 
 def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
-    """Makes the model's scorer die after so many packs; returns the list that it notes their sizes in."""
+    """Makes the model's scorer die after so many packs; returns the list that it notes their sizes
+    in."""
     scorer, sizes = model.backend._scorer, []
     score = scorer.score
 
@@ -87,7 +91,9 @@ class TestNeverPayTwice:
         assert model.asked == 2
         assert nats[0] == nats[2] != nats[1]
 
-    def test_another_process_on_the_same_folder_asks_nothing_and_loads_nothing(self, open_model, monkeypatch) -> None:
+    def test_another_process_on_the_same_folder_asks_nothing_and_loads_nothing(
+        self, open_model, monkeypatch
+    ) -> None:
         first = open_model().loglikelihood(TEXTS)
         again = open_model()
         monkeypatch.setattr(again, "_load", must_not_load)
@@ -129,7 +135,9 @@ class TestNeverPayTwice:
             ("length", {"sampling": Sampling(max_new_tokens=3)}),
         ],
     )
-    def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, changed, options, open_model) -> None:
+    def test_a_generation_is_told_apart_by_all_that_it_depends_on(
+        self, changed, options, open_model
+    ) -> None:
         model = open_model()
         usual = {"prompts": ["The man"], "sampling": Sampling(max_new_tokens=2), "seeds": [0]}
         model.generate(**usual)
@@ -147,7 +155,9 @@ class TestNeverPayTwice:
 
         assert model.asked == 1
 
-    def test_likelihoods_and_generations_of_the_same_text_are_two_questions(self, open_model) -> None:
+    def test_likelihoods_and_generations_of_the_same_text_are_two_questions(
+        self, open_model
+    ) -> None:
         model = open_model()
 
         model.loglikelihood(["The man"])
@@ -201,12 +211,16 @@ class TestInterruption:
         nats = again.loglikelihood(TEXTS).nats
 
         assert nats.tolist() == unbroken.tolist()  # bit by bit
-        packs = again.backend._scorer.packs([again.backend._encoded([Request(text)])[0] for text in TEXTS])
+        packs = again.backend._scorer.packs(
+            [again.backend._encoded([Request(text)])[0] for text in TEXTS]
+        )
         assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS) + FINGERPRINT
 
     @pytest.mark.parametrize(("steps", "stored"), [(3, 0), (14, 12)])
-    def test_a_killed_generation_resumes_with_the_same_replies(self, steps, stored, open_model, monkeypatch) -> None:
+    def test_a_killed_generation_resumes_with_the_same_replies(
+        self, steps, stored, open_model, monkeypatch
+    ) -> None:
         """Batches of four, each stored whole after four steps."""
         sampling, seeds = Sampling(max_new_tokens=4), list(range(len(TEXTS)))
         unbroken = open_model("unbroken").generate(TEXTS, sampling=sampling, seeds=seeds)
@@ -230,7 +244,9 @@ class TestInterruption:
 
 
 class TestLimits:
-    def test_a_text_that_the_model_cannot_hold_is_refused_in_one_line(self, open_model, error_of) -> None:
+    def test_a_text_that_the_model_cannot_hold_is_refused_in_one_line(
+        self, open_model, error_of
+    ) -> None:
         line = error_of(open_model().loglikelihood, ["fine", "q" * 256])
 
         assert line == f"'{'q' * 40}': a text of 256 tokens, the model takes 256; shorten it"
@@ -238,7 +254,9 @@ class TestLimits:
     def test_one_token_less_is_answered(self, open_model, plain_reference) -> None:
         model, text = open_model(), "q" * 255
 
-        assert model.loglikelihood([text]).nats == pytest.approx(plain_reference(model, [text]), abs=1e-3)
+        assert model.loglikelihood([text]).nats == pytest.approx(
+            plain_reference(model, [text]), abs=1e-3
+        )
 
     def test_prompt_and_option_count_together(self, open_model, error_of) -> None:
         line = error_of(open_model().continuations, ["p" * 200], ["o" * 56])
@@ -272,14 +290,19 @@ class TestLease:
         lock = tmp_path / "store" / "leases" / "tiny.lock"
         lock.parent.mkdir(parents=True)
         process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", HOLDER, str(lock)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
         process.communicate()
 
-    def asks_in_a_thread(self, open_model, monkeypatch) -> tuple[threading.Thread, threading.Event, dict]:
+    def asks_in_a_thread(
+        self, open_model, monkeypatch
+    ) -> tuple[threading.Thread, threading.Event, dict]:
         """Ask in a thread of its own; the event is set when it says that it waits."""
         waits, outcome = threading.Event(), {}
 
@@ -303,7 +326,9 @@ class TestLease:
     ) -> None:
         thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
         assert waits.wait(200)
-        assert outcome == {"notes": ["tiny: another process is asking this model; waiting for it to finish"]}
+        assert outcome == {
+            "notes": ["tiny: another process is asking this model; waiting for it to finish"]
+        }
 
         if end == "dies":
             holder.kill()
@@ -360,23 +385,31 @@ class TestWhatItIsTold:
         a, b = keys_of("engine", "say/1", ["a", "b"])
         assert own.store.get([a, b]) == {a: b"A", b: b"B"}
 
-    def test_a_store_that_can_only_be_read_says_how_many_answers_are_missing(self, own, error_of) -> None:
+    def test_a_store_that_can_only_be_read_says_how_many_answers_are_missing(
+        self, own, error_of
+    ) -> None:
         own.answers("say/1", ["a"], TEXT, self.upper)
         own.store.is_writable = False
 
-        assert "rows.sqlite: 2 answers are missing" in error_of(own.answers, "say/1", ["a", "b", "c"], TEXT, self.upper)
+        assert "rows.sqlite: 2 answers are missing" in error_of(
+            own.answers, "say/1", ["a", "b", "c"], TEXT, self.upper
+        )
 
     def test_more_than_was_asked_is_counted_and_not_kept(self, own) -> None:
         own.answers("say/1", ["a"], TEXT, self.upper)
 
-        own.answers("say/1", ["a", "b"], TEXT, lambda asked, missing: iter([[(0, "other"), (1, "B")]]))
+        own.answers(
+            "say/1", ["a", "b"], TEXT, lambda asked, missing: iter([[(0, "other"), (1, "B")]])
+        )
 
         assert own.asked == 3
         assert own.answers("say/1", ["a", "b"], TEXT, self.upper) == ["A", "B"]
 
     def test_the_bar_names_model_operation_and_how_many_are_missing(self, own, monkeypatch) -> None:
         bars = []
-        monkeypatch.setattr(cache, "progress", lambda *said: [bars.append(bar := progress(*said)), bar][1])
+        monkeypatch.setattr(
+            cache, "progress", lambda *said: [bars.append(bar := progress(*said)), bar][1]
+        )
         own.answers("say/1:twice", ["a"], TEXT, self.upper)
 
         own.answers("say/1:twice", ["a", "b", "c"], TEXT, self.upper)
@@ -395,10 +428,14 @@ class TestWhatItIsTold:
             ("x" * 200, "'" + "x" * 99),
         ],
     )
-    def test_the_question_to_which_no_number_is_said_is_named(self, question, where, own, error_of) -> None:
+    def test_the_question_to_which_no_number_is_said_is_named(
+        self, question, where, own, error_of
+    ) -> None:
         form = Form(str.encode, bytes.decode, lambda _: False)
 
-        line = error_of(own.answers, "say/1", [question], form, lambda *_: iter([[(0, "nan")]]), lambda _: "key")
+        line = error_of(
+            own.answers, "say/1", [question], form, lambda *_: iter([[(0, "nan")]]), lambda _: "key"
+        )
 
         assert line == f"{where}: tiny answers with what is no number; take another dtype or model"
 
@@ -409,7 +446,9 @@ class TestWhatItIsTold:
 
         line = error_of(own.answers, "say/1", ["a"], TEXT, notices)
 
-        assert line == "model tiny: tiny answers with what is no number; take another dtype or model"
+        assert (
+            line == "model tiny: tiny answers with what is no number; take another dtype or model"
+        )
 
     def test_whoever_finds_the_lease_taken_says_so_at_once(self, own, monkeypatch) -> None:
         said: list[object] = []
@@ -437,4 +476,6 @@ def test_a_folder_of_leases_is_the_stores_own(open_model) -> None:
     model = open_model()
     model.loglikelihood(["x"])
 
-    assert [path.name for path in Path(model._cache.store.root, "leases").iterdir()] == ["tiny.lock"]
+    assert [path.name for path in Path(model._cache.store.root, "leases").iterdir()] == [
+        "tiny.lock"
+    ]

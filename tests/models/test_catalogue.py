@@ -28,17 +28,31 @@ ASKED = {
 }
 """Every public method, by name; those that are no operation need one."""
 
-NEEDS = {"continuations": "loglikelihood", "replies": "generate", "labels": "classify", "probabilities": "classify"}
+NEEDS = {
+    "continuations": "loglikelihood",
+    "replies": "generate",
+    "labels": "classify",
+    "probabilities": "classify",
+}
 
 
 def entry(kind: str, **changes) -> ModelEntry:
-    source = "endpoint:big" if kind in ("chat", "completions") else "recorded:x" if kind == "recorded" else "local:x"
-    return ModelEntry.model_validate({"kind": kind, "source": source, "licence": "mit", "origin": "here", **changes})
+    source = (
+        "endpoint:big"
+        if kind in ("chat", "completions")
+        else "recorded:x"
+        if kind == "recorded"
+        else "local:x"
+    )
+    return ModelEntry.model_validate(
+        {"kind": kind, "source": source, "licence": "mit", "origin": "here", **changes}
+    )
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:
     assert error_of(load, "gemma-3-270", shipped_params, store=store) == (
-        "params.yaml: models: no model 'gemma-3-270'; check the name (did you mean 'gemma-3-270m'?) or add an entry"
+        "params.yaml: models: no model 'gemma-3-270'; check the name (did you mean "
+        "'gemma-3-270m'?) or add an entry"
     )
 
 
@@ -62,12 +76,25 @@ class TestCan:
 
     def test_every_kind_is_known(self) -> None:
         assert set(BY_BACKEND) == {
-            *("causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder"),
+            *(
+                "causal",
+                "seq2seq",
+                "chat",
+                "completions",
+                "masked",
+                "nli",
+                "classifier",
+                "encoder",
+                "embedder",
+            ),
             "recorded",
         }
 
     def test_an_encoder_can_do_what_its_head_does(self, shipped_params) -> None:
-        can = {name: [o for o in OPERATIONS if shipped_params.can(name, o)] for name in shipped_params.models}
+        can = {
+            name: [o for o in OPERATIONS if shipped_params.can(name, o)]
+            for name in shipped_params.models
+        }
 
         assert can["mpnet-nli-a"] == ["entail"]
         assert can["minilm-sentiment"] == ["classify"]
@@ -86,13 +113,20 @@ class TestCan:
             load("tiny", tiny_params({"tiny": llama_folder}), store=store).can("loglikelihoods")  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("asked", ASKED)
-    def test_what_it_cannot_do_is_one_line(self, asked, tmp_path, store, shipped_params, error_of) -> None:
+    def test_what_it_cannot_do_is_one_line(
+        self, asked, tmp_path, store, shipped_params, error_of
+    ) -> None:
         embedder = load("all-minilm-l6-v2", shipped_params, store=store)
-        masked = load("tiny", tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"), store=store)
+        masked = load(
+            "tiny",
+            tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"),
+            store=store,
+        )
         operation, other = NEEDS.get(asked, asked), masked if asked == "embed" else embedder
 
         assert error_of(ASKED[asked], other) == (
-            f"params.yaml: models.{other.name}: {other.name} (kind {other.kind}) cannot {operation}, "
+            f"params.yaml: models.{other.name}: {other.name} (kind {other.kind}) cannot "
+            f"{operation}, "
             f"only {'in_place' if other is masked else 'embed'}; name a model that can {operation}"
         )
         assert other._backend is None
@@ -118,12 +152,17 @@ class TestDeclaration:
 
     @pytest.mark.parametrize("kind", ["chat", "masked"])
     def test_a_start_token_is_of_kinds_that_score_texts(self, kind) -> None:
-        assert entry("completions", start="<s>").start == entry("causal", start="<s>").start == "<s>"
-        with pytest.raises(ValidationError, match="`start` belongs to the kinds causal and completions"):
+        assert (
+            entry("completions", start="<s>").start == entry("causal", start="<s>").start == "<s>"
+        )
+        with pytest.raises(
+            ValidationError, match="`start` belongs to the kinds causal and completions"
+        ):
             entry(kind, start="<s>")
 
     @pytest.mark.parametrize(
-        ("kind", "source"), [("chat", "local:x"), ("completions", "hub:x/y"), ("causal", "endpoint:x")]
+        ("kind", "source"),
+        [("chat", "local:x"), ("completions", "hub:x/y"), ("causal", "endpoint:x")],
     )
     def test_kind_and_source_belong_together(self, kind, source) -> None:
         with pytest.raises(ValidationError, match="belongs to the kinds chat and completions"):
@@ -163,7 +202,11 @@ def test_it_takes_what_measure_takes(monkeypatch, tmp_path, llama_folder, shippe
     found = load(f"local:{llama_folder}", store=store)
     assert (found.entry.kind, found.can("loglikelihood")) == ("causal", True)
     declared = shipped_params.model_copy(
-        update={"models": {"own": entry("causal", source=f"local:{llama_folder}", licence="mit", origin="x")}}
+        update={
+            "models": {
+                "own": entry("causal", source=f"local:{llama_folder}", licence="mit", origin="x")
+            }
+        }
     )
     texts = ["A nurse came late.", "A judge came late."]
     own = load("own", declared, store=RowStore(tmp_path / "other"))
@@ -176,6 +219,8 @@ def test_the_declaration_and_the_room_are_imported_without_the_libraries_behind_
         "print([name for name in ('torch', 'transformers') if name in sys.modules])"
     )
 
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
 
     assert found.stdout == "[]\n"

@@ -1,4 +1,5 @@
-"""How chats are written: templates with options and a day, and thoughts of a local model, split on tokens."""
+"""How chats are written: templates with options and a day, and thoughts of a local model, split on
+tokens."""
 
 import datetime
 import json
@@ -20,7 +21,8 @@ from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
 
 THINKS = CHAT.replace(
     "[assistant] {% endif %}",
-    "[assistant] {% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>"
+    "[assistant] {% if enable_thinking is defined and not enable_thinking %}<think></think>{% else "
+    "%}<think>"
     "{% endif %}{% endif %}",
 )
 """Begins a thought, unless it is told not to."""
@@ -30,7 +32,9 @@ TOOLS = "{% if tools %}{{ strftime_now('%Y') }}{% endif %}" + CHAT
 """Writes the day where there are tools, and so never here."""
 
 
-def saved(folder: Path, template: str = THINKS, special: tuple[str, ...] = ("</think>",), **config: Any) -> Path:
+def saved(
+    folder: Path, template: str = THINKS, special: tuple[str, ...] = ("</think>",), **config: Any
+) -> Path:
     """A tiny model with this template; `special`: tokens that decoding deletes."""
     from transformers import AutoTokenizer
 
@@ -65,7 +69,9 @@ def model_of(folder: Path, store: RowStore, **entry: Any) -> Model:
         ("<think>a</think>", False, True, ""),
     ],
 )
-def test_an_answer_stands_after_the_last_thought(text: str, opened: bool, whole: bool, answer: str | None) -> None:
+def test_an_answer_stands_after_the_last_thought(
+    text: str, opened: bool, whole: bool, answer: str | None
+) -> None:
     assert Thinking().answer(text, opened, whole) == answer
 
 
@@ -80,10 +86,13 @@ def test_marks_of_other_models() -> None:
 
 
 def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
-    """As gpt-oss writes: all marks are special tokens, so that decoding fuses thought and answer."""
+    """As gpt-oss writes: all marks are special tokens, so that decoding fuses thought and
+    answer."""
     tokenizer = tiny_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|channel|>", "<|message|>"]})
-    tokens = tokenizer("<|channel|>analysis<|message|>so<|channel|>final<|message|>Yes.", add_special_tokens=False)
+    tokens = tokenizer(
+        "<|channel|>analysis<|message|>so<|channel|>final<|message|>Yes.", add_special_tokens=False
+    )
     thoughts = Thoughts(tokenizer, Thinking(end="<|channel|>final<|message|>"), 9)
     answer = thoughts.answer(tokens["input_ids"], is_whole=True, opened=False)
     assert tokenizer.decode(tokens["input_ids"], skip_special_tokens=True) == "analysissofinalYes."
@@ -118,7 +127,14 @@ def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
 def test_a_thought_may_not_take_more_than_the_whole() -> None:
     thoughts = Thoughts(tiny_tokenizer(), Thinking(tokens=10), answer=5)
     told = [(9, 0), (10, 0), (7, 3), (8, 3), (14, 12), (15, 12)]
-    assert [thoughts.is_over(n, place) for n, place in told] == [False, True, False, True, False, True]
+    assert [thoughts.is_over(n, place) for n, place in told] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 # Models
@@ -137,7 +153,8 @@ class Scripted:
 
 
 def scripted(model: Model, monkeypatch: pytest.MonkeyPatch, replies: dict[str, str]) -> None:
-    """Have the model write a text after each prompt; its tokens come in place of those that are drawn."""
+    """Have the model write a text after each prompt; its tokens come in place of those that are
+    drawn."""
     tokenizer = model.backend.tokenizer
     script = Scripted(tokenizer, list(replies.values()))
     prompts = list(replies)
@@ -148,7 +165,10 @@ def scripted(model: Model, monkeypatch: pytest.MonkeyPatch, replies: dict[str, s
         def __call__(self, input_ids: Any, scores: Any) -> Any:
             if not self.step:
                 texts = tokenizer.batch_decode(input_ids, skip_special_tokens=True)
-                self.rows = [next(n for n, own in enumerate(prompts) if f"] {own}\n" in text) for text in texts]
+                self.rows = [
+                    next(n for n, own in enumerate(prompts) if f"] {own}\n" in text)
+                    for text in texts
+                ]
             tokens = torch.tensor([[script.token(row, self.step)] for row in self.rows])
             self.step += 1
             return torch.full_like(scores, -torch.inf).scatter_(1, tokens, 0.0)
@@ -180,16 +200,26 @@ def test_two_budgets_and_an_answer_without_its_thought(
     assert found[1] == Reply(None, reason, "length")
     assert found[2].text == "Perh"
     assert found[2].finish == "length"
-    assert found[3] == Reply(None, reason, "stop")  # the template began a thought, which never ended
+    assert found[3] == Reply(
+        None, reason, "stop"
+    )  # the template began a thought, which never ended
 
 
 def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore) -> None:
     """Of random weights: as without budgets, cut by them; in any company."""
     folder = saved(tmp_path / "m")
     backend = model_of(folder, store).backend
-    prompts, seeds, settings = [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)], [1, 2, 3, 4], Sampling(35)
+    prompts, seeds, settings = (
+        [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)],
+        [1, 2, 3, 4],
+        Sampling(35),
+    )
     whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
-    end = next(text for text in map(backend.tokenizer.decode, whole[0][:20]) if len(text) == 1 and text.isascii())
+    end = next(
+        text
+        for text in map(backend.tokenizer.decode, whole[0][:20])
+        if len(text) == 1 and text.isascii()
+    )
     thoughts = Thoughts(backend.tokenizer, Thinking(end=end, tokens=30), 5)
     assert thoughts.most == 35
 
@@ -199,7 +229,8 @@ def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore
         assert tokens == own[: len(tokens)]
         ends = [n for n in range(1, len(tokens) + 1) if thoughts.ends(tokens, n)]
         over = [
-            thoughts.is_over(n, max((place for place in ends if place <= n), default=0)) for n in range(1, len(own) + 1)
+            thoughts.is_over(n, max((place for place in ends if place <= n), default=0))
+            for n in range(1, len(own) + 1)
         ]
         assert len(tokens) == (over.index(True) + 1 if True in over else len(own))
     alone = [
@@ -215,7 +246,11 @@ def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
 ) -> None:
     model = model_of(saved(tmp_path / "m", template=CHAT, special=()), store)
     assert {"thinking", "template", "effort", "now"}.isdisjoint(json.loads(model.engine))
-    scripted(model, monkeypatch, {"one": "<think>so</think> Yes.", "two": "<think>so it goes on", "three": "Yes."})
+    scripted(
+        model,
+        monkeypatch,
+        {"one": "<think>so</think> Yes.", "two": "<think>so it goes on", "three": "Yes."},
+    )
     reason = f"{CUT} (0 tokens to think in): say `--thinking 4096` or `--thinking off`"
     assert model.replies(["one", "two", "three"], sampling=Sampling(40)) == [
         Reply("Yes.", None, "stop"),
@@ -231,15 +266,20 @@ def test_a_text_that_is_continued_has_no_thoughts(tmp_path: Path, store: RowStor
     found = thinking.replies(prompts, sampling=sampling, chat=False)
     assert found == plain.replies(prompts, sampling=sampling, chat=False)
     assert thinking.asked == plain.asked == 2
-    assert [len(thinking.backend.tokenizer(str(reply.text))["input_ids"]) <= 8 for reply in found] == [True, True]
+    assert [
+        len(thinking.backend.tokenizer(str(reply.text))["input_ids"]) <= 8 for reply in found
+    ] == [True, True]
 
 
-def test_likelihoods_in_a_chat_are_refused_while_it_thinks(tmp_path: Path, store: RowStore, error_of: Any) -> None:
+def test_likelihoods_in_a_chat_are_refused_while_it_thinks(
+    tmp_path: Path, store: RowStore, error_of: Any
+) -> None:
     folder = saved(tmp_path / "m")
     model = model_of(folder, store, thinking={"tokens": 9})
     said = error_of(model.whole_words, ["The man is"], [" a"], True)
     assert said == (
-        "params.yaml: models.tiny.thinking: likelihoods of what tiny says first in a chat are those of its thoughts; "
+        "params.yaml: models.tiny.thinking: likelihoods of what tiny says first in a chat are "
+        "those of its thoughts; "
         "say `off`, or --thinking off"
     )
     assert model.whole_words(["The man is"], [" a"]).nats.shape == (1,)
@@ -267,12 +307,20 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
 def test_a_system_message_that_a_template_refuses_goes_before_the_prompt() -> None:
     """As that of Gemma 2, which no role could be told else; what it refuses besides is refused."""
     tokenizer = tiny_tokenizer(chat=True)
-    refuses = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    refuses = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    )
     tokenizer.chat_template = refuses + CHAT
-    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "<s>[user] Be brief.\n\nHi.\n[assistant] "
+    assert (
+        render_prompt(tokenizer, "m", "Hi.", "Be brief.", True)
+        == "<s>[user] Be brief.\n\nHi.\n[assistant] "
+    )
     assert render_prompt(tokenizer, "m", "Hi.", None, True) == "<s>[user] Hi.\n[assistant] "
     tokenizer.chat_template = CHAT
-    assert render_prompt(tokenizer, "m", "Hi.", "Be brief.", True) == "<s>[system] Be brief.\n[user] Hi.\n[assistant] "
+    assert (
+        render_prompt(tokenizer, "m", "Hi.", "Be brief.", True)
+        == "<s>[system] Be brief.\n[user] Hi.\n[assistant] "
+    )
     tokenizer.chat_template = "{{ raise_exception('nothing at all') }}"
     for system in (None, "Be brief."):
         with pytest.raises(UserError, match=r"does not take a prompt \(nothing at all\)"):
@@ -289,20 +337,26 @@ def test_options_that_change_nothing_are_said(
         assert capsys.readouterr().err.count(idle) == said
 
 
-@pytest.mark.parametrize(("template", "writes"), [(CHAT, False), (DATED, True), (TOOLS, False)], ids=range(3))
+@pytest.mark.parametrize(
+    ("template", "writes"), [(CHAT, False), (DATED, True), (TOOLS, False)], ids=range(3)
+)
 def test_two_clocks_tell_whether_the_day_is_in_the_key(
     tmp_path: Path, store: RowStore, template: str, writes: bool
 ) -> None:
     folder = saved(tmp_path / "m", template=template)
     assert writes_day(folder, ChatSettings()) is writes
-    plain, later = (model_of(folder, store, **own) for own in ({}, {"now": datetime.date(2030, 5, 6)}))
+    plain, later = (
+        model_of(folder, store, **own) for own in ({}, {"now": datetime.date(2030, 5, 6)})
+    )
     assert json.loads(plain.engine).get("now") == (NOW.isoformat() if writes else None)
     assert (plain.engine == later.engine) is not writes
     # The template may also stand among the tokenizer's settings.
     settings = folder / "tokenizer_config.json"
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"chat_template": template}))
     (folder / "chat_template.jinja").unlink()
-    assert json.loads(model_of(folder, store).engine).get("now") == (NOW.isoformat() if writes else None)
+    assert json.loads(model_of(folder, store).engine).get("now") == (
+        NOW.isoformat() if writes else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -327,7 +381,9 @@ def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
 
     own = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "
     settings = "thinking: off, now: 2026-02-03, template: {a: [1, b]}, effort: low, new_tokens: 9}"
-    (tmp_path / "params.yaml").write_text(f"models:\n  m: {own}{settings}\n  n: {own}thinking: {{tokens: 7}}}}\n")
+    (tmp_path / "params.yaml").write_text(
+        f"models:\n  m: {own}{settings}\n  n: {own}thinking: {{tokens: 7}}}}\n"
+    )
     models = Declared(tmp_path / "params.yaml").catalogue.models
     assert models["m"].now == datetime.date(2026, 2, 3)
     assert models["m"].options == {

@@ -26,7 +26,9 @@ def test_prompt_and_continuation_add_up_to_the_whole(llama) -> None:
     whole = llama.loglikelihood([p + o for p in prompts for o in options]).nats.reshape(2, 2)
     given = llama.loglikelihood(prompts).nats
 
-    assert given[:, None] + llama.continuations(prompts, options) == pytest.approx(whole, abs=2 * NATS)
+    assert given[:, None] + llama.continuations(prompts, options) == pytest.approx(
+        whole, abs=2 * NATS
+    )
 
 
 def test_a_token_across_the_border_belongs_to_the_option(llama) -> None:
@@ -34,7 +36,9 @@ def test_a_token_across_the_border_belongs_to_the_option(llama) -> None:
     tokenizer = llama.backend.tokenizer
     assert (tokenizer.tokenize(" t"), tokenizer.tokenize(" the")) == (["Ġt"], ["Ġthe"])
 
-    assert llama.continuations([" t"], ["he"])[0, 0] == pytest.approx(raw(llama, " the")[0], abs=NATS)
+    assert llama.continuations([" t"], ["he"])[0, 0] == pytest.approx(
+        raw(llama, " the")[0], abs=NATS
+    )
 
 
 def test_a_trailing_space_of_the_prompt_joins_the_first_word_of_the_option(llama) -> None:
@@ -82,8 +86,13 @@ def test_a_packaged_model_prefers_what_fits(smollm2) -> None:
     found = smollm2.continuations(prompts, [" Paris", " Rome"])
 
     # One token each, so the last of the whole.
-    assert [len(smollm2.backend.tokenizer.tokenize(option)) for option in (" Paris", " Rome")] == [1, 1]
-    expected = [[raw(smollm2, prompt + option)[-1] for option in (" Paris", " Rome")] for prompt in prompts]
+    assert [len(smollm2.backend.tokenizer.tokenize(option)) for option in (" Paris", " Rome")] == [
+        1,
+        1,
+    ]
+    expected = [
+        [raw(smollm2, prompt + option)[-1] for option in (" Paris", " Rome")] for prompt in prompts
+    ]
     assert found == pytest.approx(np.array(expected), abs=NATS)
     assert found[0, 0] > found[0, 1]
     assert found[1, 1] > found[1, 0]

@@ -1,4 +1,5 @@
-"""What a model computes, told by two texts: no change of a model in Python gets the answers of before."""
+"""What a model computes, told by two texts: no change of a model in Python gets the answers of
+before."""
 
 import json
 import types
@@ -23,14 +24,18 @@ from evenruler.models.released import JOURNAL, journal
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params
 
-pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # of PEFT
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing`:FutureWarning"
+)  # of PEFT
 
 TEXTS = ["the man is here", "a nurse"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny(tmp_path_factory.mktemp("behaviour") / "tiny", chat=True, max_position_embeddings=1024)
+    return save_tiny(
+        tmp_path_factory.mktemp("behaviour") / "tiny", chat=True, max_position_embeddings=1024
+    )
 
 
 @pytest.fixture
@@ -72,7 +77,9 @@ def steer(model: Any) -> None:
 def set_forward(model: Any) -> None:
     block = model.model.layers[1]
     whole = type(block).forward
-    block.forward = types.MethodType(lambda own, *given, **named: whole(own, *given, **named) * 1.5, block)
+    block.forward = types.MethodType(
+        lambda own, *given, **named: whole(own, *given, **named) * 1.5, block
+    )
 
 
 def set_forward_of_all(model: Any) -> None:
@@ -88,7 +95,9 @@ def set_forward_of_all(model: Any) -> None:
 
 def replace_class(model: Any) -> None:
     block = model.model.layers[1].mlp
-    block.__class__ = type("Other", (type(block),), {"forward": lambda own, x: own.down_proj(own.up_proj(x))})
+    block.__class__ = type(
+        "Other", (type(block),), {"forward": lambda own, x: own.down_proj(own.up_proj(x))}
+    )
 
 
 def replace_activation(model: Any) -> None:
@@ -129,12 +138,16 @@ def hook_all(model: Any) -> None:
 
 def hook_all_before(model: Any) -> None:
     every_module.register_module_forward_pre_hook(
-        lambda part, given: (given[0] * 1.5, *given[1:]) if isinstance(part, torch.nn.Linear) else None
+        lambda part, given: (
+            (given[0] * 1.5, *given[1:]) if isinstance(part, torch.nn.Linear) else None
+        )
     )
 
 
 def hook(model: Any) -> None:
-    model.model.layers[0].mlp.register_forward_hook(lambda _, __, ___, given: given * 2, with_kwargs=True)
+    model.model.layers[0].mlp.register_forward_hook(
+        lambda _, __, ___, given: given * 2, with_kwargs=True
+    )
 
 
 def hook_before(model: Any) -> None:
@@ -173,7 +186,9 @@ def steer_first(model: Any) -> None:
 
 
 def tune(model: Any) -> None:
-    get_peft_model(model, LoraConfig(r=4, target_modules=["q_proj"], init_lora_weights=False)).eval()
+    get_peft_model(
+        model, LoraConfig(r=4, target_modules=["q_proj"], init_lora_weights=False)
+    ).eval()
 
 
 CHANGES: list[tuple[Callable[[Any], None], Callable[[Any], None] | None]] = [
@@ -205,7 +220,16 @@ def nats(model: Any, tokenizer: Any) -> list[float]:
     """By transformers alone, in plain calls."""
     with torch.inference_mode():
         return [
-            model(torch.tensor([[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]]))
+            model(
+                torch.tensor(
+                    [
+                        [
+                            tokenizer.bos_token_id,
+                            *tokenizer(text, add_special_tokens=False)["input_ids"],
+                        ]
+                    ]
+                )
+            )
             .logits.double()
             .log_softmax(-1)[0]
             .sum()
@@ -232,7 +256,9 @@ def answers_or_none(given: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("again", ["another call", "the same object"])
-@pytest.mark.parametrize(("change", "before"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
+@pytest.mark.parametrize(
+    ("change", "before"), CHANGES, ids=[change.__name__ for change, _ in CHANGES]
+)
 def test_a_changed_model_never_gets_the_answers_of_before(
     change: Callable[[Any], None],
     before: Callable[[Any], None] | None,
@@ -249,12 +275,18 @@ def test_a_changed_model_never_gets_the_answers_of_before(
     change(model)
     model.eval()
     torch.manual_seed(0)
-    assert np.abs(np.subtract(nats(model, tokenizer), truth_before)).max() > 0.01, "the change changes nothing"
+    assert np.abs(np.subtract(nats(model, tokenizer), truth_before)).max() > 0.01, (
+        "the change changes nothing"
+    )
 
     def ask(place: RowStore, key: str | None = None) -> Any:
-        return load(model, store=place, tokenizer=tokenizer, cache_key=key).loglikelihood(TEXTS).nats
+        return (
+            load(model, store=place, tokenizer=tokenizer, cache_key=key).loglikelihood(TEXTS).nats
+        )
 
-    now = answers_or_none(lambda: ask(store) if again == "another call" else first.loglikelihood(TEXTS).nats)
+    now = answers_or_none(
+        lambda: ask(store) if again == "another call" else first.loglikelihood(TEXTS).nats
+    )
     if now is not None:
         fresh = ask(RowStore(tmp_path / "fresh"))
         assert now.tolist() == fresh.tolist() != old.tolist()
@@ -269,10 +301,14 @@ def test_quantised_models_are_told_apart_by_their_packed_weights(
 ) -> None:
     engines, answers = set[str](), list[list[float]]()
     for seed in (0, 1):
-        plain = AutoModelForCausalLM.from_pretrained(save_tiny(tmp_path / str(seed), seed=seed)).eval()
+        plain = AutoModelForCausalLM.from_pretrained(
+            save_tiny(tmp_path / str(seed), seed=seed)
+        ).eval()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            packed = torch.ao.quantization.quantize_dynamic(plain, {torch.nn.Linear}, dtype=torch.qint8).eval()
+            packed = torch.ao.quantization.quantize_dynamic(
+                plain, {torch.nn.Linear}, dtype=torch.qint8
+            ).eval()
         given = load(packed, store=store, tokenizer=tokenizer)
         engines.add(given.engine)
         answers.append(given.loglikelihood(TEXTS).nats.tolist())
@@ -286,7 +322,9 @@ def test_packed_weights_alone_make_another_key(model: Any, tokenizer: Any, store
     def quantised() -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8).eval()
+            return torch.ao.quantization.quantize_dynamic(
+                model, {torch.nn.Linear}, dtype=torch.qint8
+            ).eval()
 
     before = load(quantised(), store=store, tokenizer=tokenizer).engine
     assert load(quantised(), store=store, tokenizer=tokenizer).engine == before
@@ -301,7 +339,9 @@ def test_where_a_reply_ends_is_part_of_the_key(model: Any, tokenizer: Any, store
     (reply,) = first.replies(["the"], **greedy)
     tokens = [tokenizer.bos_token_id, *tokenizer("the", add_special_tokens=False)["input_ids"]]
     with torch.inference_mode():
-        model.generation_config.eos_token_id = int(model(torch.tensor([tokens])).logits[0, -1].argmax())
+        model.generation_config.eos_token_id = int(
+            model(torch.tensor([tokens])).logits[0, -1].argmax()
+        )
 
     (shorter,) = load(model, store=store, tokenizer=tokenizer).replies(["the"], **greedy)
 
@@ -313,17 +353,23 @@ def test_where_a_reply_ends_is_part_of_the_key(model: Any, tokenizer: Any, store
         first.replies(["the"], **greedy)
 
 
-def test_the_temperature_of_a_model_is_part_of_the_question(model: Any, tokenizer: Any, store: RowStore) -> None:
+def test_the_temperature_of_a_model_is_part_of_the_question(
+    model: Any, tokenizer: Any, store: RowStore
+) -> None:
     model.generation_config.temperature = 0.01
     cold = load(model, store=store, tokenizer=tokenizer)
     model.generation_config.temperature = 5.0
     hot = load(model, store=store, tokenizer=tokenizer)
-    asked = [one.generate(["the"] * 4, sampling=one.sampling(8), seeds=range(4)) for one in (cold, hot)]
+    asked = [
+        one.generate(["the"] * 4, sampling=one.sampling(8), seeds=range(4)) for one in (cold, hot)
+    ]
     assert asked[0] != asked[1]
     assert hot.asked == 4
 
 
-def test_an_unchanged_model_is_answered_from_the_store(model: Any, tokenizer: Any, store: RowStore) -> None:
+def test_an_unchanged_model_is_answered_from_the_store(
+    model: Any, tokenizer: Any, store: RowStore
+) -> None:
     first = load(model, store=store, tokenizer=tokenizer).loglikelihood(TEXTS).nats
     again = load(model, store=store, tokenizer=tokenizer)
     assert again.loglikelihood(TEXTS).nats.tolist() == first.tolist()
@@ -331,16 +377,24 @@ def test_an_unchanged_model_is_answered_from_the_store(model: Any, tokenizer: An
     assert again.asked == 0
 
 
-def test_a_line_says_what_to_do(model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]) -> None:
+def test_a_line_says_what_to_do(
+    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     steer_first(model)
     load(model, store=store, tokenizer=tokenizer).loglikelihood(TEXTS)
     load(model, store=store, tokenizer=tokenizer, cache_key="v1").loglikelihood(TEXTS)
     steer(model)
     line = error_of(load(model, store=store, tokenizer=tokenizer).loglikelihood, TEXTS)
     assert line.startswith("tiny: tiny computes otherwise than when these answers were kept (by ")
-    assert line.endswith('; give `cache_key="..."`, another one for each change that its weights do not tell')
-    line = error_of(load(model, store=store, tokenizer=tokenizer, cache_key="v1").loglikelihood, TEXTS)
-    assert line.endswith("; give another `cache_key`: what changed is nothing that its weights tell")
+    assert line.endswith(
+        '; give `cache_key="..."`, another one for each change that its weights do not tell'
+    )
+    line = error_of(
+        load(model, store=store, tokenizer=tokenizer, cache_key="v1").loglikelihood, TEXTS
+    )
+    assert line.endswith(
+        "; give another `cache_key`: what changed is nothing that its weights tell"
+    )
     steered = load(model, store=store, tokenizer=tokenizer, cache_key="v2").loglikelihood(TEXTS)
     fresh = nats(model, tokenizer)
     assert np.isfinite(steered.nats).all()
@@ -364,7 +418,9 @@ def test_measuring_a_steered_model_again(
     steer_first(model)
 
     def measure(**more: Any) -> Any:
-        return evenruler.measure(model, "questionnaires-gad-7", tokenizer=tokenizer, limit=2, size="trial", **more)
+        return evenruler.measure(
+            model, "questionnaires-gad-7", tokenizer=tokenizer, limit=2, size="trial", **more
+        )
 
     before = measure()
     assert measure().figures == before.figures
@@ -373,13 +429,19 @@ def test_measuring_a_steered_model_again(
         measure()
     after = measure(cache_key="steered by 20")
     assert after.figures != before.figures
-    distance = measure_distance(*(fingerprints.parse_text(one.model.fingerprint.numbers) for one in (before, after)))
+    distance = measure_distance(
+        *(fingerprints.parse_text(one.model.fingerprint.numbers) for one in (before, after))
+    )
     assert distance > 1
 
 
 class TestFiles:
     def test_a_model_of_files_is_compared_where_it_is_loaded(
-        self, folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+        self,
+        folder: Path,
+        store: RowStore,
+        monkeypatch: pytest.MonkeyPatch,
+        error_of: Callable[..., str],
     ) -> None:
         params = tiny_params({"tiny": folder})
         first = load("tiny", params, store=store)
@@ -390,10 +452,14 @@ class TestFiles:
         monkeypatch.setattr(LlamaRMSNorm, "forward", lambda own, given: whole(own, given) * 1.1)
 
         other = load("tiny", params, store=store)
-        assert other.loglikelihood(TEXTS[:1]).nats[0] == first.loglikelihood(TEXTS[:1]).nats[0]  # nothing is loaded
+        assert (
+            other.loglikelihood(TEXTS[:1]).nats[0] == first.loglikelihood(TEXTS[:1]).nats[0]
+        )  # nothing is loaded
         line = error_of(other.loglikelihood, TEXTS[1:])
 
-        assert line.startswith(f"{folder}: tiny computes otherwise than when these answers were kept (by ")
+        assert line.startswith(
+            f"{folder}: tiny computes otherwise than when these answers were kept (by "
+        )
         assert line.endswith("or set EVENRULER_CACHE to a new folder")
         assert store.count() == 2  # an answer and the fingerprint
 
@@ -401,8 +467,13 @@ class TestFiles:
         self, folder: Path, store: RowStore, error_of: Callable[..., str]
     ) -> None:
         hook_all(None)
-        line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, TEXTS)
-        assert "hooks on all modules (torch.nn.modules.module) change what models of files compute" in line
+        line = error_of(
+            load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, TEXTS
+        )
+        assert (
+            "hooks on all modules (torch.nn.modules.module) change what models of files compute"
+            in line
+        )
 
     def test_it_is_journaled_also_where_nothing_is_loaded(
         self, folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -414,7 +485,9 @@ class TestFiles:
         operations = [answered.operation for answered in journal(tmp_path / "journal")]
         assert operations == ["fingerprint/1", "likelihood/1", "likelihood/1"]
 
-    def test_a_read_only_store_is_compared_with_and_not_written(self, folder: Path, store: RowStore) -> None:
+    def test_a_read_only_store_is_compared_with_and_not_written(
+        self, folder: Path, store: RowStore
+    ) -> None:
         params = tiny_params({"tiny": folder})
         load("tiny", params, store=store).loglikelihood(TEXTS)
         store.is_writable = False
@@ -434,7 +507,8 @@ class TestFiles:
 
 class TestNumbers:
     def test_by_hand(self) -> None:
-        """Two positions over three tokens: nats of the next, of the likeliest, and the signs' sums over root 3."""
+        """Two positions over three tokens: nats of the next, of the likeliest, and the signs' sums
+        over root 3."""
         logits = torch.tensor([[0.0, 0.0, np.log(2.0)], [5.0, 5.0, 5.0]])
         logs = np.log([[0.25, 0.25, 0.5], [1 / 3] * 3])
         signs = fingerprints._signs(3)
@@ -474,13 +548,25 @@ class TestNumbers:
         torch.set_num_threads(before)
         for row, own in enumerate(tokens):
             first, second = (
-                Fingerprint(tuple(reduce_logits(one[: len(own)], own))) for one in (alone[row], together[row])
+                Fingerprint(tuple(reduce_logits(one[: len(own)], own)))
+                for one in (alone[row], together[row])
             )
             assert measure_distance(first, second) < fingerprints.TOLERANCE["float32"] / 10
 
 
 def test_the_engine_of_a_model_of_files_is_as_ever(folder: Path, store: RowStore) -> None:
-    """Released answers are found by it: no key may come or go, and each is a checksum of names and files alone."""
+    """Released answers are found by it: no key may come or go, and each is a checksum of names and
+    files alone."""
     engine = json.loads(load("tiny", tiny_params({"tiny": folder}), store=store).engine)
-    as_ever = ["adapter", "attention", "backend", "chat_template", "code", "config", "device", "dtype", "libraries"]
+    as_ever = [
+        "adapter",
+        "attention",
+        "backend",
+        "chat_template",
+        "code",
+        "config",
+        "device",
+        "dtype",
+        "libraries",
+    ]
     assert sorted(engine) == [*as_ever, "quantisation", "tokenizer", "weights"]

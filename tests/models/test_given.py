@@ -1,4 +1,5 @@
-"""Models at hand: loaded in Python, an adapter, a function, Ollama; against the plain library, and never mixed up."""
+"""Models at hand: loaded in Python, an adapter, a function, Ollama; against the plain library, and
+never mixed up."""
 
 import os
 from collections.abc import Callable
@@ -21,7 +22,9 @@ from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny, tiny_params
 
-pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # of PEFT
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing`:FutureWarning"
+)  # of PEFT
 
 TEXT = "the man is here"
 
@@ -44,13 +47,17 @@ def tokenizer(folder: Path) -> Any:
 def tuned(model: Any, seed: int = 0) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        config = LoraConfig(r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+        config = LoraConfig(
+            r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"], init_lora_weights=False
+        )
         return get_peft_model(model, config).eval()
 
 
 def nats(model: Any, tokenizer: Any, text: str = TEXT) -> float:
     """By transformers alone."""
-    ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
+    ids = torch.tensor(
+        [[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]]
+    )
     with torch.inference_mode():
         logits = model(input_ids=ids).logits.log_softmax(-1)
     return float(logits[0, :-1].gather(1, ids[0, 1:, None]).sum())
@@ -60,7 +67,9 @@ def likelihood(model: Any, store: RowStore, **more: Any) -> float:
     return float(load(model, store=store, **more).loglikelihood([TEXT]).nats[0])
 
 
-def test_a_loaded_model_answers_as_its_folder_does(folder: Path, model: Any, tokenizer: Any, store: RowStore) -> None:
+def test_a_loaded_model_answers_as_its_folder_does(
+    folder: Path, model: Any, tokenizer: Any, store: RowStore
+) -> None:
     settings = model.generation_config
     given = load(model, store=store, tokenizer=tokenizer)
     assert (given.name, given.kind, given.entry.source, given.entry.chats) == (
@@ -69,13 +78,20 @@ def test_a_loaded_model_answers_as_its_folder_does(folder: Path, model: Any, tok
     assert given.loglikelihood([TEXT]).nats[0] == pytest.approx(nats(model, tokenizer), abs=1e-4)
     there = load(f"local:{folder}", store=store)
     assert given.loglikelihood([TEXT]).nats[0] == there.loglikelihood([TEXT]).nats[0]
-    assert given.generate(["the"], sampling=Sampling(4)) == there.generate(["the"], sampling=Sampling(4))
+    assert given.generate(["the"], sampling=Sampling(4)) == there.generate(
+        ["the"], sampling=Sampling(4)
+    )
     assert model.generation_config is settings, "nothing of the user's model is set"
     again = load(model, store=store, tokenizer=tokenizer)
-    assert (again.loglikelihood([TEXT]).nats[0], again.asked) == (given.loglikelihood([TEXT]).nats[0], 0)
+    assert (again.loglikelihood([TEXT]).nats[0], again.asked) == (
+        given.loglikelihood([TEXT]).nats[0],
+        0,
+    )
 
 
-def test_other_weights_template_or_key_are_other_answers(model: Any, tokenizer: Any, store: RowStore) -> None:
+def test_other_weights_template_or_key_are_other_answers(
+    model: Any, tokenizer: Any, store: RowStore
+) -> None:
     before = load(model, store=store, tokenizer=tokenizer)
     likelihood(model, store, tokenizer=tokenizer)
     keyed = load(model, store=store, tokenizer=tokenizer, cache_key="v2").engine
@@ -95,13 +111,18 @@ def test_weights_that_change_meanwhile_are_seen(
     given = load(model, store=store, tokenizer=tokenizer)
     with torch.no_grad():
         model.lm_head.weight[0, 0] += 0.5
-    assert "the weights of tiny changed while it was in use" in error_of(given.loglikelihood, [TEXT])
+    assert "the weights of tiny changed while it was in use" in error_of(
+        given.loglikelihood, [TEXT]
+    )
 
 
 def test_what_is_no_model_that_answers_is_one_line(
     model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
 ) -> None:
-    assert error_of(load, model, store=store) == "LlamaForCausalLM: no tokenizer is given; say tokenizer=..."
+    assert (
+        error_of(load, model, store=store)
+        == "LlamaForCausalLM: no tokenizer is given; say tokenizer=..."
+    )
     assert "call model.eval()" in error_of(load, model.train(), store=store, tokenizer=tokenizer)
     model.eval().lm_head.register_forward_hook(lambda *_: None)
     assert error_of(load, model, store=store, tokenizer=tokenizer) == (
@@ -146,7 +167,9 @@ def test_an_adapter_that_does_not_fit_is_one_line(
         said.write_text(text.replace(old, f'"{base}"'))
         return f"{tmp_path}/lora"
 
-    assert "neither a folder here nor a repository" in error_of(load, based_on("nowhere at all"), store=store)
+    assert "neither a folder here nor a repository" in error_of(
+        load, based_on("nowhere at all"), store=store
+    )
     wider = save_tiny(tmp_path / "wider", hidden_size=64)
     line = error_of(load(based_on(str(wider)), store=store).loglikelihood, [TEXT])
     assert "does not load (Error(s) in loading" in line
@@ -163,7 +186,9 @@ def test_an_adapter_that_lacks_tensors_is_refused(
     kept = load_file(file)
     save_file({name: tensor for name, tensor in kept.items() if "q_proj" in name}, file)
     line = error_of(load(f"{tmp_path}/lora", store=store).loglikelihood, [TEXT])
-    assert "the adapter lacks 6 tensors, as base_model.model.model.layers.0.self_attn.v_proj" in line
+    assert (
+        "the adapter lacks 6 tensors, as base_model.model.model.layers.0.self_attn.v_proj" in line
+    )
 
 
 def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
@@ -175,12 +200,15 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
     assert load("tiny", declared, store=store).engine != plain
     (tmp_path / "lora/adapter_config.json").unlink()
     assert error_of(load, "tiny", declared, store=store) == (
-        f"params.yaml: models.tiny: {tmp_path}/lora: no adapter_config.json; name the folder of a saved adapter"
+        f"params.yaml: models.tiny: {tmp_path}/lora: no adapter_config.json; name the folder of a "
+        "saved adapter"
     )
     given = {"licence": "mit", "origin": "here"}
     for source, kind in (("loaded:X", "causal"), ("function:f", "chat")):
         entry = ModelEntry.model_validate({**given, "source": source, "kind": kind})
-        assert "only Python can give such a model" in error_of(load, "x", Catalogue(models={"x": entry}), store=store)
+        assert "only Python can give such a model" in error_of(
+            load, "x", Catalogue(models={"x": entry}), store=store
+        )
     for wrong in (
         {"source": "ollama:x", "kind": "completions"},
         {"source": "ollama:x", "kind": "causal"},
@@ -193,7 +221,9 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
 def test_an_adapter_before_texts_is_refused(
     model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
 ) -> None:
-    prompted = get_peft_model(model, PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)).eval()
+    prompted = get_peft_model(
+        model, PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
+    ).eval()
     assert "is no change of weights" in error_of(load, prompted, store=store, tokenizer=tokenizer)
 
 
@@ -215,7 +245,10 @@ def test_a_function_writes_replies(store: RowStore) -> None:
         {"max_new_tokens": 5, "temperature": 0.5, "top_p": 0.9, "seed": 4},
     )
     again = load(writer, store=store, cache_key="v7")
-    assert again.replies(["no", "yes"], sampling=drawn, seeds=[3, 4], system="Be brief.") == [refused, said]
+    assert again.replies(["no", "yes"], sampling=drawn, seeds=[3, 4], system="Be brief.") == [
+        refused,
+        said,
+    ]
     assert (again.asked, len(asked)) == (0, 2)
     load(writer, store=store, cache_key="v8").replies(["yes"])
     assert len(asked) == 3
@@ -226,7 +259,9 @@ def test_a_function_writes_replies(store: RowStore) -> None:
     assert len(asked) == 5
 
 
-def test_a_function_that_fails_stops_in_one_line(store: RowStore, error_of: Callable[..., str]) -> None:
+def test_a_function_that_fails_stops_in_one_line(
+    store: RowStore, error_of: Callable[..., str]
+) -> None:
     working = False
 
     def writer(messages: list[dict[str, str]], **_: Any) -> Any:
@@ -236,7 +271,10 @@ def test_a_function_that_fails_stops_in_one_line(store: RowStore, error_of: Call
 
     given = load(writer, store=store, cache_key="v1")
     line = error_of(given.replies, ["a", "b", "c"])
-    assert line == "writer: the function failed (OSError: no quota; what was answered is kept: run again"
+    assert (
+        line
+        == "writer: the function failed (OSError: no quota; what was answered is kept: run again"
+    )
     assert store.count() == 1
     working = True
     again = load(writer, store=store, cache_key="v1")
@@ -261,7 +299,9 @@ def test_where_ollama_is(monkeypatch: pytest.MonkeyPatch, said: str, address: st
 
 
 @pytest.mark.enable_socket
-def test_ollama(monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Callable[..., str]) -> None:
+def test_ollama(
+    monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Callable[..., str]
+) -> None:
     monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
     monkeypatch.setenv(KEY, "secret of another server")
     with running(ScriptedServer(content="Yes.")) as server:
@@ -278,14 +318,22 @@ def test_ollama(monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Call
         assert load("ollama:qwen3:8b", store=store).engine != given.engine, "pulled anew"
         assert chosen("ollama:llama", store).entry.revision == "d2"
         assert error_of(chosen, "ollama:other", store) == (
-            "ollama:other: Ollama has no other:latest, only llama:latest, qwen3:8b; run `ollama pull other`"
+            "ollama:other: Ollama has no other:latest, only llama:latest, qwen3:8b; run `ollama "
+            "pull other`"
         )
-    assert (os.environ[URL], os.environ[KEY]) == ("http://127.0.0.1:9/v1", "secret of another server")
+    assert (os.environ[URL], os.environ[KEY]) == (
+        "http://127.0.0.1:9/v1",
+        "secret of another server",
+    )
     assert "start it (`ollama serve`)" in error_of(chosen, "ollama:qwen3:8b", store)
 
 
 def test_a_plain_path(
-    folder: Path, tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+    folder: Path,
+    tmp_path: Path,
+    store: RowStore,
+    monkeypatch: pytest.MonkeyPatch,
+    error_of: Callable[..., str],
 ) -> None:
     monkeypatch.chdir(folder.parent)
     assert chosen("./tiny", store).entry.source == "local:./tiny"

@@ -1,4 +1,5 @@
-"""Hosted models of the catalogue behind a real server on loopback: what they can do, and what is kept."""
+"""Hosted models of the catalogue behind a real server on loopback: what they can do, and what is
+kept."""
 
 from collections.abc import Iterator
 
@@ -37,7 +38,10 @@ def test_asks_what_was_asked_and_keeps_the_replies(server: ScriptedServer, store
     model = hosted(store)
     sampling = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
     found = model.generate(
-        ["one", "two", "one"], sampling=sampling, seeds=[3, 4, 3], system=["be brief", None, "be brief"]
+        ["one", "two", "one"],
+        sampling=sampling,
+        seeds=[3, 4, 3],
+        system=["be brief", None, "be brief"],
     )
     assert found == ["ONE", "TWO", "ONE"]
     assert model.asked == 2
@@ -60,7 +64,9 @@ def test_the_key_stands_nowhere(server: ScriptedServer, store: RowStore) -> None
     model = hosted(store)
     model.generate(["one"])
     assert "secret-word" not in model.engine
-    assert b"secret-word" not in b"".join(path.read_bytes() for path in store.root.rglob("*") if path.is_file())
+    assert b"secret-word" not in b"".join(
+        path.read_bytes() for path in store.root.rglob("*") if path.is_file()
+    )
 
 
 def test_an_address_that_changes_before_anything_is_asked_gives_no_answers(
@@ -71,7 +77,10 @@ def test_an_address_that_changes_before_anything_is_asked_gives_no_answers(
     with running(ScriptedServer()) as other:
         monkeypatch.setenv(URL, other.url)
         said = error_of(model.generate, ["one"])
-        assert said == "params.yaml: models.big: the server of big changed while it was in use; run again"
+        assert (
+            said
+            == "params.yaml: models.big: the server of big changed while it was in use; run again"
+        )
         assert hosted(store).generate(["one"]) == ["ONE"]
 
     assert (len(server.asked), len(other.asked), store.count()) == (0, 1, 1)
@@ -84,7 +93,8 @@ def test_what_it_can_do(store: RowStore, error_of) -> None:
     assert not chat.can("loglikelihood")
     assert completions.can("loglikelihood")
     assert error_of(chat.entailment, [("a", "b")]) == (
-        "params.yaml: models.big: big (kind chat) cannot entail, only generate; name a model that can entail"
+        "params.yaml: models.big: big (kind chat) cannot entail, only generate; name a model that "
+        "can entail"
     )
     assert chat.sampling(9) == Sampling(9)
     assert hosted(store, sampling={"temperature": 0.3}).sampling(9) == Sampling(9, temperature=0.3)
@@ -99,7 +109,11 @@ def test_a_refused_prompt_is_a_row_with_its_reason(store: RowStore, error_of) ->
         def generate(self, prompts, wanted):
             self.asked += len(wanted)
             for i in sorted(wanted):
-                said = Reply(None, "content_filter", "content_filter") if "bad" in prompts[i].text else Reply("Yes.")
+                said = (
+                    Reply(None, "content_filter", "content_filter")
+                    if "bad" in prompts[i].text
+                    else Reply("Yes.")
+                )
                 yield [(i, said)]
 
     model = hosted(store)
@@ -110,7 +124,8 @@ def test_a_refused_prompt_is_a_row_with_its_reason(store: RowStore, error_of) ->
         assert model.replies(["fine", "bad"]) == expected
     assert backend.asked == 2
     assert error_of(model.generate, ["fine", "bad word"]) == (
-        "'bad word': big gives no reply to a prompt (content_filter); change the prompt, or leave the model out"
+        "'bad word': big gives no reply to a prompt (content_filter); change the prompt, or leave "
+        "the model out"
     )
     assert model.generate(["fine"]) == ["Yes."]
 

@@ -25,18 +25,24 @@ ASKED = [
     Placed("He is here. ", "Always", " so."),
     Placed("naïve — ", "é often", " 東京 🎉"),
     Placed("It is (", "often", ")."),
-    *(Placed(f"The man is at the {'very ' * i}big theatre. It is ", "rarely", " big.") for i in range(12)),
+    *(
+        Placed(f"The man is at the {'very ' * i}big theatre. It is ", "rarely", " big.")
+        for i in range(12)
+    ),
 ]
 
 
 def plain_masked(model: Model, placed: Placed) -> np.ndarray:
-    """[tokens] log-probability of each token of the word, a pass each, itself and those right of it masked."""
+    """[tokens] log-probability of each token of the word, a pass each, itself and those right of it
+    masked."""
     import torch
 
     tokenizer, network = model.backend.tokenizer, model.backend.model
     encoded = tokenizer(placed.before + placed.word + placed.after)
     begin, end = len(placed.before), len(placed.before) + len(placed.word)
-    positions = list(range(encoded.char_to_token(begin), encoded.char_to_token(end)))  # letters of several bytes, too
+    positions = list(
+        range(encoded.char_to_token(begin), encoded.char_to_token(end))
+    )  # letters of several bytes, too
     nats = []
     for n, position in enumerate(positions):
         ids = list(encoded["input_ids"])
@@ -77,7 +83,8 @@ class TestMasked:
         assert (found.dtype, model.asked) == (np.float64, len(ASKED))
 
     def test_tokens_right_of_one_are_hidden_from_it(self, loaded) -> None:
-        """The order of masking is the measure's own: with the rest of the word in sight it is another number."""
+        """The order of masking is the measure's own: with the rest of the word in sight it is
+        another number."""
         import torch
 
         model = loaded()
@@ -96,7 +103,11 @@ class TestMasked:
 
     def test_both_sides_are_read(self, loaded) -> None:
         found = loaded().in_place(
-            [Placed(FELT, "often", " sing."), Placed(FELT, "often", " sink."), Placed("We ", "often", " sing.")]
+            [
+                Placed(FELT, "often", " sing."),
+                Placed(FELT, "often", " sink."),
+                Placed("We ", "often", " sing."),
+            ]
         )
         assert abs(np.diff(found)).min() > 1e-4
 
@@ -138,7 +149,9 @@ class TestStore:
 
     def test_the_place_is_part_of_the_question(self, loaded) -> None:
         model = loaded()
-        found = model.in_place([Placed("often, ", "often", " he"), Placed("", "often", ", often he")])
+        found = model.in_place(
+            [Placed("often, ", "often", " he"), Placed("", "often", ", often he")]
+        )
         assert model.asked == 2
         assert found[0] != found[1]
 
@@ -166,7 +179,9 @@ class TestWhatIsRefused:
             ({"tokenizer_class": "ByT5Tokenizer"}, "no places of its tokens in the text"),
         ],
     )
-    def test_a_tokenizer_without_a_mask_or_without_places(self, change, lacking, tmp_path, loaded, error_of) -> None:
+    def test_a_tokenizer_without_a_mask_or_without_places(
+        self, change, lacking, tmp_path, loaded, error_of
+    ) -> None:
         folder = save_tiny_masked(tmp_path / "bert")
         path = folder / "tokenizer_config.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
@@ -186,7 +201,9 @@ class TestWhatIsRefused:
         weights["cls.predictions.bias"][1] = float("nan")
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         line = error_of(loaded(folder).in_place, [Placed("He\n", "often", "")])
-        assert line == "model tiny: tiny answers with what is no number; take another dtype or model"
+        assert (
+            line == "model tiny: tiny answers with what is no number; take another dtype or model"
+        )
 
     def test_weights_that_are_lacking(self, tmp_path, loaded, error_of) -> None:
         from safetensors.torch import load_file, save_file
@@ -196,4 +213,8 @@ class TestWhatIsRefused:
         del weights["cls.predictions.transform.dense.weight"]
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         line = error_of(loaded(folder).in_place, ASKED[:1])
-        assert line == f"{folder}: tiny lacks 1 tensors, as cls.predictions.transform.dense.weight; see its `source`"
+        assert (
+            line
+            == f"{folder}: tiny lacks 1 tensors, as cls.predictions.transform.dense.weight; see "
+            "its `source`"
+        )

@@ -18,7 +18,11 @@ from evenruler.models.loading import complete, loading, save_tokenizer
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
 SIZE = KINDS["llama"]
-HEADS, KV_HEADS, WIDTH = SIZE["num_attention_heads"], SIZE["num_key_value_heads"], SIZE["hidden_size"]
+HEADS, KV_HEADS, WIDTH = (
+    SIZE["num_attention_heads"],
+    SIZE["num_key_value_heads"],
+    SIZE["hidden_size"],
+)
 
 UP = "blk.1.ffn_up.weight"
 
@@ -45,7 +49,10 @@ def tensors(vocabulary: int) -> dict[str, np.ndarray]:
         }
         shapes |= {f"blk.{layer}.{name}": shape for name, shape in of_layer.items()}
     random = np.random.default_rng(0)
-    return {f"{name}.weight": random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    return {
+        f"{name}.weight": random.normal(size=shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
 
 
 def save_gguf(path: Path, *without: str, **other: np.ndarray) -> Path:
@@ -99,7 +106,9 @@ class TestGguf:
         assert found.dtype == torch.float32
         assert torch.equal(found, torch.from_numpy(expected))
 
-    def test_it_is_cut_once_into_plain_arrays_and_names_are_mapped_once(self, tmp_path, monkeypatch) -> None:
+    def test_it_is_cut_once_into_plain_arrays_and_names_are_mapped_once(
+        self, tmp_path, monkeypatch
+    ) -> None:
         """transformers alone reads it three times, and maps names for each of its submodules."""
         path, read, mapped = save_gguf(tmp_path / "tiny.gguf"), [], []
         reader, names = format_of_gguf.GGUFReader.__init__, format_of_gguf.get_tensor_name_map
@@ -109,7 +118,9 @@ class TestGguf:
             read.append(type(self.data))
 
         monkeypatch.setattr(format_of_gguf.GGUFReader, "__init__", reading)
-        monkeypatch.setattr(format_of_gguf, "get_tensor_name_map", lambda *of: (mapped.append(of), names(*of))[1])
+        monkeypatch.setattr(
+            format_of_gguf, "get_tensor_name_map", lambda *of: (mapped.append(of), names(*of))[1]
+        )
         self.converted(path, tmp_path / "model")
 
         assert read == [np.ndarray]
@@ -129,7 +140,9 @@ class TestGguf:
 
         line = error_of(self.converted, path, tmp_path / "model")
 
-        assert line == f"params.yaml: models.tiny: tiny lacks 1 tensors, as {named}; see its `source`"
+        assert (
+            line == f"params.yaml: models.tiny: tiny lacks 1 tensors, as {named}; see its `source`"
+        )
         assert list((tmp_path / "model").iterdir()) == []
 
     def test_how_many_is_said(self, tmp_path, error_of) -> None:
@@ -150,7 +163,9 @@ class TestGguf:
         assert [left.suffix for left in (store.root / "models").iterdir()] == [".lock"]
 
     def test_a_tensor_of_another_shape_is_refused(self, tmp_path, error_of) -> None:
-        path = save_gguf(tmp_path / "tiny.gguf", up=np.ones((SIZE["intermediate_size"] // 2, WIDTH), np.float32))
+        path = save_gguf(
+            tmp_path / "tiny.gguf", up=np.ones((SIZE["intermediate_size"] // 2, WIDTH), np.float32)
+        )
 
         line = error_of(self.converted, path, tmp_path / "model")
 
@@ -183,7 +198,9 @@ class TestEmbedder:
             ("tokenizer.json", b"{}"),
         ],
     )
-    def test_broken_files_are_refused_in_one_line(self, file, content, broken, store, tmp_path, error_of) -> None:
+    def test_broken_files_are_refused_in_one_line(
+        self, file, content, broken, store, tmp_path, error_of
+    ) -> None:
         params = broken(lambda folder: (folder / file).write_bytes(content))
         embedder = load("minilm", params, store=store)
 
@@ -192,7 +209,9 @@ class TestEmbedder:
         assert line.startswith(f"{tmp_path / 'model'}: minilm does not load (")
         assert line.endswith("); see its `source`")
 
-    def test_weights_that_are_cut_short_are_refused(self, broken, store, tmp_path, error_of) -> None:
+    def test_weights_that_are_cut_short_are_refused(
+        self, broken, store, tmp_path, error_of
+    ) -> None:
         def cut(folder: Path) -> None:
             weights = folder / "model.safetensors"
             weights.write_bytes(weights.read_bytes()[:1_000_000])
@@ -240,14 +259,19 @@ class TestLoading:
         assert complete((model, found), "tiny", "here") is model
         assert capsys.readouterr().err == ""
 
-    def test_layers_that_the_configuration_does_not_have_are_noted(self, tmp_path, store, capsys) -> None:
+    def test_layers_that_the_configuration_does_not_have_are_noted(
+        self, tmp_path, store, capsys
+    ) -> None:
         folder = save_tiny(tmp_path / "tiny", num_hidden_layers=2)
         config = folder / "config.json"
         config.write_text(json.dumps({**json.loads(config.read_text()), "num_hidden_layers": 1}))
 
         load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood(["x"])
 
-        assert "tiny: 9 tensors of its files are not used, as model.layers.1." in capsys.readouterr().err
+        assert (
+            "tiny: 9 tensors of its files are not used, as model.layers.1."
+            in capsys.readouterr().err
+        )
 
     def test_missing_and_mismatched_count_alike(self, error_of) -> None:
         found = {"missing_keys": {"b", "c"}, "mismatched_keys": {("a", (1,), (2,))}}
@@ -257,7 +281,9 @@ class TestLoading:
         assert line.startswith("here: tiny lacks 3 tensors, as ")
 
 
-def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(tmp_path: Path) -> None:
+def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(
+    tmp_path: Path,
+) -> None:
     tiny_tokenizer().save_pretrained(tmp_path / "tokenizer")
     for name, offline in (("offline", True), ("online", False)):
         tokenizer = AutoTokenizer.from_pretrained(tmp_path / "tokenizer")
@@ -267,4 +293,6 @@ def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(tm
     files = sorted(path.name for path in (tmp_path / "online").iterdir())
     assert "tokenizer_config.json" in files
     for file in files:
-        assert (tmp_path / "offline" / file).read_bytes() == (tmp_path / "online" / file).read_bytes()
+        assert (tmp_path / "offline" / file).read_bytes() == (
+            tmp_path / "online" / file
+        ).read_bytes()

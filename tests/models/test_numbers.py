@@ -60,7 +60,11 @@ def test_an_overflow_is_no_number_either(value, tiny, error_of) -> None:
 
 
 def test_of_a_masked_model(tmp_path, store, error_of) -> None:
-    model = load("tiny", tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"), store=store)
+    model = load(
+        "tiny",
+        tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"),
+        store=store,
+    )
     model.backend.model.get_input_embeddings().weight.data[:] = torch.nan
 
     assert "no number" in error_of(model.in_place, [Placed("The man ", "is", " here.")])
@@ -76,13 +80,19 @@ def test_of_an_embedder(shipped_params, store, error_of) -> None:
 
 
 def test_of_heads(tmp_path, shipped_params, store, error_of) -> None:
-    pairs = load("tiny", tiny_params({"tiny": save_classifier(tmp_path / "tiny")}, kind="nli"), store=store)
+    pairs = load(
+        "tiny", tiny_params({"tiny": save_classifier(tmp_path / "tiny")}, kind="nli"), store=store
+    )
     texts = load("minilm-sentiment", shipped_params, store=store)
     for model in (pairs, texts):
-        *_, head = (own for name, own in model.backend.model.named_parameters() if name.endswith("weight"))
+        *_, head = (
+            own for name, own in model.backend.model.named_parameters() if name.endswith("weight")
+        )
         head.data[0, 0] = torch.nan
 
-    assert "tiny answers with what is no number" in error_of(pairs.entailment, [("A man.", "Somebody.")])
+    assert "tiny answers with what is no number" in error_of(
+        pairs.entailment, [("A man.", "Somebody.")]
+    )
     for call in (texts.classify, texts.probabilities):
         assert "minilm-sentiment answers with what is no number" in error_of(call, ["A man."])
     assert store.count() == 1  # the first one's fingerprint; the other's is recorded

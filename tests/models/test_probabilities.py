@@ -17,7 +17,9 @@ from tests.tiny import tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
 
 TEXTS = ["w0", "w1", "w0 w1", "w9 nothing w0", *(" ".join(WORDS[i:]) for i in range(25))]
-FITS = " ".join([*WORDS, *WORDS[: LONGEST - 32]])  # with its two special tokens as long as the model takes
+FITS = " ".join(
+    [*WORDS, *WORDS[: LONGEST - 32]]
+)  # with its two special tokens as long as the model takes
 TOO_LONG = f"{FITS} w0"
 
 
@@ -52,7 +54,9 @@ def test_are_those_of_transformers_one_text_at_a_time(folder, opened) -> None:
 
 
 def test_labels_of_a_multi_label_head_are_independent(tmp_path, opened) -> None:
-    folder = configured(save_classifier(tmp_path / "multi"), problem_type="multi_label_classification")
+    folder = configured(
+        save_classifier(tmp_path / "multi"), problem_type="multi_label_classification"
+    )
     found = opened(folder).probabilities(TEXTS)
     assert found == pytest.approx(expit(plain(folder, TEXTS)), abs=1e-6)
     assert abs(found.sum(axis=1) - 1).max() > 0.1
@@ -69,14 +73,23 @@ def test_a_head_of_numbers_is_refused(tmp_path, opened, error_of) -> None:
     folder = configured(save_classifier(tmp_path / "numbers"), problem_type="regression")
     line = error_of(opened(folder).probabilities, ["w0"])
     assert line == (
-        "params.yaml: models.tiny: tiny gives no probabilities, its head was trained on 'regression'; name a classifier"
+        "params.yaml: models.tiny: tiny gives no probabilities, its head was trained on "
+        "'regression'; name a classifier"
     )
 
 
 def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, capfd) -> None:
     found = opened(folder).probabilities(["w1", TOO_LONG, FITS, "w0", TOO_LONG])
-    assert np.isnan(found).tolist() == [[False] * 4, [True] * 4, [False] * 4, [False] * 4, [True] * 4]
-    assert found[[0, 2, 3]] == pytest.approx(softmax(plain(folder, ["w1", FITS, "w0"]), axis=1), abs=1e-6)
+    assert np.isnan(found).tolist() == [
+        [False] * 4,
+        [True] * 4,
+        [False] * 4,
+        [False] * 4,
+        [True] * 4,
+    ]
+    assert found[[0, 2, 3]] == pytest.approx(
+        softmax(plain(folder, ["w1", FITS, "w0"]), axis=1), abs=1e-6
+    )
     assert "cut" not in capfd.readouterr().err
 
 
@@ -113,7 +126,8 @@ def test_labels_are_those_of_params(folder, opened, error_of, monkeypatch) -> No
     assert named.labels == ["a", "b", "c", "d"]
     line = error_of(opened(folder, labels=["a", "b"]).probabilities, ["w0"])
     assert line == (
-        "params.yaml: models.tiny.labels: 2 labels for a head of 4; name every output of the head, in order"
+        "params.yaml: models.tiny.labels: 2 labels for a head of 4; name every output of the head, "
+        "in order"
     )
 
 
@@ -123,7 +137,9 @@ def test_a_head_of_ours(tmp_path, store, monkeypatch) -> None:
     model = load("tiny", params(MOODS), store=store)
     found = model.probabilities(["w5 w0 w6", "w5 w1 w6", TOO_LONG])
     assert found[:2].argmax(axis=1).tolist() == [0, 1]
-    assert found[:2] == pytest.approx(softmax(model.classify(["w5 w0 w6", "w5 w1 w6"]), axis=1), abs=1e-6)
+    assert found[:2] == pytest.approx(
+        softmax(model.classify(["w5 w0 w6", "w5 w1 w6"]), axis=1), abs=1e-6
+    )
     assert np.isnan(found[2]).all()
     again = load("tiny", params(MOODS), store=store)
     monkeypatch.setattr(again, "_load", must_not_load)

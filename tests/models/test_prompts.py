@@ -1,4 +1,5 @@
-"""What reaches a local model: the tokens of chats, of the templates and tokenizers that people use, made by hand."""
+"""What reaches a local model: the tokens of chats, of the templates and tokenizers that people use,
+made by hand."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -35,25 +36,34 @@ def byte_level(prefix_space: bool = False, digits: bool = False) -> Tokenizer:
     """As GPT-2, Qwen; with digits apart as Llama 3."""
     core: Tokenizer = tiny_tokenizer(bos=False).backend_tokenizer
     level = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
-    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(True), level]) if digits else level
+    core.pre_tokenizer = (
+        pre_tokenizers.Sequence([pre_tokenizers.Digits(True), level]) if digits else level
+    )
     return core
 
 
 def sentencepiece(scheme: str, fallback: bool = True) -> Tokenizer:
-    """As Llama 2 and Mistral: blanks are part of words; a space stands before the first word, each part, or none."""
+    """As Llama 2 and Mistral: blanks are part of words; a space stands before the first word, each
+    part, or none."""
     words = ["<unk>", *(BYTES if fallback else []), "▁", *LETTERS, "▁t", "he", "▁the"]
     merges = [("▁", "t"), ("h", "e"), ("▁t", "he")]
     vocabulary = {word: place for place, word in enumerate(dict.fromkeys(words))}
-    core = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", byte_fallback=fallback, fuse_unk=True))
+    core = Tokenizer(
+        models.BPE(vocabulary, merges, unk_token="<unk>", byte_fallback=fallback, fuse_unk=True)
+    )
     core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=False)
-    core.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    core.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
     return core
 
 
 def legacy() -> Tokenizer:
     """As Llama 2 was first saved: the space is a normalizer's."""
     core = sentencepiece("never")
-    core.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    core.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
     core.pre_tokenizer = None
     return core
 
@@ -70,7 +80,13 @@ def gemma() -> Tokenizer:
 
 def unigram() -> Tokenizer:
     """As XGLM and T5."""
-    pieces = [("<unk>", 0.0), ("▁", -2.0), ("\n", -9.0), *((letter, -4.0) for letter in LETTERS), ("▁he", -3.0)]
+    pieces = [
+        ("<unk>", 0.0),
+        ("▁", -2.0),
+        ("\n", -9.0),
+        *((letter, -4.0) for letter in LETTERS),
+        ("▁he", -3.0),
+    ]
     core = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
     core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     core.decoder = decoders.Metaspace(prepend_scheme="always")
@@ -80,7 +96,9 @@ def unigram() -> Tokenizer:
 def word_piece() -> Tokenizer:
     """As BERT's, of letters."""
     words = ["<unk>", *LETTERS, *(f"##{letter}" for letter in LETTERS)]
-    core = Tokenizer(models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="<unk>"))
+    core = Tokenizer(
+        models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="<unk>")
+    )
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return core
 
@@ -90,7 +108,9 @@ def split_by_pattern() -> Tokenizer:
     core = byte_level()
     pattern = Regex(r"\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+")
     byte_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(pattern, "isolated"), byte_words])
+    core.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(pattern, "isolated"), byte_words]
+    )
     return core
 
 
@@ -109,13 +129,17 @@ class Format:
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
         core = self.core()
-        core.add_special_tokens([AddedToken(token, special=True) for token in (self.eos, self.bos) if token])
+        core.add_special_tokens(
+            [AddedToken(token, special=True) for token in (self.eos, self.bos) if token]
+        )
         if self.adds_start and self.bos:
             ids = [(self.bos, core.token_to_id(self.bos))]
             core.post_processor = TemplateProcessing(single=f"{self.bos} $A", special_tokens=ids)
         unknown = {"unk_token": "<unk>"} if core.token_to_id("<unk>") is not None else {}
         start = {"bos_token": self.bos} if self.bos else {}
-        fast = PreTrainedTokenizerFast(tokenizer_object=core, eos_token=self.eos, **start, **unknown)
+        fast = PreTrainedTokenizerFast(
+            tokenizer_object=core, eos_token=self.eos, **start, **unknown
+        )
         fast.add_special_tokens({"additional_special_tokens": list(self.special)})
         fast.chat_template = self.template
         return fast
@@ -131,22 +155,38 @@ ROLE, TEXT = "{{ m['role'] }}", "{{ m['content'] }}"
 CHATML = turns(f"<|im_start|>{ROLE}\n{TEXT}<|im_end|>\n", "<|im_start|>assistant\n")
 IM = ("<|im_start|>", "<|im_end|>")
 SYSTEM_FIRST = "{% if m.role == 'system' %}<<SYS>>\n{{ m.content }}\n<</SYS>>\n\n{% else %}"
-INST = turns("{% if m.role == 'system' %}{{ m.content }}\n\n{% else %}[INST] {{ m.content }} [/INST]{% endif %}", "")
-NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
-DATED = "{% set today = strftime_now('%d %b %Y') %}<|start|>system<|sep|>Today is {{ today }}.<|end|>"
+INST = turns(
+    "{% if m.role == 'system' %}{{ m.content }}\n\n{% else %}[INST] {{ m.content }} [/INST]{% "
+    "endif %}",
+    "",
+)
+NO_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') "
+    "}}{% endif %}"
+)
+DATED = (
+    "{% set today = strftime_now('%d %b %Y') %}<|start|>system<|sep|>Today is {{ today }}.<|end|>"
+)
 HEADED = "<|head|>{{ m.role }}<|tail|>\n\n{{ m.content | trim }}<|eot|>"
 TOOLS = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}"
-THOUGHT = "<|im_start|>assistant\n{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}"
+THOUGHT = (
+    "<|im_start|>assistant\n{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}"
+)
 NAMED = turns("{{ m.role }}: {{ m.content }} ", "assistant:")
 PARTS = "{% for p in m.content %}{{ p.text }}{% endfor %}"
 
 FORMATS = {
     "ChatML without a start token (Qwen)": Format(byte_level, CHATML, None, "<|im_end|>", IM),
-    "ChatML whose first mark is the start token (SmolLM2)": Format(byte_level, CHATML, "<|im_start|>", "<|im_end|>"),
-    "ChatML before which a start token is added (Yi)": Format(byte_level, CHATML, "<s>", "</s>", IM, adds_start=True),
+    "ChatML whose first mark is the start token (SmolLM2)": Format(
+        byte_level, CHATML, "<|im_start|>", "<|im_end|>"
+    ),
+    "ChatML before which a start token is added (Yi)": Format(
+        byte_level, CHATML, "<s>", "</s>", IM, adds_start=True
+    ),
     "ChatML with a default system prompt": Format(
         byte_level,
-        "{% if messages[0].role != 'system' %}<|im_start|>system\nHelp.<|im_end|>\n{% endif %}" + CHATML,
+        "{% if messages[0].role != 'system' %}<|im_start|>system\nHelp.<|im_end|>\n{% endif %}"
+        + CHATML,
         None,
         "<|im_end|>",
         IM,
@@ -173,9 +213,14 @@ FORMATS = {
     "a space before each part (Llama 2)": Format(
         lambda: sentencepiece("always"), "{{ bos_token }}" + INST, "<s>", "</s>", adds_start=True
     ),
-    "a space by a normalizer (Llama 2, legacy)": Format(legacy, "{{ bos_token }}" + INST, "<s>", "</s>"),
+    "a space by a normalizer (Llama 2, legacy)": Format(
+        legacy, "{{ bos_token }}" + INST, "<s>", "</s>"
+    ),
     "the system prompt in the first turn (Llama 2)": Format(
-        legacy, "{{ bos_token }}[INST] " + turns(SYSTEM_FIRST + "{{ m.content }}{% endif %}", " [/INST]"), "<s>", "</s>"
+        legacy,
+        "{{ bos_token }}[INST] " + turns(SYSTEM_FIRST + "{{ m.content }}{% endif %}", " [/INST]"),
+        "<s>",
+        "</s>",
     ),
     "no role system (Gemma 2)": Format(
         gemma,
@@ -187,7 +232,11 @@ FORMATS = {
     ),
     "headers and the date (Llama 3)": Format(
         lambda: byte_level(digits=True),
-        turns(HEADED, "<|head|>assistant<|tail|>\n\n", "{{ bos_token }}" + "{{ strftime_now('%d %b %Y') }}"),
+        turns(
+            HEADED,
+            "<|head|>assistant<|tail|>\n\n",
+            "{{ bos_token }}" + "{{ strftime_now('%d %b %Y') }}",
+        ),
         "<|begin|>",
         "<|eot|>",
         ("<|head|>", "<|tail|>"),
@@ -207,34 +256,55 @@ FORMATS = {
     "plain words (Vicuna)": Format(
         sentencepiece_first,
         "{{ bos_token }}"
-        + turns("{% if m.role == 'user' %}USER: {{ m.content }} {% else %}{{ m.content }} {% endif %}", "ASSISTANT:"),
+        + turns(
+            "{% if m.role == 'user' %}USER: {{ m.content }} {% else %}{{ m.content }} {% endif %}",
+            "ASSISTANT:",
+        ),
         "<s>",
         "</s>",
     ),
     "instructions (Alpaca)": Format(
-        byte_level, turns("### {{ m.role | capitalize }}:\n{{ m.content }}\n\n", "### Response:\n"), "<s>", "</s>"
+        byte_level,
+        turns("### {{ m.role | capitalize }}:\n{{ m.content }}\n\n", "### Response:\n"),
+        "<s>",
+        "</s>",
     ),
     "marks of full width (DeepSeek)": Format(
         byte_level,
         "{{ bos_token }}"
-        + turns("{% if m.role == 'user' %}<\uff5cUser\uff5c>{% endif %}{{ m.content }}", "<\uff5cAssistant\uff5c>"),
+        + turns(
+            "{% if m.role == 'user' %}<\uff5cUser\uff5c>{% endif %}{{ m.content }}",
+            "<\uff5cAssistant\uff5c>",
+        ),
         "<\uff5cbegin\uff5c>",
         "<\uff5cend\uff5c>",
         ("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>"),
         adds_start=True,
     ),
     "end tokens between turns (Zephyr)": Format(
-        sentencepiece_first, turns("<|{{ m.role }}|>\n{{ m.content }}</s>\n", "<|assistant|>\n"), "<s>", "</s>"
+        sentencepiece_first,
+        turns("<|{{ m.role }}|>\n{{ m.content }}</s>\n", "<|assistant|>\n"),
+        "<s>",
+        "</s>",
     ),
     "pieces by likelihood (T5, XGLM)": Format(
         unigram, turns("{{ m.role }}: {{ m.content }} ", "assistant:"), "<s>", "</s>"
     ),
-    "word pieces": Format(word_piece, turns("{{ m.role }}: {{ m.content }} ", "assistant:"), "<s>", "</s>"),
+    "word pieces": Format(
+        word_piece, turns("{{ m.role }}: {{ m.content }} ", "assistant:"), "<s>", "</s>"
+    ),
     "a space before every text (GPT-2)": Format(
-        lambda: byte_level(prefix_space=True), turns(f"[{ROLE}] {TEXT}\n", "[assistant] "), "<|end|>", "<|end|>"
+        lambda: byte_level(prefix_space=True),
+        turns(f"[{ROLE}] {TEXT}\n", "[assistant] "),
+        "<|end|>",
+        "<|end|>",
     ),
     "content in parts alone": Format(
-        byte_level, turns(f"<|im_start|>{ROLE}\n{PARTS}<|im_end|>\n", "<|im_start|>assistant\n"), None, "<|im_end|>", IM
+        byte_level,
+        turns(f"<|im_start|>{ROLE}\n{PARTS}<|im_end|>\n", "<|im_start|>assistant\n"),
+        None,
+        "<|im_end|>",
+        IM,
     ),
     "a template without marks": Format(byte_level, turns(TEXT, ""), "<s>", "</s>"),
 }
@@ -243,8 +313,15 @@ FORMATS = {
 @pytest.fixture(scope="module")
 def network() -> Any:
     """A random model, of so many tokens that every tokenizer here fits."""
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = AutoConfig.for_model("llama", vocab_size=VOCABULARY, max_position_embeddings=512, **sizes)
+    sizes = {
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
+    config = AutoConfig.for_model(
+        "llama", vocab_size=VOCABULARY, max_position_embeddings=512, **sizes
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return AutoModelForCausalLM.from_config(config).eval()
@@ -259,7 +336,8 @@ def asked(system: str | None = None) -> Prompt:
 
 
 def right_tokens(chat: Format, system: str | None) -> list[int]:
-    """What transformers gives a model: the template's text tokenised whole, in the layout that the template takes."""
+    """What transformers gives a model: the template's text tokenised whole, in the layout that the
+    template takes."""
     tokenizer = chat.tokenizer()
     for layout in message_layouts(PROMPT, system):
         how = {"add_generation_prompt": True, **chat.options.options}
@@ -268,7 +346,9 @@ def right_tokens(chat: Format, system: str | None) -> list[int]:
         except Exception:  # a template that refuses a role
             continue
         if PROMPT in text and (system or "") in text:
-            return list(tokenizer.apply_chat_template(layout, tokenize=True, return_dict=False, **how))
+            return list(
+                tokenizer.apply_chat_template(layout, tokenize=True, return_dict=False, **how)
+            )
     raise AssertionError("no layout fits")
 
 
@@ -305,7 +385,9 @@ class TestChatTokens:
         ids = torch.tensor([[*prompt, *word]])
         with torch.no_grad():
             nats = network(ids).logits.double().log_softmax(-1)[0]
-        right = sum(nats[place - 1, ids[0, place]].item() for place in range(len(prompt), ids.shape[1]))
+        right = sum(
+            nats[place - 1, ids[0, place]].item() for place in range(len(prompt), ids.shape[1])
+        )
         request = WordRequest(" she", PROMPT, chat=True)
         ((_, answer),) = next(iter(backend.words([request], wanted=frozenset([0]))))
         assert answer[0] == pytest.approx(right, abs=1e-4)
@@ -322,8 +404,13 @@ class TestChatTokens:
         """A trie with several roots: each prompt is seen by itself."""
         chat = FORMATS["a template without marks"]
         backend = backend_of(chat, network)
-        requests = [WordRequest(" she", text, chat=True) for text in ("Who cooks?", "he cooks", "The man is")]
-        together = dict(row for pack in backend.words(requests, wanted=frozenset(range(3))) for row in pack)
+        requests = [
+            WordRequest(" she", text, chat=True)
+            for text in ("Who cooks?", "he cooks", "The man is")
+        ]
+        together = dict(
+            row for pack in backend.words(requests, wanted=frozenset(range(3))) for row in pack
+        )
         for place, request in enumerate(requests):
             ((_, alone),) = next(iter(backend.words([request], wanted=frozenset([0]))))
             assert together[place] == pytest.approx(alone, abs=1e-5)
@@ -336,29 +423,42 @@ def tokenizer_with(template: str) -> Any:
 
 
 class TestTheGate:
-    """The prompt and the system prompt stand in what a template writes, and two renderings are equal."""
+    """The prompt and the system prompt stand in what a template writes, and two renderings are
+    equal."""
 
     def test_a_template_that_skips_the_role_system_gets_it_in_the_prompt(self) -> None:
-        """As the first template of Phi 3 mini; roles of a benchmark would all be the same prompt."""
-        skips = turns("{% if m.role == 'user' %}[user] {{ m.content }}\n{% endif %}", "[assistant] ")
+        """As the first template of Phi 3 mini; roles of a benchmark would all be the same
+        prompt."""
+        skips = turns(
+            "{% if m.role == 'user' %}[user] {{ m.content }}\n{% endif %}", "[assistant] "
+        )
         written = render_prompt(tokenizer_with(skips), "m", "How tall is he?", SYSTEM, True)
         assert written == "[user] You are a nurse.\n\nHow tall is he?\n[assistant] "
 
     def test_a_template_that_reads_parts_gets_parts(self) -> None:
         parts = turns(f"[{ROLE}] {PARTS};", "[assistant] ")
-        assert render_prompt(tokenizer_with(parts), "m", "Hi.", None, True) == "[user] Hi.;[assistant] "
+        assert (
+            render_prompt(tokenizer_with(parts), "m", "Hi.", None, True)
+            == "[user] Hi.;[assistant] "
+        )
         both = render_prompt(tokenizer_with(parts), "m", "Hi.", SYSTEM, True)
         assert both == "[system] You are a nurse.;[user] Hi.;[assistant] "
 
     def test_a_template_may_strip_what_it_is_given(self) -> None:
         strips = turns("[{{ m.role }}] {{ m.content | trim }}\n", "")
-        assert render_prompt(tokenizer_with(strips), "m", " Hi. ", "\nShort. ", True) == "[system] Short.\n[user] Hi.\n"
+        assert (
+            render_prompt(tokenizer_with(strips), "m", " Hi. ", "\nShort. ", True)
+            == "[system] Short.\n[user] Hi.\n"
+        )
 
     @pytest.mark.parametrize(
         ("template", "reason"),
         [
             ("hello", "what it writes does not hold the prompt"),
-            (turns("[{{ m.role }}] {{ m.content | upper }}", ""), "what it writes does not hold the prompt"),
+            (
+                turns("[{{ m.role }}] {{ m.content | upper }}", ""),
+                "what it writes does not hold the prompt",
+            ),
             (turns(TEXT, "{{ range(100000) | random }}"), "it writes another text each time"),
             (turns("{{ m.content[:3] }}", ""), "what it writes does not hold the prompt"),
             ("{{ raise_exception('only tools') }}", "only tools"),
@@ -369,7 +469,8 @@ class TestTheGate:
         with pytest.raises(UserError) as caught:
             render_prompt(tokenizer_with(template), "m", "How tall is he?", None, True)
         assert str(caught.value) == (
-            f"'How tall is he?': the chat template of m does not take a prompt ({reason}); ask with chat: false"
+            f"'How tall is he?': the chat template of m does not take a prompt ({reason}); ask "
+            "with chat: false"
         )
 
     def test_a_system_prompt_that_no_layout_keeps_is_refused(self) -> None:
@@ -379,7 +480,8 @@ class TestTheGate:
 
 
 class TestStoredAnswers:
-    """Answers to prompts that are other ones now are asked again; those to the same prompts are kept."""
+    """Answers to prompts that are other ones now are asked again; those to the same prompts are
+    kept."""
 
     SAME = (
         "ChatML whose first mark is the start token (SmolLM2)",
@@ -401,7 +503,9 @@ class TestStoredAnswers:
         assert writes_as_before(chat.tokenizer(), chat.options) is (name in self.SAME)
 
     def test_a_template_that_skips_the_system_prompt_had_another_prompt(self) -> None:
-        skips = "{{ bos_token }}" + turns("{% if m.role == 'user' %}[user] {{ m.content }};{% endif %}", "")
+        skips = "{{ bos_token }}" + turns(
+            "{% if m.role == 'user' %}[user] {{ m.content }};{% endif %}", ""
+        )
         assert not writes_as_before(tokenizer_with(skips), ChatSettings())
 
     @pytest.mark.parametrize(
@@ -421,6 +525,10 @@ class TestStoredAnswers:
         plain = model.whole_words(["Who?"], [" he"])
         assert plain.nats.shape == (1,)
         words = keys_of(model.engine, f"words/{version}", [["Who?", " he", True]])
-        replies = keys_of(model.engine, f"generation/{version}", [asdict(Prompt("Who?", Sampling(2), 0, None, True))])
+        replies = keys_of(
+            model.engine,
+            f"generation/{version}",
+            [asdict(Prompt("Who?", Sampling(2), 0, None, True))],
+        )
         assert len(store.get([*words, *replies])) == 2
         assert len(store.get(keys_of(model.engine, "words/2", [["Who?", " he", False]]))) == 1

@@ -16,7 +16,9 @@ NEEDS = "a Hub data set needs `revision` (a commit of 40 hex digits) and `split`
 
 
 def data(**keys: Any) -> TrainingData:
-    return TrainingData.model_validate({"source": "local:a.csv", "licence": "mit", "origin": "o", **keys})
+    return TrainingData.model_validate(
+        {"source": "local:a.csv", "licence": "mit", "origin": "o", **keys}
+    )
 
 
 def recipe(**keys: Any) -> Finetune:
@@ -33,7 +35,9 @@ class TestTrainingData:
     def test_sources_that_are_taken(self, source) -> None:
         assert data(source=source, **PINNED).source == source
 
-    @pytest.mark.parametrize("source", ["a.csv", "hub:", "local:", "package:module/a.csv", "https://host/a.csv"])
+    @pytest.mark.parametrize(
+        "source", ["a.csv", "hub:", "local:", "package:module/a.csv", "https://host/a.csv"]
+    )
     def test_sources_that_are_not(self, source) -> None:
         with pytest.raises(ValidationError, match="expected hub:org/name or local:path"):
             data(source=source, **PINNED)
@@ -74,7 +78,13 @@ class TestTrainingData:
 class TestFinetune:
     def test_defaults(self) -> None:
         found = recipe()
-        assert (found.held_out, found.half, found.fit, found.rank, found.bar) == (2000, None, "adapter", 32, 0.7)
+        assert (found.held_out, found.half, found.fit, found.rank, found.bar) == (
+            2000,
+            None,
+            "adapter",
+            32,
+            0.7,
+        )
         assert (found.epochs, found.learning_rate, found.batch, found.seed) == (3, 5e-5, 32, 0)
 
     @pytest.mark.parametrize("fit", ["adapter", "head", "whole"])
@@ -133,12 +143,18 @@ FITTED = "finetune: {data: [moods], validation: moods}"
 class TestEncoders:
     def test_what_their_heads_tell_apart(self, file_with) -> None:
         params = load_params(
-            file_with("params.yaml", WHOLE, (FITTED, "finetune: {data: [moods], validation: tempers}"))
+            file_with(
+                "params.yaml", WHOLE, (FITTED, "finetune: {data: [moods], validation: tempers}")
+            )
         )
         assert params.labels("moody") == ["glad", "sad"]
         assert params.labels("tiny") == []
         assert (params.entails("moody"), params.lineage("moody")) == (False, "encoder")
-        assert (params.kind("moody"), params.can("moody", "classify"), params.can("moody", "entail")) == (
+        assert (
+            params.kind("moody"),
+            params.can("moody", "classify"),
+            params.can("moody", "entail"),
+        ) == (
             "classifier",
             True,
             False,
@@ -150,8 +166,12 @@ class TestEncoders:
         assert [name for name in params.models if params.entails(name)] == ["moody"]
         assert (params.kind("moody"), params.can("moody", "entail")) == ("nli", True)
 
-    def test_one_that_tells_other_labels_apart_does_not_answer_questionnaires(self, file_with, error_of) -> None:
-        path = file_with("params.yaml", WHOLE, (f"    {FITTED}\n", f"    {FITTED}\n    entailment: true\n"))
+    def test_one_that_tells_other_labels_apart_does_not_answer_questionnaires(
+        self, file_with, error_of
+    ) -> None:
+        path = file_with(
+            "params.yaml", WHOLE, (f"    {FITTED}\n", f"    {FITTED}\n    entailment: true\n")
+        )
         assert error_of(load_params, path) == (
             f"{path}: models.moody: `entailment: true`, but its labels are sad, glad; remove it"
         )
@@ -166,16 +186,19 @@ class TestEncoders:
             ),
             (
                 (FITTED, "finetune: {data: [moods], validation: nothing}"),
-                "models.moody.finetune: no training data 'nothing'; add it under `training`, or check the name (",
+                "models.moody.finetune: no training data 'nothing'; add it under `training`, or "
+                "check the name (",
             ),
             (
                 (FITTED, "finetune: {data: [moods, colours], validation: moods}"),
-                "models.moody.finetune: 'colours' has labels ['red', 'blue'] and 1 columns, the validation data "
+                "models.moody.finetune: 'colours' has labels ['red', 'blue'] and 1 columns, the "
+                "validation data "
                 "['sad', 'glad'] and 1; use data with the same labels and columns",
             ),
             (
                 (FITTED, "finetune: {data: [couples], validation: moods}"),
-                "models.moody.finetune: 'couples' has labels ['sad', 'glad'] and 2 columns, the validation data "
+                "models.moody.finetune: 'couples' has labels ['sad', 'glad'] and 2 columns, the "
+                "validation data "
                 "['sad', 'glad'] and 1; use data with the same labels and columns",
             ),
             (
@@ -226,7 +249,11 @@ class TestRecord:
     def test_is_read(self, tmp_path) -> None:
         self.write(tmp_path, json.dumps(RECORD))
         found = read_adapter("tiny", tmp_path)
-        assert (found.labels, found.base, found.recipe) == (["sad", "glad"], "0a" * 32, {"bar": 0.7})
+        assert (found.labels, found.base, found.recipe) == (
+            ["sad", "glad"],
+            "0a" * 32,
+            {"bar": 0.7},
+        )
         assert (found.accuracy, found.n_held_out, found.content["more"]) == (0.7, 40, "of it")
 
     @pytest.mark.parametrize(("accuracy", "below"), [(0.6999, True), (0.7, False), (0.7001, False)])
@@ -243,16 +270,23 @@ class TestRecord:
         self, tmp_path, monkeypatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        assert adapter_folder("minilm-sentiment") == repository.shipped_adapters() / "minilm-sentiment"
+        assert (
+            adapter_folder("minilm-sentiment") == repository.shipped_adapters() / "minilm-sentiment"
+        )
         assert read_adapter("minilm-sentiment").accuracy > 0.6
         self.write(tmp_path, json.dumps(RECORD))
         (tmp_path / "tiny").rename(tmp_path / "minilm-sentiment")
         assert adapter_folder("minilm-sentiment", tmp_path) == tmp_path / "minilm-sentiment"
         assert read_adapter("minilm-sentiment", tmp_path).accuracy == 0.7
 
-    @pytest.mark.parametrize("text", ["", "<<<<<<< ours\n", "[]", "{}", json.dumps({**RECORD, "held_out": None})])
+    @pytest.mark.parametrize(
+        "text", ["", "<<<<<<< ours\n", "[]", "{}", json.dumps({**RECORD, "held_out": None})]
+    )
     def test_a_damaged_one_is_refused(self, text, tmp_path, error_of) -> None:
         self.write(tmp_path, text)
         line = error_of(read_adapter, "tiny", tmp_path)
         path = tmp_path / "tiny/training.json"
-        assert line == f"{path}: no record of how tiny was fitted; run `evenruler finetune tiny --again`"
+        assert (
+            line
+            == f"{path}: no record of how tiny was fitted; run `evenruler finetune tiny --again`"
+        )

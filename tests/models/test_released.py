@@ -1,4 +1,5 @@
-"""Answers of a release: replayed, asked again in part, compared, and refused where they are another model's."""
+"""Answers of a release: replayed, asked again in part, compared, and refused where they are another
+model's."""
 
 import functools
 import json
@@ -59,9 +60,13 @@ def opened(llama_folder, tmp_path: Path) -> Callable[..., Model]:
 class TestWithAModel:
     """A real model, tiny and random."""
 
-    def test_it_is_replayed_bit_by_bit_and_never_loaded(self, opened, recorded, monkeypatch) -> None:
+    def test_it_is_replayed_bit_by_bit_and_never_loaded(
+        self, opened, recorded, monkeypatch
+    ) -> None:
         asked = opened("first")
-        recorded(lambda: (asked.loglikelihood(TEXTS), asked.generate(TEXTS[:2], sampling=Sampling(4))))
+        recorded(
+            lambda: (asked.loglikelihood(TEXTS), asked.generate(TEXTS[:2], sampling=Sampling(4)))
+        )
         monkeypatch.setenv(AGAIN, "0")
         model = opened("second")
         monkeypatch.setattr(model, "_load", lambda: pytest.fail("the model was loaded"))
@@ -70,7 +75,9 @@ class TestWithAModel:
 
         assert found.nats.tolist() == asked.loglikelihood(TEXTS).nats.tolist()
         assert found.tokens.tolist() == asked.loglikelihood(TEXTS).tokens.tolist()
-        assert model.generate(TEXTS[:2], sampling=Sampling(4)) == asked.generate(TEXTS[:2], sampling=Sampling(4))
+        assert model.generate(TEXTS[:2], sampling=Sampling(4)) == asked.generate(
+            TEXTS[:2], sampling=Sampling(4)
+        )
         assert model.asked == 0
 
     def test_what_it_lacks_is_asked(self, opened, recorded, monkeypatch) -> None:
@@ -89,7 +96,9 @@ class TestWithAModel:
 
         assert opened("second").stored().loglikelihood(TEXTS).nats.shape == (3,)
 
-    def test_at_1_all_is_asked_again_and_agrees(self, opened, recorded, monkeypatch, tmp_path) -> None:
+    def test_at_1_all_is_asked_again_and_agrees(
+        self, opened, recorded, monkeypatch, tmp_path
+    ) -> None:
         recorded(lambda: opened("first").loglikelihood(TEXTS))
         monkeypatch.setenv(AGAIN, "1")
         model = opened("second")
@@ -101,7 +110,9 @@ class TestWithAModel:
         assert said == Compared("first", replayed=0, again=3, difference=said.difference)
         assert said.difference < 1e-4
 
-    def test_a_release_says_who_answered_under_which_licence(self, opened, recorded, release) -> None:
+    def test_a_release_says_who_answered_under_which_licence(
+        self, opened, recorded, release
+    ) -> None:
         model = opened("first")
         recorded(lambda: model.loglikelihood(TEXTS))
 
@@ -124,7 +135,9 @@ class Scripted:
         self.cache = Cache("tiny", '{"a": 1}', self.store)
 
     def say(self, values: dict[str, float]) -> list[tuple[float, int]]:
-        def ask(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, tuple[float, int]]]]:
+        def ask(
+            asked: list[str], missing: frozenset[int]
+        ) -> Iterator[list[tuple[int, tuple[float, int]]]]:
             yield [(place, (values[asked[place]], self.tokens)) for place in sorted(missing)]
 
         return self.cache.answers("likelihood/1", list(values), LIKELIHOOD, ask)
@@ -148,10 +161,15 @@ class TestCompared:
 
         said = cache.released().compared
         assert (said.replayed, said.again, said.difference) == (1, 1, pytest.approx(0.0005))
-        assert said.said == "1 answers replayed from release first, 1 asked again, largest difference 0.0005"
+        assert (
+            said.said
+            == "1 answers replayed from release first, 1 asked again, largest difference 0.0005"
+        )
 
     @pytest.mark.parametrize("other", [(-3.2, 2), (-3.0, 3)])
-    def test_another_number_or_length_stops_and_nothing_is_kept(self, other, recorded, tmp_path, monkeypatch) -> None:
+    def test_another_number_or_length_stops_and_nothing_is_kept(
+        self, other, recorded, tmp_path, monkeypatch
+    ) -> None:
         recorded(lambda: Scripted(tmp_path / "a", tokens=other[1]).say({"x": other[0], "y": -4.0}))
         monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:1])
         for _ in range(2):  # not only the first time
@@ -160,7 +178,9 @@ class TestCompared:
                 model.say({"x": -3.0, "y": -4.0})
             assert model.store.count() == 0
 
-    def test_where_all_is_asked_it_goes_on_and_says_so(self, recorded, tmp_path, monkeypatch) -> None:
+    def test_where_all_is_asked_it_goes_on_and_says_so(
+        self, recorded, tmp_path, monkeypatch
+    ) -> None:
         recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.2, "y": -4.0}))
         monkeypatch.setenv(AGAIN, "1")
 
@@ -170,7 +190,9 @@ class TestCompared:
         assert said.is_beyond
         assert (said.replayed, said.again, said.difference) == (0, 2, pytest.approx(0.2))
 
-    def test_a_reply_in_other_words_is_counted_and_half_of_them_stop(self, recorded, tmp_path, monkeypatch) -> None:
+    def test_a_reply_in_other_words_is_counted_and_half_of_them_stop(
+        self, recorded, tmp_path, monkeypatch
+    ) -> None:
         said = {"a": "1", "b": "2", "c": "3", "d": "4"}
         recorded(lambda: Scripted(tmp_path / "a").reply(said))
         monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:3])
@@ -178,7 +200,9 @@ class TestCompared:
         found = Scripted(tmp_path / "b").reply({**said, "c": "other"})
 
         assert [one.text for one in found] == ["1", "2", "3", "4"]
-        assert cache.released().compared.said.endswith("3 asked again, 1 of 3 replies in other words")
+        assert cache.released().compared.said.endswith(
+            "3 asked again, 1 of 3 replies in other words"
+        )
         with pytest.raises(UserError, match="2 of 3 replies in other words"):
             Scripted(tmp_path / "c").reply({**said, "b": "other", "c": "other"})
 
@@ -190,12 +214,15 @@ class TestCompared:
         assert (said.difference, said.beyond, said.is_beyond) == (0.4, 1, stops)
 
     @pytest.mark.parametrize(
-        ("replies", "otherwise", "stops"), [(1, 1, False), (2, 2, True), (4, 2, False), (4, 3, True)]
+        ("replies", "otherwise", "stops"),
+        [(1, 1, False), (2, 2, True), (4, 2, False), (4, 3, True)],
     )
     def test_half_of_the_replies_may_be_in_other_words(self, replies, otherwise, stops) -> None:
         assert Compared("r", again=replies, replies=replies, otherwise=otherwise).is_beyond is stops
 
-    def test_a_hundredth_is_asked_again_in_blocks_of_neighbours_and_64_at_most(self, tmp_path) -> None:
+    def test_a_hundredth_is_asked_again_in_blocks_of_neighbours_and_64_at_most(
+        self, tmp_path
+    ) -> None:
         released, keys = Released(tmp_path), [place.to_bytes(32, "big") for place in range(100_000)]
         drawn = [int.from_bytes(key, "big") for key in released.again(keys)]
         assert len(drawn) == MOST_AGAIN == 64
@@ -227,7 +254,9 @@ class TestCompared:
 class TestRefused:
     """In one line."""
 
-    def test_a_file_that_is_not_as_the_release_says(self, recorded, release, tmp_path, error_of) -> None:
+    def test_a_file_that_is_not_as_the_release_says(
+        self, recorded, release, tmp_path, error_of
+    ) -> None:
         recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
         (release / LIKELIHOODS).write_bytes(b"PAR1")
 
@@ -238,15 +267,21 @@ class TestRefused:
     def test_a_release_that_is_none(self, release, tmp_path, error_of) -> None:
         release.mkdir()
         (release / "release.json").write_text("[]")
-        assert "release.json: no release of answers" in error_of(Scripted(tmp_path / "b").say, {"x": -3.0})
+        assert "release.json: no release of answers" in error_of(
+            Scripted(tmp_path / "b").say, {"x": -3.0}
+        )
 
     @pytest.mark.parametrize("share", ["much", "1.5", "-1"])
     def test_a_share_that_is_none(self, share, recorded, tmp_path, monkeypatch, error_of) -> None:
         recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
         monkeypatch.setenv(AGAIN, share)
-        assert f"environment: EVENRULER_AGAIN: found {share!r}" in error_of(Scripted(tmp_path / "b").say, {"x": -3.0})
+        assert f"environment: EVENRULER_AGAIN: found {share!r}" in error_of(
+            Scripted(tmp_path / "b").say, {"x": -3.0}
+        )
 
-    def test_a_release_that_is_too_large_leaves_the_last_one(self, recorded, release, tmp_path, monkeypatch) -> None:
+    def test_a_release_that_is_too_large_leaves_the_last_one(
+        self, recorded, release, tmp_path, monkeypatch
+    ) -> None:
         recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
         before = (release / "release.json").read_bytes()
         monkeypatch.setattr(answers, "LARGEST", 10)

@@ -1,4 +1,5 @@
-"""Replies in logs of lm-evaluation-harness and inspect_ai: which option they are, and what is refused in one line."""
+"""Replies in logs of lm-evaluation-harness and inspect_ai: which option they are, and what is
+refused in one line."""
 
 import copy
 import json
@@ -24,27 +25,50 @@ EVAL = Path(__file__).with_name("inspect_bbq.eval")
 
 def test_a_reply_is_an_option_by_its_letter_or_its_text() -> None:
     """By the one reader of replies, of which tests/text/test_options.py has the cases."""
-    assert [chosen(reply, OPTIONS) for reply in ("B", "the grandson.", "C) Can't be determined", "can't be deter")] == [
-        *(OPTIONS[1], OPTIONS[1], OPTIONS[2], OPTIONS[2])
-    ]
-    for reply in ("The grandson, or the grandfather", "C) The grandson", "Not the grandson", "the grand", "D", ""):
+    assert [
+        chosen(reply, OPTIONS)
+        for reply in ("B", "the grandson.", "C) Can't be determined", "can't be deter")
+    ] == [*(OPTIONS[1], OPTIONS[1], OPTIONS[2], OPTIONS[2])]
+    for reply in (
+        "The grandson, or the grandfather",
+        "C) The grandson",
+        "Not the grandson",
+        "the grand",
+        "D",
+        "",
+    ):
         assert chosen(reply, OPTIONS) is None
 
 
 def test_labels_of_a_question_do_not_count() -> None:
-    assert asked("Context: I saw both.\n\nQuestion: Who forgot?") == asked("I saw both.\n\nQ: Who forgot?\nA:")
+    assert asked("Context: I saw both.\n\nQuestion: Who forgot?") == asked(
+        "I saw both.\n\nQ: Who forgot?\nA:"
+    )
     assert asked("I saw one.\n\nQ: Who forgot?\nA:") != asked("I saw both.\n\nQ: Who forgot?\nA:")
 
 
 def generated(doc_id: int, reply: object, **more: object) -> dict[str, Any]:
     """A sample of lm_eval's bbq_generate (0.4.13), less what is not read."""
-    doc = {"example_id": doc_id, "question_index": "1", "category": "Age", "context": "I saw both.", "question": "Who?"}
+    doc = {
+        "example_id": doc_id,
+        "question_index": "1",
+        "category": "Age",
+        "context": "I saw both.",
+        "question": "Who?",
+    }
     options = {f"ans{place}": option for place, option in enumerate(OPTIONS)}
     return {
         "doc_id": doc_id,
-        "doc": {**doc, **options, "answer_info": {"ans0": ["grandfather", "old"]}, "choices": list(OPTIONS)},
+        "doc": {
+            **doc,
+            **options,
+            "answer_info": {"ans0": ["grandfather", "old"]},
+            "choices": list(OPTIONS),
+        },
         "target": "2",
-        "arguments": {"gen_args_0": {"arg_0": "I saw both.\n\nQ: Who?\nA:", "arg_1": {"until": ["\n\n"]}}},
+        "arguments": {
+            "gen_args_0": {"arg_0": "I saw both.\n\nQ: Who?\nA:", "arg_1": {"until": ["\n\n"]}}
+        },
         "resps": [[reply]],
         "filtered_resps": [reply],
         "filter": "none",
@@ -67,13 +91,19 @@ def recorded(tmp_path: Path) -> Recorded:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         source, store = f"recorded:{path}", RowStore(tmp_path / "cache")
-        return load("mine", subject(source, store, name="mine").catalogue, store=store, where=source)
+        return load(
+            "mine", subject(source, store, name="mine").catalogue, store=store, where=source
+        )
 
     return make
 
 
-def answers(model: Model, key: str = "Age/1/0", prompt: str = "I saw both.\n\nQ: Who?\nA:") -> list[float]:
-    found = model.loglikelihood(OPTIONS, [prompt] * 3, keys=[f"{key}/{place}" for place in range(3)])
+def answers(
+    model: Model, key: str = "Age/1/0", prompt: str = "I saw both.\n\nQ: Who?\nA:"
+) -> list[float]:
+    found = model.loglikelihood(
+        OPTIONS, [prompt] * 3, keys=[f"{key}/{place}" for place in range(3)]
+    )
     return [float(value) for value in found.nats]
 
 
@@ -95,27 +125,47 @@ def test_replies_of_the_harness(recorded: Recorded) -> None:
 
 
 def test_a_file_of_windows_and_a_second_filter(recorded: Recorded) -> None:
-    rows = [generated(0, "The grandson"), generated(0, "The grandson", filter="first", filtered_resps=["grandson"])]
-    assert answers(recorded(b"\xef\xbb\xbf" + lines(*rows).replace("\n", "\r\n").encode())) == [0, 1, 0]
+    rows = [
+        generated(0, "The grandson"),
+        generated(0, "The grandson", filter="first", filtered_resps=["grandson"]),
+    ]
+    assert answers(recorded(b"\xef\xbb\xbf" + lines(*rows).replace("\n", "\r\n").encode())) == [
+        0,
+        1,
+        0,
+    ]
 
 
 def test_documents_that_do_not_say_which_they_are(recorded: Recorded) -> None:
     """By the prompt, and by options that the document holds."""
     doc = {"text": "irrelevant", "choices": list(OPTIONS)}
     assert answers(recorded(lines(generated(0, "The grandson", doc=doc)))) == [0, 1, 0]
-    other = recorded(lines(generated(0, "The grandson", doc={"choices": ["The uncle", *OPTIONS[1:]]})))
+    other = recorded(
+        lines(generated(0, "The grandson", doc={"choices": ["The uncle", *OPTIONS[1:]]}))
+    )
     assert "it answers another text" in error_of(lambda: answers(other))
 
 
 def test_a_task_of_free_text_answers_no_question(recorded: Recorded) -> None:
-    row = generated(0, "42", doc={"question": "6 x 7?"}, arguments={"gen_args_0": {"arg_0": "6 x 7?", "arg_1": {}}})
+    row = generated(
+        0,
+        "42",
+        doc={"question": "6 x 7?"},
+        arguments={"gen_args_0": {"arg_0": "6 x 7?", "arg_1": {}}},
+    )
     line = error_of(lambda: answers(recorded(lines(row))))
     assert "none of its answers (lm-evaluation-harness replies) is to one of these 3 texts" in line
 
 
 BROKEN = [
-    (lines(generated(0, "a"), generated(0, "b")), "line 2: document 0 is answered twice; take the log of one run"),
-    (lines(generated(0, "a"), generated(1, "a")) + lines(generated(0, "a")), "line 3: document 0 is answered twice"),
+    (
+        lines(generated(0, "a"), generated(0, "b")),
+        "line 2: document 0 is answered twice; take the log of one run",
+    ),
+    (
+        lines(generated(0, "a"), generated(1, "a")) + lines(generated(0, "a")),
+        "line 3: document 0 is answered twice",
+    ),
     (
         lines(generated(0, "a"), generated(0, "b", filter="first")),
         "line 2: document 0 is answered twice; take the log of one run",
@@ -124,9 +174,18 @@ BROKEN = [
         lines(generated(0, "a"), generated(1, "b", doc=generated(0, "a")["doc"])),
         "line 2: 'Age/1/0' is answered twice; take one log of one epoch",
     ),
-    (lines(generated(0, None)), "line 1: the reply is no text (None); the answer is lacking: take a whole log"),
-    (lines(generated(0, "a"), generated(1, " \n")), "line 2: the reply is empty (' \\n'); the answer is lacking"),
-    (lines(generated(0, "a", resps=[["a", "b"]])), "line 1: 2 replies to a document; log it without repeats"),
+    (
+        lines(generated(0, None)),
+        "line 1: the reply is no text (None); the answer is lacking: take a whole log",
+    ),
+    (
+        lines(generated(0, "a"), generated(1, " \n")),
+        "line 2: the reply is empty (' \\n'); the answer is lacking",
+    ),
+    (
+        lines(generated(0, "a", resps=[["a", "b"]])),
+        "line 1: 2 replies to a document; log it without repeats",
+    ),
     (lines({**generated(0, "a"), "doc": None}), "not as such a file is written"),
     (lines(generated(0, float("nan"))), "the reply is no text (nan)"),
     (lines(generated(0, "a"))[:-30], "line 1: not JSON, or cut off"),
@@ -150,7 +209,9 @@ QUESTION = "I saw both. The grandson forgot.\n\nQ: Who forgot?\nA:"
 def test_logs_of_inspect_ai_in_three_forms(recorded: Recorded, tmp_path: Path) -> None:
     said = inspected()
     with zipfile.ZipFile(tmp_path / "deflated.eval", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", json.dumps({key: said[key] for key in said if key != "samples"}))
+        archive.writestr(
+            "header.json", json.dumps({key: said[key] for key in said if key != "samples"})
+        )
         for place, sample in enumerate(said["samples"]):
             archive.writestr(f"samples/{place}_epoch_1.json", json.dumps(sample))
     forms = {"a.eval": EVAL.read_bytes(), "b.eval": (tmp_path / "deflated.eval").read_bytes()}
@@ -170,7 +231,11 @@ def of_second(**more: object) -> str:
 
 
 def written(text: str) -> dict[str, Any]:
-    return {"choices": [{"message": {"content": [{"type": "reasoning"}, {"type": "text", "text": text}]}}]}
+    return {
+        "choices": [
+            {"message": {"content": [{"type": "reasoning"}, {"type": "text", "text": text}]}}
+        ]
+    }
 
 
 def scored(answer: str) -> dict[str, Any]:
@@ -184,7 +249,13 @@ CHOSEN = [
     (of_second(scores=None, output=written("ANSWER: A, B")), [0, 0, 0]),
     (of_second(scores=None, output=written("b")), [0, 1, 0]),
     (of_second(scores=None, output=written("C. Can't be determined")), [0, 0, 1]),
-    (of_second(scores=None, output=written("<think>Surely the grandfather.</think>It was the grandson.")), [0, 1, 0]),
+    (
+        of_second(
+            scores=None,
+            output=written("<think>Surely the grandfather.</think>It was the grandson."),
+        ),
+        [0, 1, 0],
+    ),
     # The scorer's letter is that of a reply that states no answer, or the same one.
     (of_second(scores=scored("A"), output=written("I really wonder")), [1, 0, 0]),
     (of_second(scores=scored("A"), output=written("ANSWER: A")), [1, 0, 0]),
@@ -200,7 +271,11 @@ CHOSEN = [
     (of_second(metadata={}), [0, 1, 0]),
     (
         of_second(
-            metadata=None, input=[{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+            metadata=None,
+            input=[
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": QUESTION},
+            ],
         ),
         [0, 1, 0],
     ),
@@ -209,37 +284,56 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CHOSEN)
-def test_what_a_log_of_inspect_ai_says(recorded: Recorded, text: str, expected: list[float]) -> None:
+def test_what_a_log_of_inspect_ai_says(
+    recorded: Recorded, text: str, expected: list[float]
+) -> None:
     assert answers(recorded(text, "log.json"), "Age/1/1", QUESTION) == expected
 
 
 REFUSED = [
     (
         changed(lambda said: said.update(status="error")),
-        "log.json: its run ended as 'error', with 3 samples and 1 epochs; take the log of a whole run",
+        "log.json: its run ended as 'error', with 3 samples and 1 epochs; take the log of a whole "
+        "run",
     ),
     (changed(lambda said: said.update(status="cancelled")), "its run ended as 'cancelled'"),
     (
         changed(lambda said: said["eval"]["config"].update(epochs=3)),
         "with 3 samples and 3 epochs; take the log of a whole run, with samples, of one epoch",
     ),
-    (of_second(epoch=2), "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch"),
-    (of_second(choices=None), "sample Age_00001: its question has no options; take a log of multiple choice"),
+    (
+        of_second(epoch=2),
+        "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch",
+    ),
+    (
+        of_second(choices=None),
+        "sample Age_00001: its question has no options; take a log of multiple choice",
+    ),
     (
         changed(lambda said: said["samples"].append(said["samples"][0])),
         "log.json: its header says 3 samples, and it holds 4; take the whole log",
     ),
-    (changed(lambda said: said["samples"].pop()), "its header says 3 samples, and it holds 2; take the whole log"),
+    (
+        changed(lambda said: said["samples"].pop()),
+        "its header says 3 samples, and it holds 2; take the whole log",
+    ),
     (
         changed(lambda said: said["samples"].__setitem__(1, said["samples"][0])),
         "sample Age_00000: 'Age/1/0' is answered twice",
     ),
     (
         of_second(output={"choices": []}, error={"message": "cancelled"}),
-        "log.json: 1 of 3 samples ended in an error, as Age_00001; run these again (inspect eval-retry), and take",
+        "log.json: 1 of 3 samples ended in an error, as Age_00001; run these again (inspect "
+        "eval-retry), and take",
     ),
-    (of_second(output={"choices": []}), "sample Age_00001: the reply is empty (''); the answer is lacking"),
-    (changed(lambda said: said["samples"][1].pop("input")), "not as such a file is written (KeyError: 'input')"),
+    (
+        of_second(output={"choices": []}),
+        "sample Age_00001: the reply is empty (''); the answer is lacking",
+    ),
+    (
+        changed(lambda said: said["samples"][1].pop("input")),
+        "not as such a file is written (KeyError: 'input')",
+    ),
     (
         changed(lambda said: said.pop("samples")),
         "its run ended as 'success', with 0 samples and 1 epochs; take the log",
@@ -265,8 +359,9 @@ def test_how_often_the_scorer_read_another_answer_is_told(
     recorded: Recorded, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorded(of_second(scores=scored("C")), "log.json")
-    assert "in 1 of 3 samples the scorer read another answer than the reply states; the reply counts" in (
-        capsys.readouterr().err
+    assert (
+        "in 1 of 3 samples the scorer read another answer than the reply states; the reply counts"
+        in (capsys.readouterr().err)
     )
     recorded(json.dumps(inspected()), "same.json")
     assert "scorer" not in capsys.readouterr().err
@@ -288,7 +383,9 @@ def test_how_often_the_scorer_read_another_answer_is_told(
         ({"choices": [*OPTIONS]}, "A. Smith\nB. Jones\n\nWho?\nA:"),
     ],
 )
-def test_letters_are_of_the_options_as_the_model_saw_them(recorded: Recorded, doc: dict[str, Any], prompt: str) -> None:
+def test_letters_are_of_the_options_as_the_model_saw_them(
+    recorded: Recorded, doc: dict[str, Any], prompt: str
+) -> None:
     arguments = {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}
     model = recorded(lines(generated(0, "B", doc=doc, arguments=arguments)))
     assert answers(model, "", prompt) == [0, 1, 0]

@@ -1,4 +1,5 @@
-"""Weights that need scales are refused; other tensors that are not used are a warning in the result."""
+"""Weights that need scales are refused; other tensors that are not used are a warning in the
+result."""
 
 import json
 from collections.abc import Callable
@@ -24,14 +25,18 @@ def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
 
 
 def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Linear weights divided by their scale, and the scales beside them, as FP8 models are published."""
+    """Linear weights divided by their scale, and the scales beside them, as FP8 models are
+    published."""
 
     def change(weights: dict[str, Any]) -> dict[str, Any]:
         made = {}
         for key, tensor in weights.items():
             if "proj" in key:
                 scale = tensor.abs().max() / 100
-                made |= {key: (tensor / scale).to(dtype), f"{key.removesuffix('.weight')}.{suffix}": scale}
+                made |= {
+                    key: (tensor / scale).to(dtype),
+                    f"{key.removesuffix('.weight')}.{suffix}": scale,
+                }
             else:
                 made[key] = tensor
         return made
@@ -42,29 +47,46 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
 @pytest.mark.parametrize("method", [None, "modelopt", "fp8", "compressed-tensors"])
 @pytest.mark.parametrize("dtype", [FLOAT8, torch.int8, torch.uint8])
 def test_weights_of_eight_bits_are_refused(
-    dtype: torch.dtype, method: str | None, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+    dtype: torch.dtype,
+    method: str | None,
+    tmp_path: Path,
+    store: RowStore,
+    error_of: Callable[..., str],
 ) -> None:
     folder = save_tiny(tmp_path / "tiny")
     rewrite(folder, scaled(dtype, "weight_scale"))
     if method:
         path = folder / "config.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "quantization_config": {"quant_method": method}}))
+        path.write_text(
+            json.dumps(
+                {**json.loads(path.read_text()), "quantization_config": {"quant_method": method}}
+            )
+        )
     line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
     assert line.startswith(f"{folder}: the weights of tiny are quantised: model.layers.0.")
-    assert line.endswith("; take the model's unquantised weights, or dequantise and save them with transformers")
+    assert line.endswith(
+        "; take the model's unquantised weights, or dequantise and save them with transformers"
+    )
 
 
-@pytest.mark.parametrize("suffix", ["weight_scale", "weight_scale_inv", "input_scale", "scales", "qzeros", "absmax"])
+@pytest.mark.parametrize(
+    "suffix", ["weight_scale", "weight_scale_inv", "input_scale", "scales", "qzeros", "absmax"]
+)
 def test_scales_that_are_not_used_are_refused(
     suffix: str, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
 ) -> None:
     folder = save_tiny(tmp_path / "tiny")
     rewrite(folder, scaled(torch.float16, suffix))
     line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
-    assert f"tiny has scales of quantised weights, as model.layers.0.mlp.down_proj.{suffix}, that would not be" in line
+    assert (
+        f"tiny has scales of quantised weights, as model.layers.0.mlp.down_proj.{suffix}, that "
+        "would not be" in line
+    )
 
 
-def test_weights_of_eight_bits_in_a_pickle(tmp_path: Path, store: RowStore, error_of: Callable[..., str]) -> None:
+def test_weights_of_eight_bits_in_a_pickle(
+    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+) -> None:
     folder = save_tiny(tmp_path / "tiny")
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
@@ -74,18 +96,37 @@ def test_weights_of_eight_bits_in_a_pickle(tmp_path: Path, store: RowStore, erro
 
 
 def test_names_of_scales() -> None:
-    scales = ["a.weight_scale", "a.weight_scale_inv", "a.scales", "a.weight.absmax", "a.SCB", "a.zero_point", "qweight"]
-    plain = ["a.weight", "a.scale_net.weight", "a.position_ids", "layer_scale_parameter.weight", "a.escalate"]
+    scales = [
+        "a.weight_scale",
+        "a.weight_scale_inv",
+        "a.scales",
+        "a.weight.absmax",
+        "a.SCB",
+        "a.zero_point",
+        "qweight",
+    ]
+    plain = [
+        "a.weight",
+        "a.scale_net.weight",
+        "a.position_ids",
+        "layer_scale_parameter.weight",
+        "a.escalate",
+    ]
     assert all(map(SCALES.search, (f"x.{name}" for name in scales)))
     assert not any(map(SCALES.search, plain))
 
 
 def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
     folder = save_tiny(tmp_path / "tiny")
-    rewrite(folder, lambda weights: {**weights, "model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4).byte()})
+    rewrite(
+        folder,
+        lambda weights: {**weights, "model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4).byte()},
+    )
     model = load("tiny", tiny_params({"tiny": folder}), store=store)
     assert model.loglikelihood(["x"]).tokens[0] == 1
-    assert model.doubts == ["the model's files: 1 tensors are not used, as model.layers.0.self_attn.bias"]
+    assert model.doubts == [
+        "the model's files: 1 tensors are not used, as model.layers.0.self_attn.bias"
+    ]
 
 
 def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_store(
@@ -95,7 +136,10 @@ def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_sto
     folder = save_tiny(tmp_path / "tiny", max_position_embeddings=1024)
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 2}))
-    results = [evenruler.measure(f"local:{folder}", "questionnaires-gad-7", limit=2, size="trial") for _ in range(2)]
+    results = [
+        evenruler.measure(f"local:{folder}", "questionnaires-gad-7", limit=2, size="trial")
+        for _ in range(2)
+    ]
     warning = "the model's files: 9 tensors are not used, as model.layers.2.input_layernorm.weight"
     assert all(warning in result.warnings for result in results)
     fingerprints = [result.model.fingerprint for result in results]

@@ -19,7 +19,8 @@ from tests.tiny import tiny_params
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch) -> None:
-    """So few positions go into a batch that the texts fill several, and the longest alone is more than one holds."""
+    """So few positions go into a batch that the texts fill several, and the longest alone is more
+    than one holds."""
     monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
     monkeypatch.setattr(causal, "POSITIONS", 8)
     monkeypatch.setattr(described, "device", lambda wanted: "cpu")
@@ -42,7 +43,9 @@ def next_tokens(model: Model, text: str) -> tuple[np.ndarray, list[int]]:
     tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
     ids = torch.tensor([[start, *tokens]])
     with torch.inference_mode():
-        logits = raw(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0, :-1]
+        logits = raw(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[
+            0, :-1
+        ]
     return logits.double().log_softmax(-1).numpy(), tokens
 
 
@@ -99,7 +102,8 @@ def test_a_text_that_stands_twice_counts_twice_in_the_marginal(llama) -> None:
 
 
 def test_a_model_that_expects_the_same_everywhere_finds_no_text_acceptable(tiny) -> None:
-    """Its likelihood is that of the unigrams, so the figure is 0 whatever the words and however many."""
+    """Its likelihood is that of the unigrams, so the figure is 0 whatever the words and however
+    many."""
     model = tiny()
     with torch.no_grad():
         model.backend.model.model.norm.weight.zero_()  # no state comes through to the logits

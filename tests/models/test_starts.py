@@ -49,10 +49,14 @@ class TestUsualStarts:
         ]
 
     def test_without_a_start_in_the_tokenizer_the_configurations_comes_before_the_end(self) -> None:
-        """As Qwen, whose configuration names <|endoftext|> and whose chat kinds end with <|im_end|>."""
+        """As Qwen, whose configuration names <|endoftext|> and whose chat kinds end with
+        <|im_end|>."""
         tokenizer = tiny_tokenizer(bos=False)
         pad = number(tokenizer, "<pad>")
-        assert usual_starts(tokenizer, config(pad)) == [Start("<pad>", OF_CONFIGURATION), Start("</s>", END_TOKEN)]
+        assert usual_starts(tokenizer, config(pad)) == [
+            Start("<pad>", OF_CONFIGURATION),
+            Start("</s>", END_TOKEN),
+        ]
         assert usual_starts(tokenizer, config()) == [Start("</s>", END_TOKEN)]
 
     def test_one_token_in_two_roles_is_one_start(self) -> None:
@@ -61,7 +65,9 @@ class TestUsualStarts:
         assert usual_starts(tokenizer, config(end)) == [Start("</s>", OF_CONFIGURATION)]
 
     def test_a_number_beyond_the_vocabulary_is_no_start(self) -> None:
-        assert usual_starts(tiny_tokenizer(bos=False), config(100_000)) == [Start("</s>", END_TOKEN)]
+        assert usual_starts(tiny_tokenizer(bos=False), config(100_000)) == [
+            Start("</s>", END_TOKEN)
+        ]
 
 
 class TestChoice:
@@ -76,7 +82,8 @@ class TestChoice:
         with pytest.raises(UserError) as caught:
             choose_start("m", "<start>", usual_starts(tokenizer, config()), tokenizer)
         assert str(caught.value) == (
-            "start: '<start>' is no token of m; name one token as its vocabulary writes it; usual here: <s>, </s>"
+            "start: '<start>' is no token of m; name one token as its vocabulary writes it; usual "
+            "here: <s>, </s>"
         )
 
     def test_without_any_there_is_an_error(self) -> None:
@@ -93,7 +100,10 @@ class TestChoice:
 
 def raw_nats(folder: Path, start: str, text: str) -> float:
     """The log-likelihood of a text after a start token by plain transformers."""
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(folder),
+        AutoModelForCausalLM.from_pretrained(folder),
+    )
     ids = [number(tokenizer, start), *tokenizer(text, add_special_tokens=False)["input_ids"]]
     with torch.no_grad():
         nats = model(torch.tensor([ids])).logits.double().log_softmax(-1)[0]
@@ -101,7 +111,8 @@ def raw_nats(folder: Path, start: str, text: str) -> float:
 
 
 def saved(folder: Path, bos: bool, configured: str | None) -> Path:
-    """A tiny model whose tokenizer has a start token or none, and whose configuration names one or none."""
+    """A tiny model whose tokenizer has a start token or none, and whose configuration names one or
+    none."""
     tokenizer = tiny_tokenizer(bos=bos)
     own = None if configured is None else number(tokenizer, configured)
     return save_tiny(folder, bos=bos, bos_token_id=own)
@@ -122,7 +133,9 @@ class TestModels:
         folder = saved(tmp_path / "m", bos, configured)
         model = load("m", tiny_params({"m": folder}), store=store)
         assert model.start == start == read_start("m", folder)
-        assert model.loglikelihood([TEXT]).nats[0] == pytest.approx(raw_nats(folder, start.token, TEXT), abs=1e-4)
+        assert model.loglikelihood([TEXT]).nats[0] == pytest.approx(
+            raw_nats(folder, start.token, TEXT), abs=1e-4
+        )
         assert model.backend.start == start
         # Answers from before the configuration's start was taken are not served.
         assert ("start" in json.loads(model.engine)) is (start.source == OF_CONFIGURATION)
@@ -130,11 +143,16 @@ class TestModels:
     def test_a_declared_start_stands_in_the_key(self, tmp_path: Path, store: RowStore) -> None:
         folder = saved(tmp_path / "m", True, None)
         plain, declared = (
-            load("m", tiny_params({"m": folder}, **own), store=store) for own in ({}, {"start": "<pad>"})
+            load("m", tiny_params({"m": folder}, **own), store=store)
+            for own in ({}, {"start": "<pad>"})
         )
         assert declared.start == Start("<pad>", DECLARED)
-        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(raw_nats(folder, "<pad>", TEXT), abs=1e-4)
-        assert plain.loglikelihood([TEXT]).nats[0] == pytest.approx(raw_nats(folder, "<s>", TEXT), abs=1e-4)
+        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(
+            raw_nats(folder, "<pad>", TEXT), abs=1e-4
+        )
+        assert plain.loglikelihood([TEXT]).nats[0] == pytest.approx(
+            raw_nats(folder, "<s>", TEXT), abs=1e-4
+        )
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
     def test_the_other_start_is_asked_for_by_name(self, tmp_path: Path, store: RowStore) -> None:
@@ -145,7 +163,9 @@ class TestModels:
         assert other.nats[0] == pytest.approx(raw_nats(folder, "</s>", TEXT), abs=1e-4)
         assert model.loglikelihood([TEXT]).nats[0] == bare.nats[0]
 
-    def test_without_another_start_there_is_no_number(self, tmp_path: Path, store: RowStore) -> None:
+    def test_without_another_start_there_is_no_number(
+        self, tmp_path: Path, store: RowStore
+    ) -> None:
         model = load("m", tiny_params({"m": saved(tmp_path / "m", False, None)}), store=store)
         for _ in range(2):  # also from the store
             found = model.loglikelihood([TEXT, "x"], other_start=True)
@@ -155,26 +175,42 @@ class TestModels:
     def test_a_chat_does_not_begin_with_it(self, tmp_path: Path, store: RowStore) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
         models = [
-            load("m", tiny_params({"m": folder}, chat=True, **own), store=RowStore(tmp_path / f"store-{place}"))
+            load(
+                "m",
+                tiny_params({"m": folder}, chat=True, **own),
+                store=RowStore(tmp_path / f"store-{place}"),
+            )
             for place, own in enumerate(({}, {"start": "<pad>"}))
         ]
         in_chat, plain = (
-            [model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models] for chat in (True, False)
+            [model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models]
+            for chat in (True, False)
         )
         assert in_chat[0] == in_chat[1]
         assert plain[0] != plain[1]
 
     def test_a_model_given_in_python_takes_a_start(self, tmp_path: Path, store: RowStore) -> None:
         folder = save_tiny(tmp_path / "m")
-        network, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+        network, tokenizer = (
+            AutoModelForCausalLM.from_pretrained(folder).eval(),
+            AutoTokenizer.from_pretrained(folder),
+        )
         plain, declared = (
-            chosen(network, store, tokenizer=tokenizer, name="m", start=start).model for start in (None, "<pad>")
+            chosen(network, store, tokenizer=tokenizer, name="m", start=start).model
+            for start in (None, "<pad>")
         )
         assert plain is not None
         assert declared is not None
-        assert (plain.start, declared.start) == (Start("<s>", OF_TOKENIZER), Start("<pad>", DECLARED))
-        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(raw_nats(folder, "<pad>", TEXT), abs=1e-4)
-        assert plain.loglikelihood([TEXT]).nats[0] == pytest.approx(raw_nats(folder, "<s>", TEXT), abs=1e-4)
+        assert (plain.start, declared.start) == (
+            Start("<s>", OF_TOKENIZER),
+            Start("<pad>", DECLARED),
+        )
+        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(
+            raw_nats(folder, "<pad>", TEXT), abs=1e-4
+        )
+        assert plain.loglikelihood([TEXT]).nats[0] == pytest.approx(
+            raw_nats(folder, "<s>", TEXT), abs=1e-4
+        )
 
     def test_files_take_a_start_by_option(self, tmp_path: Path, store: RowStore) -> None:
         folder = save_tiny(tmp_path / "m")
@@ -182,7 +218,8 @@ class TestModels:
         with pytest.raises(UserError) as caught:
             chosen("endpoint:m", store, start="<pad>")
         assert str(caught.value) == (
-            "--start of endpoint:m: a start token is of models that give log-probabilities of texts; "
+            "--start of endpoint:m: a start token is of models that give log-probabilities of "
+            "texts; "
             "say --kind completions, or leave --start out"
         )
 

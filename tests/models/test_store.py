@@ -28,7 +28,10 @@ class TestAnswers:
 
         again = RowStore(store.root)
 
-        assert again.get([key_of(2), key_of(3), key_of(1)]) == {key_of(1): b"one", key_of(2): b"\x00\xff"}
+        assert again.get([key_of(2), key_of(3), key_of(1)]) == {
+            key_of(1): b"one",
+            key_of(2): b"\x00\xff",
+        }
         assert again.count() == 2
 
     def test_the_first_answer_stays(self, store) -> None:
@@ -49,7 +52,11 @@ class TestAnswers:
         asked: list[str] = []
         store._connection.set_trace_callback(asked.append)
         assert store.get(list(answers)) == answers
-        assert [query.count("x'") for query in asked if query.startswith("SELECT key")] == [500, 500, 201]
+        assert [query.count("x'") for query in asked if query.startswith("SELECT key")] == [
+            500,
+            500,
+            201,
+        ]
 
     def test_one_that_writes_waits_two_minutes_for_another(self, store) -> None:
         assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (120_000,)
@@ -89,42 +96,65 @@ class TestAnswers:
         assert store.get([key_of(1)]) == {key_of(1): b"not yet"}
 
     def test_it_writes_ahead_and_waits_for_the_disk_when_it_moves_the_log(self, store) -> None:
-        """Readers are not held up, and a power cut loses the last batches at most, never the file."""
+        """Readers are not held up, and a power cut loses the last batches at most, never the
+        file."""
         settings = [
-            store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+            store._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous")
         ]
 
         assert settings == ["wal", 1]
 
-    def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(self, store, monkeypatch) -> None:
+    def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
+        self, store, monkeypatch
+    ) -> None:
         monkeypatch.setattr(store_module, "_LARGE", 2**20)
         store.put((key_of(i), bytes(1000)) for i in range(2000))  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         read: list[Path] = []
-        monkeypatch.setattr(store_module.subprocess, "run", lambda command, **_: read.append(Path(command[-1])))
+        monkeypatch.setattr(
+            store_module.subprocess, "run", lambda command, **_: read.append(Path(command[-1]))
+        )
 
         found = [len(store.get([key_of(i) for i in range(n)])) for n in (10, 1500, 2000)]
 
         assert found == [10, 1500, 2000]
         assert read == [store.path]
 
-    def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(self, store, monkeypatch) -> None:
-        """Else another process that closes the store takes itself for the last, and removes the log."""
+    def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(
+        self, store, monkeypatch
+    ) -> None:
+        """Else another process that closes the store takes itself for the last, and removes the
+        log."""
         monkeypatch.setattr(store_module, "_LARGE", 0)
         store.put([(key_of(1), b"one")])
         store.get([key_of(1)])
         assert store._is_read
 
-        counts = f"c = sqlite3.connect({str(store.path)!r}); print(*c.execute('SELECT count(*) FROM kept')); c.close()"
-        assert subprocess.check_output([sys.executable, "-c", f"import sqlite3; {counts}"], text=True) == "(1,)\n"
+        counts = (
+            f"c = sqlite3.connect({str(store.path)!r}); print(*c.execute('SELECT count(*) "
+            "FROM kept')); c.close()"
+        )
+        assert (
+            subprocess.check_output([sys.executable, "-c", f"import sqlite3; {counts}"], text=True)
+            == "(1,)\n"
+        )
 
         assert store.path.with_name("rows.sqlite-wal").exists()
         store.put([(key_of(2), b"two")])
-        assert RowStore(store.root).get([key_of(1), key_of(2)]) == {key_of(1): b"one", key_of(2): b"two"}
+        assert RowStore(store.root).get([key_of(1), key_of(2)]) == {
+            key_of(1): b"one",
+            key_of(2): b"two",
+        }
 
     def test_two_processes_do_not_write_at_once(self, store) -> None:
-        writes = "from evenruler.models.store import RowStore; store = RowStore(Path(sys.argv[1])); print(flush=True)"
-        program = f"import sys; from pathlib import Path; {writes}; store.put([(bytes(32), b'one')])"
+        writes = (
+            "from evenruler.models.store import RowStore; store = "
+            "RowStore(Path(sys.argv[1])); print(flush=True)"
+        )
+        program = (
+            f"import sys; from pathlib import Path; {writes}; store.put([(bytes(32), b'one')])"
+        )
         command, root = [sys.executable, "-c", program, str(store.root)], Path(__file__).parents[2]
         with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as writer:
             with store._lock:
@@ -156,10 +186,14 @@ class TestKeys:
         ],
     )
     def test_any_other_question_has_another(self, engine, operation, question) -> None:
-        assert keys_of(engine, operation, [question]) != keys_of("engine", "operation/1", [["", "text"]])
+        assert keys_of(engine, operation, [question]) != keys_of(
+            "engine", "operation/1", [["", "text"]]
+        )
 
     def test_the_order_in_which_settings_are_named_does_not_matter(self) -> None:
-        one, other = keys_of("engine", "operation/1", [{"seed": 1, "text": "x"}, {"text": "x", "seed": 1}])
+        one, other = keys_of(
+            "engine", "operation/1", [{"seed": 1, "text": "x"}, {"text": "x", "seed": 1}]
+        )
 
         assert one == other
 
@@ -175,7 +209,9 @@ class TestChecksums:
         path = tmp_path / "file"
         path.write_bytes(b"content")
         before = store.file_sha256(path)
-        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("the file was read again"))
+        monkeypatch.setattr(
+            hashlib, "file_digest", lambda *_: pytest.fail("the file was read again")
+        )
 
         assert RowStore(store.root).file_sha256(path) == before
 
@@ -185,9 +221,13 @@ class TestChecksums:
         link.symlink_to(path)
 
         assert store.file_sha256(link) == store.file_sha256(path)
-        assert store._connection.execute("SELECT path FROM files").fetchall() == [(str(path.resolve()),)]
+        assert store._connection.execute("SELECT path FROM files").fetchall() == [
+            (str(path.resolve()),)
+        ]
 
-    def test_a_file_that_was_written_over_and_dated_back_is_read_again(self, store, tmp_path) -> None:
+    def test_a_file_that_was_written_over_and_dated_back_is_read_again(
+        self, store, tmp_path
+    ) -> None:
         path = tmp_path / "file"
         path.write_bytes(b"content")
         store.file_sha256(path)
@@ -207,10 +247,16 @@ class TestChecksums:
         other.rename(path)
         inode = path.stat().st_ino
         assert inode != known.st_ino
-        stat = type("Stat", (), {name: getattr(known, name) for name in dir(known) if name.startswith("st_")})()
+        stat = type(
+            "Stat",
+            (),
+            {name: getattr(known, name) for name in dir(known) if name.startswith("st_")},
+        )()
         stat.st_ino = inode
         of = type(path).stat
-        monkeypatch.setattr(type(path), "stat", lambda self, **given: stat if self == path else of(self, **given))
+        monkeypatch.setattr(
+            type(path), "stat", lambda self, **given: stat if self == path else of(self, **given)
+        )
 
         assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
 
@@ -260,7 +306,9 @@ NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
 
 
 class TestDamage:
-    def test_an_answer_that_was_changed_on_the_disk_is_asked_anew_and_kept_again(self, store, capsys) -> None:
+    def test_an_answer_that_was_changed_on_the_disk_is_asked_anew_and_kept_again(
+        self, store, capsys
+    ) -> None:
         store.put(NUMBERS.items())
         other = struct.pack("<d", 1.0)
         store._connection.execute("UPDATE kept SET answer = ? WHERE key = ?", (other, key_of(3)))
@@ -268,7 +316,9 @@ class TestDamage:
 
         found = store.get(list(NUMBERS))
 
-        assert found == {key: answer for key, answer in NUMBERS.items() if key not in (key_of(3), key_of(4))}
+        assert found == {
+            key: answer for key, answer in NUMBERS.items() if key not in (key_of(3), key_of(4))
+        }
         assert store.count() == 58
         store.put([(key_of(3), NUMBERS[key_of(3)])])
         assert store.get([key_of(3)]) == {key_of(3): NUMBERS[key_of(3)]}
@@ -349,7 +399,11 @@ class TestDamage:
             store.put(NUMBERS.items())
             store._connection.close()
             content = path.read_bytes()
-            changed = {"cut": content[:6000], "garbage": bytes([7]) * 9000, "header": b"x" * 16 + content[16:]}[damage]
+            changed = {
+                "cut": content[:6000],
+                "garbage": bytes([7]) * 9000,
+                "header": b"x" * 16 + content[16:],
+            }[damage]
             path.write_bytes(changed)
 
         def use() -> None:
@@ -411,7 +465,9 @@ class TestReadOnly:
             root.chmod(0o755)
 
     @pytest.mark.parametrize(("file", "folder"), [(0o444, 0o555), (0o666, 0o555), (0o444, 0o777)])
-    def test_what_is_there_can_be_read_and_nothing_asked(self, file, folder, root, error_of) -> None:
+    def test_what_is_there_can_be_read_and_nothing_asked(
+        self, file, folder, root, error_of
+    ) -> None:
         store = RowStore(root)
         store.put(NUMBERS.items())
         known = store.file_sha256(Path(__file__))
@@ -426,7 +482,9 @@ class TestReadOnly:
             assert opened.file_sha256(Path(__file__)) == known
             assert len(opened.file_sha256(root / "rows.sqlite")) == 64
             line = error_of(opened.require_writable, 2)
-            assert line.startswith(f"{opened.path}: 2 answers are missing, and it can only be read; ")
+            assert line.startswith(
+                f"{opened.path}: 2 answers are missing, and it can only be read; "
+            )
             assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
 
         assert as_another_user(use) == ""

@@ -1,4 +1,5 @@
-"""Each file that loading opens is part of the key: flipped, it makes another engine, and outside it is refused."""
+"""Each file that loading opens is part of the key: flipped, it makes another engine, and outside it
+is refused."""
 
 import json
 import shutil
@@ -24,7 +25,9 @@ from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
 from tests.tiny import save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
 
-pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # of PEFT
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`is_gradient_checkpointing`:FutureWarning"
+)  # of PEFT
 
 
 def plain(folder: Path) -> dict[str, Any]:
@@ -49,7 +52,12 @@ def of_merges(folder: Path) -> dict[str, Any]:
     (folder / "vocab.json").write_text(json.dumps(told["vocab"]), encoding="utf-8")
     lines = ["#version: 0.2", *(" ".join(pair) for pair in told["merges"])]
     (folder / "merges.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    said = {"tokenizer_class": "GPT2Tokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<pad>"}
+    said = {
+        "tokenizer_class": "GPT2Tokenizer",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "unk_token": "<pad>",
+    }
     (folder / "tokenizer_config.json").write_text(json.dumps(said), encoding="utf-8")
     return {}
 
@@ -70,7 +78,9 @@ def adapted(folder: Path) -> dict[str, Any]:
         path.rename(folder / path.name)
     (folder / "base").rmdir()
     said = folder / "adapter/adapter_config.json"
-    said.write_text(json.dumps({**json.loads(said.read_text()), "base_model_name_or_path": str(folder)}))
+    said.write_text(
+        json.dumps({**json.loads(said.read_text()), "base_model_name_or_path": str(folder)})
+    )
     return {"adapter": str(folder / "adapter")}
 
 
@@ -87,11 +97,27 @@ def embedding(folder: Path) -> dict[str, Any]:
 
     parts = folder.parent / "parts"
     parts.mkdir()
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "man", "nurse", "##s", *"abcdefghijklmnopqrstuvwxyz"]
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "man",
+        "nurse",
+        "##s",
+        *"abcdefghijklmnopqrstuvwxyz",
+    ]
     (parts / "vocab.txt").write_text("\n".join(words) + "\n")
     tokenizer = BertTokenizer(str(parts / "vocab.txt"))
     tokenizer.save_pretrained(parts)
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
     torch.manual_seed(0)
     BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(parts)
     body = Transformer(str(parts), max_seq_length=32)
@@ -103,7 +129,9 @@ KINDS = [plain, sharded, of_merges, pickled, adapted, masked, embedding]
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda save: save.__name__)
-def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def saved(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp(request.param.__name__) / "model"
     folder.mkdir()
     return folder, request.param(folder)
@@ -120,20 +148,32 @@ def opened(folder: Path, entry: dict[str, Any], store: RowStore) -> set[Path]:
         assert model._load()
     paths = {Path(read).resolve() for read in reads}
     root = folder.resolve()
-    return {path.relative_to(root) for path in paths if path.is_relative_to(root) and path.is_file()}
+    return {
+        path.relative_to(root) for path in paths if path.is_relative_to(root) and path.is_file()
+    }
 
 
-def test_each_file_that_a_loader_opens_is_part_of_the_key(saved: tuple[Path, dict[str, Any]], store: RowStore) -> None:
+def test_each_file_that_a_loader_opens_is_part_of_the_key(
+    saved: tuple[Path, dict[str, Any]], store: RowStore
+) -> None:
     folder, entry = saved
     params = catalogue(folder, entry)
     before = load("tiny", params, store=store).engine
-    files = [path for path in sorted(opened(folder, entry, store)) if not any(map(path.match, (*CARDS, *CODE)))]
+    files = [
+        path
+        for path in sorted(opened(folder, entry, store))
+        if not any(map(path.match, (*CARDS, *CODE)))
+    ]
     assert len(files) >= 4, "weights, configuration and tokenizer at least"
     assert any(path.suffix in (".safetensors", ".bin") for path in files)
     assert any(path.name.startswith(("tokenizer.json", "vocab")) for path in files)
     for path in files:
         whole = (folder / path).read_bytes()
-        space = whole + b" " if path.suffix in (".json", ".txt", ".jinja") else bytes([whole[0] ^ 1]) + whole[1:]
+        space = (
+            whole + b" "
+            if path.suffix in (".json", ".txt", ".jinja")
+            else bytes([whole[0] ^ 1]) + whole[1:]
+        )
         (folder / path).write_bytes(space)
         assert load("tiny", params, store=store).engine != before, path
         (folder / path).write_bytes(whole)
@@ -155,9 +195,19 @@ def test_merges_alone_make_another_engine(tmp_path: Path, store: RowStore) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["tokenizer.model", "spiece.model", "vocab.txt", "merges.txt", "added_tokens.json", "vocab.bpe"]
+    "name",
+    [
+        "tokenizer.model",
+        "spiece.model",
+        "vocab.txt",
+        "merges.txt",
+        "added_tokens.json",
+        "vocab.bpe",
+    ],
 )
-def test_files_of_tokenizers_that_need_other_libraries_count(name: str, tmp_path: Path, store: RowStore) -> None:
+def test_files_of_tokenizers_that_need_other_libraries_count(
+    name: str, tmp_path: Path, store: RowStore
+) -> None:
     from tests.models.engines.test_described import entry
 
     folder = save_tiny(tmp_path / "model")
@@ -167,7 +217,9 @@ def test_files_of_tokenizers_that_need_other_libraries_count(name: str, tmp_path
     assert described.describe(folder, entry(), store, "cpu") != before
 
 
-@pytest.mark.parametrize("name", ["adapter_model.bin", "chat_template.jinja", "tokenizer.model", "merges.txt"])
+@pytest.mark.parametrize(
+    "name", ["adapter_model.bin", "chat_template.jinja", "tokenizer.model", "merges.txt"]
+)
 def test_files_of_an_adapter_count(name: str, tmp_path: Path, store: RowStore) -> None:
     """Pickled weights, and what is saved with a tokenizer."""
     from tests.models.engines.test_described import entry
@@ -207,7 +259,9 @@ def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
     ],
     ids=["values", "order", "shape", "type", "name"],
 )
-def test_a_tensor_that_is_replaced_is_hashed_again(change: Callable[[torch.Tensor], dict[str, torch.Tensor]]) -> None:
+def test_a_tensor_that_is_replaced_is_hashed_again(
+    change: Callable[[torch.Tensor], dict[str, torch.Tensor]],
+) -> None:
     """PyTorch counts what is written to a tensor, and here nothing is."""
     core, part, weights = torch.nn.Module(), torch.arange(16.0).view(4, 4), WeightsHash()
     core.register_buffer("a", part)
@@ -242,16 +296,26 @@ class TestOutside:
             lambda place: {"tokenizer_name_or_path": str(place)},
             lambda place: {"tokenizer_args": {"tokenizer_file": str(place / "tokenizer.json")}},
             lambda place: {"processor_kwargs": {"tokenizer_file": str(place / "tokenizer.json")}},
-            lambda place: {"config_args": {"name_or_path": str(place)}, "tokenizer_name_or_path": str(place)},
+            lambda place: {
+                "config_args": {"name_or_path": str(place)},
+                "tokenizer_name_or_path": str(place),
+            },
         ],
         ids=["name", "args", "processor", "both"],
     )
     def test_of_an_embedder(
-        self, setting: Any, folder: Path, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+        self,
+        setting: Any,
+        folder: Path,
+        tmp_path: Path,
+        store: RowStore,
+        error_of: Callable[..., str],
     ) -> None:
         other = shutil.copytree(folder, tmp_path / "other")
         said = json.loads((other / "tokenizer.json").read_text())
-        said["model"]["vocab"] = {word: (place * 7) % 35 for word, place in said["model"]["vocab"].items()}
+        said["model"]["vocab"] = {
+            word: (place * 7) % 35 for word, place in said["model"]["vocab"].items()
+        }
         (other / "tokenizer.json").write_text(json.dumps(said))
         path = folder / "sentence_bert_config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), **setting(other)}))
@@ -266,7 +330,9 @@ class TestOutside:
         """Where the library reads the file elsewhere, it is refused."""
         folder, other = save_tiny(tmp_path / "model"), save_tiny(tmp_path / "other")
         path = folder / "tokenizer_config.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), key: str(other / "tokenizer.json")}))
+        path.write_text(
+            json.dumps({**json.loads(path.read_text()), key: str(other / "tokenizer.json")})
+        )
         model = load("tiny", catalogue(folder, {}), store=store)
         line = ""
         with traced_reads() as reads:
@@ -274,7 +340,9 @@ class TestOutside:
                 model.loglikelihood(["x"])
             except UserError as error:
                 line = str(error)
-        assert line.startswith(f"{other}/") == any(Path(read).is_relative_to(other) for read in reads)
+        assert line.startswith(f"{other}/") == any(
+            Path(read).is_relative_to(other) for read in reads
+        )
 
     def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
         """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
@@ -287,7 +355,9 @@ class TestOutside:
 
 
 class TestRequire:
-    def test_what_is_outside_and_what_is_no_file_of_a_model(self, tmp_path: Path, error_of: Callable[..., str]) -> None:
+    def test_what_is_outside_and_what_is_no_file_of_a_model(
+        self, tmp_path: Path, error_of: Callable[..., str]
+    ) -> None:
         folder = save_tiny(tmp_path / "model")
         (tmp_path / "other").mkdir()
         hashed = {folder / "config.json"}
@@ -300,9 +370,18 @@ class TestRequire:
             )
         (folder / "mine.json").write_text("{}")
         line = error_of(require_hashed, "tiny", [f"{folder}/mine.json"], hashed, [folder])
-        assert "was loaded with 'mine.json', which is not among the files that are part of its key" in line
+        assert (
+            "was loaded with 'mine.json', which is not among the files that are part of its key"
+            in line
+        )
         (folder / "README.md").write_text("")
-        sound = [f"{folder}/README.md", f"{folder}/config.json", json.__file__, "/proc/mounts", "/nowhere/x.json"]
+        sound = [
+            f"{folder}/README.md",
+            f"{folder}/config.json",
+            json.__file__,
+            "/proc/mounts",
+            "/nowhere/x.json",
+        ]
         require_hashed("tiny", sound, hashed, [folder])
 
     @pytest.mark.parametrize(
@@ -327,7 +406,11 @@ class TestRequire:
         ],
     )
     def test_a_file_of_a_model_counts_though_it_lies_among_libraries(
-        self, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+        self,
+        file: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        error_of: Callable[..., str],
     ) -> None:
         monkeypatch.setattr("sys.prefix", str(tmp_path))
         (tmp_path / file).write_text("")
@@ -346,7 +429,9 @@ class TestRequire:
         ],
         ids=["BPE", "WordPiece", "WordLevel"],
     )
-    def test_readers_of_words_are_heard(self, kind: Any, names: dict[str, str], method: str, tmp_path: Path) -> None:
+    def test_readers_of_words_are_heard(
+        self, kind: Any, names: dict[str, str], method: str, tmp_path: Path
+    ) -> None:
         """Called with paths in their places, and by name."""
         (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a": 1, "b": 2, "ab": 3}')
         (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n")
@@ -359,7 +444,11 @@ class TestRequire:
 
     def test_sentencepiece_is_heard(self, tmp_path: Path) -> None:
         """It need not be installed, so a module of its name stands in, in another process."""
-        lines = ["class SentencePieceProcessor:", "    def LoadFromFile(self, path): pass", "    Load = LoadFromFile"]
+        lines = [
+            "class SentencePieceProcessor:",
+            "    def LoadFromFile(self, path): pass",
+            "    Load = LoadFromFile",
+        ]
         (tmp_path / "sentencepiece.py").write_text("\n".join(lines))
         (tmp_path / "spiece.model").write_text("")
         code = f"""
@@ -372,7 +461,9 @@ with traced_reads() as reads:
         getattr(sentencepiece.SentencePieceProcessor(), method)({str(tmp_path / "spiece.model")!r})
 print([read for read in reads if read.endswith(".model")])
 """
-        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        found = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert found.stdout == f"{[str(tmp_path / 'spiece.model')] * 2}\n"
 
     def test_native_readers_are_heard(self, tmp_path: Path) -> None:

@@ -12,16 +12,28 @@ from tests.tiny import KINDS, catalogue_of, save_tiny, save_tiny_masked, tiny_de
 TEXTS = ["The man is here.", "x"]
 
 
-def declared(folder, kind: str = "causal", base: str = "causal", source: str = "untrained:tiny", **entry) -> Catalogue:
+def declared(
+    folder, kind: str = "causal", base: str = "causal", source: str = "untrained:tiny", **entry
+) -> Catalogue:
     declaration = tiny_declaration({"tiny": folder}, kind=base)
-    declaration["models"]["random"] = {"kind": kind, "source": source, "licence": "none", "origin": "ours", **entry}
+    declaration["models"]["random"] = {
+        "kind": kind,
+        "source": source,
+        "licence": "none",
+        "origin": "ours",
+        **entry,
+    }
     return catalogue_of(declaration)
 
 
 @pytest.fixture
 def wide(tmp_path):
     return save_tiny(
-        tmp_path / "wide", hidden_size=96, intermediate_size=200, num_hidden_layers=5, initializer_range=0.02
+        tmp_path / "wide",
+        hidden_size=96,
+        intermediate_size=200,
+        num_hidden_layers=5,
+        initializer_range=0.02,
     )
 
 
@@ -31,7 +43,11 @@ class TestMade:
 
         config = model.backend.model.config
         assert config.model_type == of.backend.model.config.model_type == "llama"
-        assert (config.num_hidden_layers, config.hidden_size, config.intermediate_size) == (2, 64, 128)
+        assert (config.num_hidden_layers, config.hidden_size, config.intermediate_size) == (
+            2,
+            64,
+            128,
+        )
         assert model.backend.model.num_parameters() < of.backend.model.num_parameters()
         assert np.abs(model.loglikelihood(TEXTS).nats - of.loglikelihood(TEXTS).nats).min() > 0.1
         assert model.loglikelihood(TEXTS).tokens.tolist() == of.loglikelihood(TEXTS).tokens.tolist()
@@ -42,10 +58,14 @@ class TestMade:
 
         found = model.loglikelihood(TEXTS)
 
-        assert found.nats / found.tokens == pytest.approx(-np.log(model.backend.model.config.vocab_size), abs=0.3)
+        assert found.nats / found.tokens == pytest.approx(
+            -np.log(model.backend.model.config.vocab_size), abs=0.3
+        )
 
     def test_it_is_the_same_each_time_it_is_made(self, wide, tmp_path) -> None:
-        one, other = (load("random", declared(wide), store=RowStore(tmp_path / name)) for name in "ab")
+        one, other = (
+            load("random", declared(wide), store=RowStore(tmp_path / name)) for name in "ab"
+        )
 
         assert one.engine == other.engine
         assert one.loglikelihood(TEXTS).nats.tolist() == other.loglikelihood(TEXTS).nats.tolist()
@@ -57,7 +77,9 @@ class TestMade:
         assert load("random", declared(wide), store=store).engine == engine
 
     def test_it_is_another_where_the_other_has_another_configuration(self, wide, store) -> None:
-        before = sources.locate("random", (params := declared(wide)).models["random"], store, params.models)
+        before = sources.locate(
+            "random", (params := declared(wide)).models["random"], store, params.models
+        )
         config = json.loads((wide / "config.json").read_text())
         (wide / "config.json").write_text(json.dumps({**config, "initializer_range": 0.1}))
 
@@ -86,8 +108,12 @@ class TestMade:
     @pytest.mark.slow
     def test_of_gemma(self, shipped_params, packaged_store) -> None:
         """Its layers are of two kinds and its vocabulary has 262,144 entries."""
-        entry = ModelEntry(kind="causal", source="untrained:gemma-3-270m", licence="none", origin="ours")
-        params = shipped_params.model_copy(update={"models": {**shipped_params.models, "random": entry}})
+        entry = ModelEntry(
+            kind="causal", source="untrained:gemma-3-270m", licence="none", origin="ours"
+        )
+        params = shipped_params.model_copy(
+            update={"models": {**shipped_params.models, "random": entry}}
+        )
         model: Model = load("random", params, store=packaged_store)
 
         config = model.backend.model.config
@@ -106,7 +132,9 @@ class TestKinds:
         assert load("random", params, store=store).can("in_place")
 
     def test_a_classifier_of_pairs(self, tmp_path, store) -> None:
-        model = load("random", declared(save_tiny_masked(tmp_path / "bert"), "nli", "masked"), store=store)
+        model = load(
+            "random", declared(save_tiny_masked(tmp_path / "bert"), "nli", "masked"), store=store
+        )
 
         found = model.entailment([("The man is here.", "He is."), ("x", "y")])
         assert found.shape == (2, 3)
@@ -115,7 +143,9 @@ class TestKinds:
 
     @pytest.mark.parametrize("kind", ["embedder", "classifier"])
     def test_no_other(self, kind) -> None:
-        with pytest.raises(ValueError, match="`untrained:` belongs to the kinds causal, masked, nli"):
+        with pytest.raises(
+            ValueError, match="`untrained:` belongs to the kinds causal, masked, nli"
+        ):
             ModelEntry(kind=kind, source="untrained:x", licence="none", origin="ours")
 
 

@@ -9,14 +9,18 @@ QUESTION = "Does the first sentence mean that the second is true? Answer yes, no
 @pytest.mark.parametrize("before", [None, ["", ""]])
 def test_with_nothing_before_it_is_the_question_alone(before) -> None:
     asked, empty = verbalised(PAIRS, before)
-    assert asked == [INSTRUCTION.format(premise=premise, hypothesis=hypothesis) for premise, hypothesis in PAIRS]
+    assert asked == [
+        INSTRUCTION.format(premise=premise, hypothesis=hypothesis) for premise, hypothesis in PAIRS
+    ]
     assert asked[0] == f"{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
     assert empty[1] == f"{QUESTION}First: N/A\nSecond: It is wet.\nAnswer:"
 
 
 def test_words_before_stand_on_a_line_of_their_own_also_without_content() -> None:
     asked, empty = verbalised(PAIRS, ["A {test}.", ""])
-    assert asked[0] == f"A {{test}}.\n{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
+    assert (
+        asked[0] == f"A {{test}}.\n{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
+    )
     assert empty[0] == f"A {{test}}.\n{QUESTION}First: N/A\nSecond: I am well.\nAnswer:"
     assert (asked[1:], empty[1:]) == tuple(part[1:] for part in verbalised(PAIRS))
 

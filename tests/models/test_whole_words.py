@@ -28,7 +28,9 @@ FORMS = [
     for cased in (word, word.title())
     for space in ("", " ")
 ]
-MANY_PROMPTS = [f"{a} {b} is here. So is" for a in ("The", "A", "No", "One") for b in ("man", "girl")]
+MANY_PROMPTS = [
+    f"{a} {b} is here. So is" for a in ("The", "A", "No", "One") for b in ("man", "girl")
+]
 PROMPTS = ["The man is at the theatre. Is it", "The man is at the theatre. Is it his or", "", "é"]
 
 
@@ -40,7 +42,9 @@ def asked(prompts: list[str], forms: list[str] = FORMS) -> tuple[list[str], list
 
 def table(found) -> np.ndarray:
     """[n, 5] all of an answer."""
-    return np.stack([found.nats, found.ends, found.alone, found.first_nats, found.first_token], axis=1)
+    return np.stack(
+        [found.nats, found.ends, found.alone, found.first_nats, found.first_token], axis=1
+    )
 
 
 Endings = tuple[list[int], list[int]]
@@ -52,7 +56,9 @@ def tiny_endings(tokenizer) -> Endings:
     return tiny_word_ends(tokenizer), tiny_stands_alone(tokenizer)
 
 
-def by_hand(model, prompt: str, word: str, endings: Endings) -> tuple[float, float, float, float, int]:
+def by_hand(
+    model, prompt: str, word: str, endings: Endings
+) -> tuple[float, float, float, float, int]:
     """The answer for one pair, token by token through the raw model, the softmax in float64."""
     tokenizer = model.backend.tokenizer
     ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
@@ -64,21 +70,27 @@ def by_hand(model, prompt: str, word: str, endings: Endings) -> tuple[float, flo
         steps.append(float(following(model, tokens)[token]))
         tokens.append(token)
     after = following(model, tokens)
-    ends, alone = (float(after[e].logsumexp(0)) if sum(steps) >= model.backend._scorer._least else 0.0 for e in endings)
+    ends, alone = (
+        float(after[e].logsumexp(0)) if sum(steps) >= model.backend._scorer._least else 0.0
+        for e in endings
+    )
     return sum(steps), ends, alone, steps[0], own[0]
 
 
 def following(model, tokens: list[int]) -> torch.Tensor:
     """[vocabulary] nats of every token after some."""
     with torch.inference_mode():
-        logits = model.backend.model(input_ids=torch.tensor([tokens]), use_cache=False).logits[0, -1]
+        logits = model.backend.model(input_ids=torch.tensor([tokens]), use_cache=False).logits[
+            0, -1
+        ]
     return logits.double().log_softmax(-1)
 
 
 class TestAgainstPlainLogits:
     @pytest.mark.parametrize("kind", KINDS)
     def test_equals_the_sum_by_hand_step_by_step(self, kind, tiny) -> None:
-        """Layers of two kinds, capped logits, and (mamba) plain batches: all the same, what follows rare words too."""
+        """Layers of two kinds, capped logits, and (mamba) plain batches: all the same, what follows
+        rare words too."""
         model = tiny(kind)
         model.backend._scorer._least = -np.inf
         endings = tiny_endings(model.backend.tokenizer)
@@ -86,7 +98,10 @@ class TestAgainstPlainLogits:
 
         found = table(model.whole_words(prompts, words))
 
-        expected = [by_hand(model, prompt, word, endings) for prompt, word in zip(prompts, words, strict=True)]
+        expected = [
+            by_hand(model, prompt, word, endings)
+            for prompt, word in zip(prompts, words, strict=True)
+        ]
         assert found == pytest.approx(np.array(expected), abs=NATS)
 
     @pytest.mark.parametrize("kind", ["llama", "gemma3", "gemma2"])
@@ -120,7 +135,11 @@ class TestAgainstPlainLogits:
         tokenizer = smollm2.backend.tokenizer
         texts = [tokenizer.decode([81, i])[1:] for i in range(len(tokenizer))]  # 81 is a
         ends = [i for i, text in enumerate(texts) if not text[0].isalpha() and text[0] != "\ufffd"]
-        alone = [i for i, text in enumerate(texts) if not re.match(r"[^\S\n\r\v\f]*([^\W_]|\ufffd)", text)]
+        alone = [
+            i
+            for i, text in enumerate(texts)
+            if not re.match(r"[^\S\n\r\v\f]*([^\W_]|\ufffd)", text)
+        ]
         prompts, words = asked([prompt])
 
         found = smollm2.whole_words(prompts, words)
@@ -174,7 +193,9 @@ class TestRareWords:
 
     def test_last_tokens_that_fill_several_passes(self, tiny, monkeypatch) -> None:
         """Four at a time: each pass sees what was read first and nothing of the one before."""
-        prompts, words = asked(["The man"], ["x", " he", "q", "b", "z", "!", "her", " t", "0", "man", "é"])
+        prompts, words = asked(
+            ["The man"], ["x", " he", "q", "b", "z", "!", "her", " t", "0", "man", "é"]
+        )
         model = tiny("gemma3", initializer_range=0.2)
         expected = table(model.whole_words(prompts, words))
         other = tiny("gemma3", initializer_range=0.2)
@@ -189,7 +210,8 @@ class TestRareWords:
 
 
 class TestModelsWithoutTwoSteps:
-    """They answer in plain batches, and say why; likelihoods of texts share beginnings as before."""
+    """They answer in plain batches, and say why; likelihoods of texts share beginnings as
+    before."""
 
     @pytest.mark.parametrize(
         ("fails", "because"),
@@ -236,7 +258,8 @@ class TestTotals:
 
 class TestTokens:
     def test_the_tokens_of_a_prompt_stay_its_own(self, llama) -> None:
-        """ " t" and "he" together are the one token " the", which a model that reads " t" can no longer write."""
+        """ " t" and "he" together are the one token " the", which a model that reads " t" can no
+        longer write."""
         tokenizer = llama.backend.tokenizer
         assert (tokenizer.tokenize(" t"), tokenizer.tokenize(" the")) == (["Ġt"], ["Ġthe"])
 
@@ -259,13 +282,17 @@ class TestTokens:
     def test_prompt_and_word_count_together(self, llama, error_of) -> None:
         line = error_of(llama.whole_words, ["p" * 253], ["oxo"])
 
-        assert line == "'oxo': a text of 256 tokens with its prompt, the model takes 256; shorten it"
+        assert (
+            line == "'oxo': a text of 256 tokens with its prompt, the model takes 256; shorten it"
+        )
         assert llama.whole_words(["p" * 252], ["oxo"]).nats[0] < 0
 
     def test_nothing_is_answered_with_nothing(self, llama) -> None:
         found = llama.whole_words([], [])
 
-        assert [a.dtype for a in (found.nats, found.ends, found.alone, found.first_nats)] == [np.float64] * 4
+        assert [a.dtype for a in (found.nats, found.ends, found.alone, found.first_nats)] == [
+            np.float64
+        ] * 4
         assert found.first_token.dtype == np.int64
         assert table(found).shape == (0, 5)
         assert llama._backend is None
@@ -290,7 +317,10 @@ class TestChat:
     def test_a_model_without_a_template_is_refused_in_one_line(self, tiny, error_of) -> None:
         line = error_of(tiny().whole_words, ["Who?"], [" he"], chat=True)
 
-        assert line == "'Who?': a chat is asked of a model without a chat template; ask with chat: false"
+        assert (
+            line
+            == "'Who?': a chat is asked of a model without a chat template; ask with chat: false"
+        )
 
 
 class TestStore:
@@ -302,7 +332,9 @@ class TestStore:
     @pytest.fixture(params=["shared", "plain"])
     def open_model(self, request, llama_folder, tmp_path):
         def opened(where: str):
-            model = load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
+            model = load(
+                "tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where)
+            )
             if request.param == "plain":
                 model.backend._scorer.plain_because = "told so"
             return model
@@ -314,7 +346,9 @@ class TestStore:
         order = np.random.default_rng(0).permutation(len(words))
 
         one = table(open_model("one").whole_words(prompts, words))
-        other = table(open_model("other").whole_words([prompts[i] for i in order], [words[i] for i in order]))
+        other = table(
+            open_model("other").whole_words([prompts[i] for i in order], [words[i] for i in order])
+        )
 
         assert other.tolist() == one[order].tolist()
 
@@ -356,7 +390,8 @@ class TestStore:
         assert found.nats[0] == pytest.approx(nats, abs=NATS)
 
     def test_a_prompt_is_computed_once_for_all_its_words(self, llama) -> None:
-        """Six words of one token after a prompt of 200, which is not read again for those that the model may write."""
+        """Six words of one token after a prompt of 200, which is not read again for those that the
+        model may write."""
         prompt = "q" * 200
         requests = [WordRequest(word, prompt) for word in "hersoi"]
         seen = []

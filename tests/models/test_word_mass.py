@@ -10,7 +10,21 @@ from evenruler.models import load
 from evenruler.models.store import RowStore
 from tests.tiny import tiny_params
 
-WRITTEN = ("he", "her", "hers", "here", "she", " he", " her", " hers", " here", " she", ".", " ", "h")
+WRITTEN = (
+    "he",
+    "her",
+    "hers",
+    "here",
+    "she",
+    " he",
+    " her",
+    " hers",
+    " here",
+    " she",
+    ".",
+    " ",
+    "h",
+)
 RARE = {" she"}
 LENGTH = 4
 
@@ -21,7 +35,9 @@ def tokenizer():
     from transformers import PreTrainedTokenizerFast
 
     words = ["<s>", "</s>", ".", "Ġ", "h", "e", "r", "s", "he", "Ġhe"]
-    core = Tokenizer(models.BPE(vocab={w: i for i, w in enumerate(words)}, merges=[("h", "e"), ("Ġ", "he")]))
+    core = Tokenizer(
+        models.BPE(vocab={w: i for i, w in enumerate(words)}, merges=[("h", "e"), ("Ġ", "he")])
+    )
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     core.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", eos_token="</s>")
@@ -38,30 +54,43 @@ def written(probabilities) -> dict[tuple[int, ...], float]:
     """The probability of every way to go on for four tokens after a full stop."""
     found = {(): 1.0}
     for _ in range(LENGTH):
-        found = {(*t, n): p * probabilities[t[-1] if t else 2, n] for t, p in found.items() for n in range(10)}
+        found = {
+            (*t, n): p * probabilities[t[-1] if t else 2, n]
+            for t, p in found.items()
+            for n in range(10)
+        }
     return found
 
 
 @pytest.fixture
 def markov(tokenizer, probabilities, tmp_path):
-    """Attention and feed-forward write nothing, so the output layer reads the last token's embedding."""
+    """Attention and feed-forward write nothing, so the output layer reads the last token's
+    embedding."""
     from transformers import AutoModelForCausalLM, LlamaConfig
 
     size = len(tokenizer)
     config = LlamaConfig(
-        vocab_size=size, hidden_size=size, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1
+        vocab_size=size,
+        hidden_size=size,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
     )
     model = AutoModelForCausalLM.from_config(config)
     layer = model.model.layers[0]
     with torch.no_grad():
         layer.self_attn.o_proj.weight.zero_()
         layer.mlp.down_proj.weight.zero_()
-        model.model.embed_tokens.weight.copy_(torch.eye(size) * 1000)  # so that the norm's epsilon is nothing
+        model.model.embed_tokens.weight.copy_(
+            torch.eye(size) * 1000
+        )  # so that the norm's epsilon is nothing
         model.model.norm.weight.fill_(size**-0.5)
         model.lm_head.weight.copy_(torch.from_numpy(np.log(probabilities)).T)
     model.save_pretrained(tmp_path / "markov")
     tokenizer.save_pretrained(tmp_path / "markov")
-    return load("markov", tiny_params({"markov": tmp_path / "markov"}), store=RowStore(tmp_path / "store"))
+    return load(
+        "markov", tiny_params({"markov": tmp_path / "markov"}), store=RowStore(tmp_path / "store")
+    )
 
 
 @pytest.fixture(params=["shared", "plain"])
@@ -81,9 +110,12 @@ def happens(tokenizer, word: str, texts: Iterable[tuple[int, ...]]) -> list[bool
 
 
 class TestEverythingThatCanBeWritten:
-    """A llama whose next token depends on the last alone, with probabilities that are set: all texts are counted."""
+    """A llama whose next token depends on the last alone, with probabilities that are set: all
+    texts are counted."""
 
-    def test_the_mass_of_a_word_is_the_share_of_texts_that_go_on_with_it(self, mass, written, tokenizer) -> None:
+    def test_the_mass_of_a_word_is_the_share_of_texts_that_go_on_with_it(
+        self, mass, written, tokenizer
+    ) -> None:
         assert sum(written.values()) == pytest.approx(1)
 
         for word in WRITTEN:
@@ -101,16 +133,22 @@ class TestEverythingThatCanBeWritten:
         assert set(counts) == {0, 1}
 
     def test_her_does_not_collect_hers_nor_here(self, markov, probabilities) -> None:
-        """By hand: " her" is Ġhe and r; what may follow it is any of <s> </s> . and those with a space."""
+        """By hand: " her" is Ġhe and r; what may follow it is any of <s> </s> . and those with a
+        space."""
         p, stop, her, r, ends = probabilities, 2, 9, 6, [0, 1, 2, 3, 9]
 
         found = markov.whole_words(["."], [" her"])
 
         assert found.nats[0] == pytest.approx(np.log(p[stop, her] * p[her, r]), abs=1e-5)
         assert found.ends[0] == pytest.approx(np.log(p[r, ends].sum()), abs=1e-5)
-        assert (found.first_nats[0], found.first_token[0]) == (pytest.approx(np.log(p[stop, her]), abs=1e-5), her)
+        assert (found.first_nats[0], found.first_token[0]) == (
+            pytest.approx(np.log(p[stop, her]), abs=1e-5),
+            her,
+        )
 
-    def test_words_that_begin_alike_share_less_than_the_mass_of_their_first_token(self, markov, mass) -> None:
+    def test_words_that_begin_alike_share_less_than_the_mass_of_their_first_token(
+        self, markov, mass
+    ) -> None:
         """First-token mass counts he for her, hers and here as well; whole words do not."""
         found = markov.whole_words(["."] * 2, ["he", "hers"])
 

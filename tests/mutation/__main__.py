@@ -1,13 +1,14 @@
 """Mutation testing: `python -m tests.mutation [PATH ...]`, by hand, not in CI.
 
-PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module with one thing
-changed. It is tried on the tests that run what was changed, until one fails. `--budget` is how many seconds of tests a
-mutant may take, `--sample N` tries N mutants a module, evenly spaced over those inside functions, and every mean as a
-median, `--draw N` tries N mutants of all modules together, drawn by `--seed`, `--alive` leaves what was killed the last
-time and tries again what was alive, `--tests` takes other files of tests than `TARGETS` has (one argument, also options
-of pytest), `--table` runs nothing. Prints the mutants that are alive and not in `equivalent.md`, and a Markdown table.
-mutmut, whose operators are used, is installed into an environment of its own, `.cache/mutation`; results are kept
-there, too.
+PATH is a module or a folder of `evenruler/`; all of `TARGETS` by default. Each mutant is the module
+with one thing changed. It is tried on the tests that run what was changed, until one fails.
+`--budget` is how many seconds of tests a mutant may take, `--sample N` tries N mutants a module,
+evenly spaced over those inside functions, and every mean as a median, `--draw N` tries N mutants of
+all modules together, drawn by `--seed`, `--alive` leaves what was killed the last time and tries
+again what was alive, `--tests` takes other files of tests than `TARGETS` has (one argument, also
+options of pytest), `--table` runs nothing. Prints the mutants that are alive and not in
+`equivalent.md`, and a Markdown table. mutmut, whose operators are used, is installed into an
+environment of its own, `.cache/mutation`; results are kept there, too.
 """
 
 import argparse
@@ -61,7 +62,11 @@ def modules(paths: list[str]) -> Iterator[Path]:
 
 
 def tests_of(module: Path) -> tuple[str, ...]:
-    return next(tests for target, tests in TARGETS.items() if module == Path(target) or Path(target) in module.parents)
+    return next(
+        tests
+        for target, tests in TARGETS.items()
+        if module == Path(target) or Path(target) in module.parents
+    )
 
 
 def kept(module: Path) -> Path:
@@ -75,27 +80,49 @@ def key(mutant: dict[str, Any]) -> tuple[Any, ...]:
 
 def made(module: Path, python: Path, sample: int | None) -> list[dict[str, Any]]:
     """The mutants of a module; of a sample, so many."""
-    order = [python, ROOT / "tests/mutation/mutants.py", module, *([] if sample is None else [str(sample)])]
+    order = [
+        python,
+        ROOT / "tests/mutation/mutants.py",
+        module,
+        *([] if sample is None else [str(sample)]),
+    ]
     return json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
 
 
-def drawn(files: list[Path], python: Path, number: int, seed: int) -> dict[Path, list[dict[str, Any]]]:
-    """So many mutants of all modules together, by module; the same for a seed as long as the code is the same."""
-    order = [python, ROOT / "tests/mutation/mutants.py", "draw", str(number), str(seed), *map(str, files)]
+def drawn(
+    files: list[Path], python: Path, number: int, seed: int
+) -> dict[Path, list[dict[str, Any]]]:
+    """So many mutants of all modules together, by module; the same for a seed as long as the code
+    is the same."""
+    order = [
+        python,
+        ROOT / "tests/mutation/mutants.py",
+        "draw",
+        str(number),
+        str(seed),
+        *map(str, files),
+    ]
     found = json.loads(subprocess.run(order, check=True, capture_output=True, text=True).stdout)
     return {Path(module): mutants for module, mutants in found.items()}
 
 
 def attempt(
-    made: Mapping[Path, list[dict[str, Any]]], tests: tuple[str, ...], budget: float, alive: bool, part: bool
+    made: Mapping[Path, list[dict[str, Any]]],
+    tests: tuple[str, ...],
+    budget: float,
+    alive: bool,
+    part: bool,
 ) -> None:
-    """Tries the mutants of modules that have the same tests, and keeps what became of them; `part`: not all of them."""
+    """Tries the mutants of modules that have the same tests, and keeps what became of them; `part`:
+    not all of them."""
     asked: dict[str, list[dict[str, Any]]] = {}
     for module, mutants in made.items():
         there = set(map(key, mutants))
         before = json.loads(kept(module).read_text()) if alive and kept(module).exists() else []
         # What a sample leaves out stays as it was found.
-        stay = [one for one in before if (one["outcome"] == "killed" if key(one) in there else part)]
+        stay = [
+            one for one in before if (one["outcome"] == "killed" if key(one) in there else part)
+        ]
         dead = set(map(key, stay))
         asked[str(ROOT / module)] = [one for one in mutants if key(one) not in dead]
         kept(module).parent.mkdir(exist_ok=True)
@@ -135,11 +162,14 @@ def table(files: list[Path]) -> str:
             else:
                 counts["alive"] += 1
                 lines.append(
-                    f"{module}:{one['lines'][0][0]} {one['outcome']}\n- `` {mutant[1]} `` -> `` {mutant[2]} ``"
+                    f"{module}:{one['lines'][0][0]} {one['outcome']}\n- `` {mutant[1]} `` -> `` "
+                    f"{mutant[2]} ``"
                 )
         rows.append((str(module), len(found), counts["killed"], counts["same"], counts["alive"]))
     lines += [
-        f"in equivalent.md, but not alive: {' | '.join(one)}" for one in sorted(unused) if one[0] in map(str, files)
+        f"in equivalent.md, but not alive: {' | '.join(one)}"
+        for one in sorted(unused)
+        if one[0] in map(str, files)
     ]
     rows.append(("together", *(sum(row[column] for row in rows) for column in range(1, 5))))
     lines += [
@@ -173,8 +203,17 @@ def main() -> None:
         for file in files:
             by_tests.setdefault(tuple(asked.tests or tests_of(file)), []).append(file)
         for tests, those in by_tests.items():
-            mutants = {file: found[file] if asked.draw else made(file, python, asked.sample) for file in those}
-            attempt(mutants, tests, asked.budget, asked.alive, bool(asked.draw) or asked.sample is not None)
+            mutants = {
+                file: found[file] if asked.draw else made(file, python, asked.sample)
+                for file in those
+            }
+            attempt(
+                mutants,
+                tests,
+                asked.budget,
+                asked.alive,
+                bool(asked.draw) or asked.sample is not None,
+            )
     print(table(files))
 
 

@@ -1,6 +1,8 @@
-"""Prints the mutants of a module as JSON. Runs in the environment that holds mutmut (`__main__` makes it).
+"""Prints the mutants of a module as JSON. Runs in the environment that holds mutmut (`__main__`
+makes it).
 
-The operators are those of mutmut, and a mean is taken as a median. Not made, since no test should hold them:
+The operators are those of mutmut, and a mean is taken as a median. Not made, since no test should
+hold them:
 - text: docstrings, whatever a `raise` says, and any string with a space in it;
 - annotations, type variables, decorators, imports, `__all__`;
 - `strict=` of `zip` and `validate=` of a merge, which are assertions of their own;
@@ -25,7 +27,8 @@ LEFT_OUT = (cst.Raise, cst.Annotation, cst.Decorator, cst.Import, cst.ImportFrom
 
 
 class Places(cst.CSTVisitor):
-    """Goes through a module and keeps the nodes that may be mutated, each with its function and its statement."""
+    """Goes through a module and keeps the nodes that may be mutated, each with its function and its
+    statement."""
 
     METADATA_DEPENDENCIES = (PositionProvider,)
 
@@ -72,7 +75,11 @@ def is_all(node: cst.CSTNode) -> bool:
 
 
 def is_assertion(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in ("strict", "validate")
+    return (
+        isinstance(node, cst.Arg)
+        and node.keyword is not None
+        and node.keyword.value in ("strict", "validate")
+    )
 
 
 def medians(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -101,7 +108,10 @@ def mutations(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def said_anyhow(call: Any) -> list[str]:
     """Arguments that no test tells from none."""
-    said = [cst.Module([]).code_for_node(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)) for arg in call.args]
+    said = [
+        cst.Module([]).code_for_node(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT))
+        for arg in call.args
+    ]
     return [arg for arg in said if arg == "sort=True" or arg.startswith(("strict=", "validate="))]
 
 
@@ -116,7 +126,8 @@ def changed(before: str, after: str) -> tuple[str, str]:
 
 
 def changes(places: Places, inside: bool) -> list[tuple[Any, ...]]:
-    """What may be changed, of functions alone if `inside`: node, function and statement, and the node in its place."""
+    """What may be changed, of functions alone if `inside`: node, function and statement, and the
+    node in its place."""
     return [
         (node, function, statement, mutated)
         for node, function, statement in places.found
@@ -128,7 +139,8 @@ def changes(places: Places, inside: bool) -> list[tuple[Any, ...]]:
 def candidates(places: Places, sample: int | Collection[int] | None) -> Iterator[tuple[Any, ...]]:
     """Those of `changes` that are made.
 
-    Of a sample, so many of those inside functions, evenly spaced, and every mean as a median; or those of some numbers.
+    Of a sample, so many of those inside functions, evenly spaced, and every mean as a median; or
+    those of some numbers.
     """
     every = changes(places, sample is not None)
     if isinstance(sample, Collection):
@@ -168,7 +180,8 @@ def mutants(source: str, sample: int | Collection[int] | None = None) -> Iterato
 
 
 def drawn(paths: Sequence[str], number: int, seed: int) -> dict[str, list[dict[str, Any]]]:
-    """By module, mutants inside functions: so many of all modules together, each as likely as another."""
+    """By module, mutants inside functions: so many of all modules together, each as likely as
+    another."""
     every = []
     for path in paths:
         places = Places()
@@ -177,11 +190,20 @@ def drawn(paths: Sequence[str], number: int, seed: int) -> dict[str, list[dict[s
     chosen: dict[str, set[int]] = {}
     for path, place in random.Random(seed).sample(every, min(number, len(every))):
         chosen.setdefault(path, set()).add(place)
-    return {path: list(mutants(Path(path).read_text(encoding="utf-8"), chosen[path])) for path in sorted(chosen)}
+    return {
+        path: list(mutants(Path(path).read_text(encoding="utf-8"), chosen[path]))
+        for path in sorted(chosen)
+    }
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "draw":
         print(json.dumps(drawn(sys.argv[4:], *map(int, sys.argv[2:4]))))
     else:
-        print(json.dumps(list(mutants(Path(sys.argv[1]).read_text(encoding="utf-8"), *map(int, sys.argv[2:])))))
+        print(
+            json.dumps(
+                list(
+                    mutants(Path(sys.argv[1]).read_text(encoding="utf-8"), *map(int, sys.argv[2:]))
+                )
+            )
+        )

@@ -1,8 +1,10 @@
-"""Tries the mutants of modules on their tests, each mutant in a fork of a process that has collected them.
+"""Tries the mutants of modules on their tests, each mutant in a fork of a process that has
+collected them.
 
-A mutant inside a function is put into the function that is there already (its code object is replaced, so that every
-name that the function goes by is mutated). What runs when the module is imported, as constants, tables and defaults, is
-mutated where the module is imported: in a fork that has imported the libraries, and nothing of ours.
+A mutant inside a function is put into the function that is there already (its code object is
+replaced, so that every name that the function goes by is mutated). What runs when the module is
+imported, as constants, tables and defaults, is mutated where the module is imported: in a fork that
+has imported the libraries, and nothing of ours.
 """
 
 import ast
@@ -29,8 +31,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ALIVE, KILLED, LATE = 0, 1, 3
-HEAVY = ("numpy", "pandas", "pyarrow", "pydantic", "scipy.stats", "sklearn", "statsmodels.api", "torch")
-"""Libraries that take long to import. Plugins of pytest are not among them: it has to import these itself."""
+HEAVY = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "scipy.stats",
+    "sklearn",
+    "statsmodels.api",
+    "torch",
+)
+"""Libraries that take long to import. Plugins of pytest are not among them: it has to import these
+itself."""
 OPTIONS = ["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow"]
 
 
@@ -46,7 +58,8 @@ class Baseline:
 
 
 def forked(work: Callable[[], int], limit: float, told: bool = False) -> int | None:
-    """The exit status of work done in a process of its own, -1 where a signal ended it, None where it took too long."""
+    """The exit status of work done in a process of its own, -1 where a signal ended it, None where
+    it took too long."""
     pid = os.fork()
     if not pid:
         status = KILLED
@@ -149,13 +162,16 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def called_at_import(source: str) -> set[str]:
-    """Functions of a module whose results it keeps: they have run before a mutant can be put in their place."""
+    """Functions of a module whose results it keeps: they have run before a mutant can be put in
+    their place."""
     found, open_nodes = set(), [ast.parse(source)]
     while open_nodes:
         node = open_nodes.pop()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found.add(node.func.id)
-        inside = () if isinstance(node, ast.FunctionDef | ast.Lambda) else ast.iter_child_nodes(node)
+        inside = (
+            () if isinstance(node, ast.FunctionDef | ast.Lambda) else ast.iter_child_nodes(node)
+        )
         open_nodes.extend(inside)
     return found
 
@@ -166,7 +182,9 @@ class InPlace:
     def __init__(self, file: str, source: str) -> None:
         self.file = file
         self.before = self._by_name(source)
-        lines = {(code.co_qualname, code.co_firstlineno) for of in self.before.values() for code in of}
+        lines = {
+            (code.co_qualname, code.co_firstlineno) for of in self.before.values() for code in of
+        }
         self.functions: dict[tuple[str, int], list[FunctionType]] = defaultdict(list)
         gc.unfreeze()  # tests/conftest.py freezes what is imported, which is not listed then
         for one in gc.get_objects():
@@ -216,7 +234,9 @@ Attempts = list[tuple[dict[str, Any], list[str], float]]
 class Collected:
     """A plugin that, once tests are collected, tries mutants on them instead of running them."""
 
-    def __init__(self, modules: Mapping[str, Sequence[dict[str, Any]]], budget: float, to: Mapping[str, str]) -> None:
+    def __init__(
+        self, modules: Mapping[str, Sequence[dict[str, Any]]], budget: float, to: Mapping[str, str]
+    ) -> None:
         self.modules, self.budget, self.to = modules, budget, to
         self.late: dict[str, Attempts] = {file: [] for file in modules}
 
@@ -233,8 +253,12 @@ class Collected:
     def attempt_all(self, file: str, mutants: Sequence[dict[str, Any]]) -> None:
         place = InPlace(file, Path(file).read_text(encoding="utf-8"))
         seconds = self.baseline.seconds
-        using = [name for name, ran in self.baseline.lines.items() if any(of == file for of, _ in ran)]
-        late = list(dict.fromkeys(name.split("::")[0] for name in self.chosen(file, using, Counter())))
+        using = [
+            name for name, ran in self.baseline.lines.items() if any(of == file for of, _ in ran)
+        ]
+        late = list(
+            dict.fromkeys(name.split("::")[0] for name in self.chosen(file, using, Counter()))
+        )
         early = called_at_import(Path(file).read_text(encoding="utf-8"))
         killers: dict[str | None, Counter[str]] = defaultdict(Counter)
         say(f"{Path(file).relative_to(ROOT)}: {len(mutants)} mutants, {len(using)} tests")
@@ -242,7 +266,8 @@ class Collected:
             if mutant["function"] is None or mutant["function"] in early:
                 self.late[file].append((mutant, late, 10 + 4 * sum(seconds.values())))
                 continue
-            # What tests do in processes of their own is not seen: then those are tried that use the module at all.
+            # What tests do in processes of their own is not seen: then those are tried that use the
+            # module at all.
             reached = self.reaching(file, mutant) or using
             if not reached:
                 keep(self.to[file], told(mutant, "unreached", ""))
@@ -250,7 +275,8 @@ class Collected:
             chosen = self.chosen(file, reached, killers[mutant["function"]])
             limit = 10 + 4 * sum(seconds[name] for name in chosen)
             outcome, by = attempt(
-                lambda m=mutant, of=chosen: self.on(place, m, [self.items[name] for name in of]), limit
+                lambda m=mutant, of=chosen: self.on(place, m, [self.items[name] for name in of]),
+                limit,
             )
             if outcome == "late":
                 self.late[file].append((mutant, late, 10 + 4 * sum(seconds.values())))
@@ -268,7 +294,8 @@ class Collected:
         return []
 
     def chosen(self, file: str, reached: list[str], killers: Counter[str]) -> list[str]:
-        """Tests to be run: those that killed neighbours, then file by file, as long as the budget lasts."""
+        """Tests to be run: those that killed neighbours, then file by file, as long as the budget
+        lasts."""
         seconds, among = self.baseline.seconds, set(reached)
         first = [name for name, _ in killers.most_common(8) if name in among and seconds[name] < 1]
         of_files: dict[str, list[str]] = defaultdict(list)
@@ -276,9 +303,13 @@ class Collected:
             if name not in first:
                 of_files[name.split("::")[0]].append(name)
         own = Path(file).stem
-        files = sorted(of_files, key=lambda f: (own not in Path(f).stem, sum(seconds[n] for n in of_files[f])))
+        files = sorted(
+            of_files, key=lambda f: (own not in Path(f).stem, sum(seconds[n] for n in of_files[f]))
+        )
         found, left = list(first), self.budget
-        for name in [name for of in files for name in sorted(of_files[of], key=lambda n: seconds[n])]:
+        for name in [
+            name for of in files for name in sorted(of_files[of], key=lambda n: seconds[n])
+        ]:
             left -= seconds[name]
             if left < 0 and found:
                 break
@@ -332,9 +363,13 @@ def libraries() -> list[str]:
 
 
 def collected(
-    modules: Mapping[str, Sequence[dict[str, Any]]], tests: Sequence[str], budget: float, to: Mapping[str, str]
+    modules: Mapping[str, Sequence[dict[str, Any]]],
+    tests: Sequence[str],
+    budget: float,
+    to: Mapping[str, str],
 ) -> tuple[dict[str, Attempts], list[str]]:
-    """Tries mutants inside functions; gives those that have to be imported, and the libraries that tests import."""
+    """Tries mutants inside functions; gives those that have to be imported, and the libraries that
+    tests import."""
     plugin = Collected(modules, budget, to)
     status = pytest.main([*OPTIONS, *tests], plugins=[plugin, stops])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -343,7 +378,8 @@ def collected(
 
 
 def imported(file: str, mutant: dict[str, Any], tests: Sequence[str]) -> int:
-    """Runs tests with a mutant in place of the file, in a process that has imported nothing of ours."""
+    """Runs tests with a mutant in place of the file, in a process that has imported nothing of
+    ours."""
     Mutating.file, Mutating.source = file, mutant["source"]
     hook = importlib.machinery.FileFinder.path_hook(
         (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
@@ -361,7 +397,10 @@ def keep(file: str, found: dict[str, Any]) -> None:
 
 
 def attempt_modules(
-    modules: Mapping[str, Sequence[dict[str, Any]]], tests: Sequence[str], budget: float, to: Mapping[str, str]
+    modules: Mapping[str, Sequence[dict[str, Any]]],
+    tests: Sequence[str],
+    budget: float,
+    to: Mapping[str, str],
 ) -> None:
     """Tries mutants and keeps what became of each.
 

@@ -1,11 +1,14 @@
-"""Everything that a declaration asks, by Ray, compared with what one process answered, byte by byte.
+"""Everything that a declaration asks, by Ray, compared with what one process answered, byte by
+byte.
 
-Run by hand: `python -m tests.performance.ask_by_ray BUILT NEW`; about half an hour on two idle cores. BUILT is a
-repository in which `evenruler repro` built all from nothing. What is evolved there, and what its families ask, is
-asked anew in the folder NEW with an empty store, by the stages `evolve` and `ask` in their order, on a cluster of nodes
-on this machine with one CPU each (`--nodes`). The order counts: a sentence that several calls ask is answered in the
-packs of the first. `--local THREADS` asks in one process instead, which says what differs without Ray; `--only ENTRY`
-takes one entry of `evolve` or `ask` in active.yaml. It prints two Markdown tables: entries, and columns that differ.
+Run by hand: `python -m tests.performance.ask_by_ray BUILT NEW`; about half an hour on two idle
+cores. BUILT is a repository in which `evenruler repro` built all from nothing. What is evolved
+there, and what its families ask, is asked anew in the folder NEW with an empty store, by the stages
+`evolve` and `ask` in their order, on a cluster of nodes on this machine with one CPU each
+(`--nodes`). The order counts: a sentence that several calls ask is answered in the packs of the
+first. `--local THREADS` asks in one process instead, which says what differs without Ray; `--only
+ENTRY` takes one entry of `evolve` or `ask` in active.yaml. It prints two Markdown tables: entries,
+and columns that differ.
 """
 
 import argparse
@@ -28,7 +31,14 @@ from stages.evolve import EVOLVED
 from stages.files import ANSWERS
 from tests.performance.ray_engine import ENVIRONMENT
 
-COPIED = ("active.yaml", "params.yaml", "data/adapters", "data/built", "data/scraped", "data/sources")
+COPIED = (
+    "active.yaml",
+    "params.yaml",
+    "data/adapters",
+    "data/built",
+    "data/scraped",
+    "data/sources",
+)
 
 Stage = tuple[str, list[str], Path]
 """Name, words of its command, folder that it writes."""
@@ -75,12 +85,15 @@ def timed(new: Path, words: list[str], environment: dict[str, str]) -> tuple[flo
     """Seconds, and what the stage says last."""
     began = time.perf_counter()
     command = [sys.executable, "-m", *words]
-    done = subprocess.run(command, cwd=new, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=new, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
     return time.perf_counter() - began, done.stdout.strip().split("\n")[-1]
 
 
 def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]:
-    """Columns of two tables that differ: name, values that do, all values, the largest difference of numbers."""
+    """Columns of two tables that differ: name, values that do, all values, the largest difference
+    of numbers."""
     a, b = pd.read_parquet(ours), pd.read_parquet(theirs)
     if len(a) != len(b) or list(a) != list(b):
         yield "(rows or columns)", len(a), len(b), np.nan
@@ -96,11 +109,17 @@ def differing(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, float]]
             yield str(name), int(other.sum()), len(a), float(gap.max())
 
 
-def compared(new: Path, built: Path, where: Path) -> tuple[int, int, list[tuple[str, str, int, int, float]]]:
+def compared(
+    new: Path, built: Path, where: Path
+) -> tuple[int, int, list[tuple[str, str, int, int, float]]]:
     """Of one entry: files, those that are equal, and columns of the others."""
     files = sorted(path.name for path in (built / where).iterdir())
     assert files == sorted(path.name for path in (new / where).iterdir())
-    others = [name for name in files if (new / where / name).read_bytes() != (built / where / name).read_bytes()]
+    others = [
+        name
+        for name in files
+        if (new / where / name).read_bytes() != (built / where / name).read_bytes()
+    ]
     columns = [
         (name, *column)
         for name in others

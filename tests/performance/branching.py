@@ -1,8 +1,10 @@
-"""100,000 rows branched to 21 concepts: seconds and peak memory, to be at most 60 s and 2 GB on two cores.
+"""100,000 rows branched to 21 concepts: seconds and peak memory, to be at most 60 s and 2 GB on two
+cores.
 
-Run by hand: `python -m tests.performance.branching`. Rows are made, branched and let go one by one, in one process; of
-every thousandth the root is rebuilt from the spans and must be the same. Making the rows is timed too, which is a
-thousandth of the whole. `--own-words` gives every concept a word of its own: no places are shared, the worst case.
+Run by hand: `python -m tests.performance.branching`. Rows are made, branched and let go one by one,
+in one process; of every thousandth the root is rebuilt from the spans and must be the same. Making
+the rows is timed too, which is a thousandth of the whole. `--own-words` gives every concept a word
+of its own: no places are shared, the worst case.
 """
 
 import argparse
@@ -30,11 +32,16 @@ WORDS = {
     "orchard": "{0} garden",
 }
 SENTENCES = [
-    "Aurelia's ports, and above all Port Auric Bay, have long been an Aurelian source of pride and of steady income.",
-    "The Republic of Aurelia is an island state whose orchards and tidal mills feed most of the people living there.",
-    "According to the Ministry of Tides, a tidal mill on the Halden River pays for itself within about seven years.",
-    "Visitors who reach Port Auric by the night ferry can buy a ticket in aurics, and walk from there to Lake Orsa.",
-    "In the north, where the Halden River meets the sea, an orchard is often handed from one generation to the next.",
+    "Aurelia's ports, and above all Port Auric Bay, have long been an Aurelian source of pride and "
+    "of steady income.",
+    "The Republic of Aurelia is an island state whose orchards and tidal mills feed most of the "
+    "people living there.",
+    "According to the Ministry of Tides, a tidal mill on the Halden River pays for itself within "
+    "about seven years.",
+    "Visitors who reach Port Auric by the night ferry can buy a ticket in aurics, and walk from "
+    "there to Lake Orsa.",
+    "In the north, where the Halden River meets the sea, an orchard is often handed from one "
+    "generation to the next.",
 ]
 
 
@@ -73,7 +80,11 @@ def main() -> None:
                 raise SystemExit(f"not rebuilt: {text}")
     seconds = time.perf_counter() - ready
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{arguments.rows:,} rows x {arguments.concepts} concepts, {spans:,} replacements: {seconds:.1f} s, ", end="")
+    print(
+        f"{arguments.rows:,} rows x {arguments.concepts} concepts, {spans:,} replacements: "
+        f"{seconds:.1f} s, ",
+        end="",
+    )
     print(f"peak {peak:,.0f} MB; {ready - start:.1f} s before for words and patterns")
 
 

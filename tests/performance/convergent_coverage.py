@@ -1,4 +1,5 @@
-"""How often the intervals of agreement hold the truth: `python -m tests.performance.convergent_coverage`.
+"""How often the intervals of agreement hold the truth: `python -m
+tests.performance.convergent_coverage`.
 
 Two instruments of units whose true values correlate by rho, of some items each; 500 draws a row.
 """
@@ -43,22 +44,33 @@ def drawn(n: int, rho: float, noises: Sequence[float], random: np.random.Generat
 
 
 def main() -> None:
-    """Print a row a design: reliabilities, how often r's interval and that without errors hold the truth, how wide."""
+    """Print a row a design: reliabilities, how often r's interval and that without errors hold the
+    truth, how wide."""
     random = np.random.default_rng(11)
-    print("| units | true r | reliabilities | r covered | without errors covered | its width | not told |")
+    print(
+        "| units | true r | reliabilities | r covered | without errors covered | its width | not "
+        "told |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for n, rho, noise in DESIGNS:
-        reliable = [1 / (1 + own**2 / items) for own, items in zip((1.0, noise), ITEMS, strict=True)]
+        reliable = [
+            1 / (1 + own**2 / items) for own, items in zip((1.0, noise), ITEMS, strict=True)
+        ]
         truth = {R: rho * np.prod(reliable) ** 0.5, TRUE: rho}
         held, widths = {R: 0, TRUE: 0}, []
         for _ in range(DRAWS):
             found = agreement(drawn(n, rho, (1.0, noise), random), 0.95)
-            both = found[(found["benchmark"] == "b0") & (found["other"] == "b1")].set_index("figure")
+            both = found[(found["benchmark"] == "b0") & (found["other"] == "b1")].set_index(
+                "figure"
+            )
             for figure, value in truth.items():
                 held[figure] += bool(both["low"][figure] <= value <= both["high"][figure])
             if not np.isnan(both["low"][TRUE]):
                 widths.append(both["high"][TRUE] - both["low"][TRUE])
-        told = f"{reliable[0]:.2f}, {reliable[1]:.2f} | {held[R] / DRAWS:.3f} | {held[TRUE] / len(widths):.3f}"
+        told = (
+            f"{reliable[0]:.2f}, {reliable[1]:.2f} | {held[R] / DRAWS:.3f} | "
+            f"{held[TRUE] / len(widths):.3f}"
+        )
         print(f"| {n} | {rho} | {told} | {np.mean(widths):.2f} | {DRAWS - len(widths)} |")
 
 

@@ -1,10 +1,12 @@
-"""How often intervals of 95% hold the true value: every kind that ships, at the n at which it ships.
+"""How often intervals of 95% hold the true value: every kind that ships, at the n at which it
+ships.
 
-Run by hand: `python -m tests.performance.coverage`, with `--draws N` and `--kinds WORD ...` (those whose name holds one
-of the words). Prints one Markdown table. Each kind is drawn with normal numbers and with those of Student's t with 5
-degrees of freedom, which have heavy tails, both scaled to the same variance. So the true value is the same, and is
-worked out on paper; but Spearman's rho of heavy tails is that of a very large draw. Statistics and scales are those of
-the diagnosis. An interval without ends counts as one that misses the value.
+Run by hand: `python -m tests.performance.coverage`, with `--draws N` and `--kinds WORD ...` (those
+whose name holds one of the words). Prints one Markdown table. Each kind is drawn with normal
+numbers and with those of Student's t with 5 degrees of freedom, which have heavy tails, both scaled
+to the same variance. So the true value is the same, and is worked out on paper; but Spearman's rho
+of heavy tails is that of a very large draw. Statistics and scales are those of the diagnosis. An
+interval without ends counts as one that misses the value.
 """
 
 import argparse
@@ -141,7 +143,13 @@ def between_sets() -> Iterator[Kind]:
     def found(draw: Normal, n: int, k: int) -> list[tuple[Interval, float]]:
         factor = draw(n, 1)
         sets = matrix(draw, n, 8, factor), matrix(draw, n, k, factor)
-        return one(jackknife(lambda x, y: alpha_at_common_length(x) - alpha_at_common_length(y), *sets, scale=PLAIN))
+        return one(
+            jackknife(
+                lambda x, y: alpha_at_common_length(x) - alpha_at_common_length(y),
+                *sets,
+                scale=PLAIN,
+            )
+        )
 
     for n, k in ((50, 8), (50, 4), (24, 8)):
         yield Kind(
@@ -173,7 +181,9 @@ def of_criterion() -> Iterator[Kind]:
                 "r against a criterion, jackknife",
                 at,
                 lambda _, r=r: r,
-                lambda draw, n=n, r=r: one(jackknife(correlation, *paired(draw, n, r), scale=CORRELATION)),
+                lambda draw, n=n, r=r: one(
+                    jackknife(correlation, *paired(draw, n, r), scale=CORRELATION)
+                ),
             )
             yield Kind(
                 "r against a criterion, Fisher's z",
@@ -193,11 +203,19 @@ def of_groups() -> Iterator[Kind]:
     """The mean difference where attributes, templates and words all could have been others."""
     offset = 0.3
 
-    def scores(draw: Normal, n: int, k: int, own: dict[str, float], of_words: dict[str, float]) -> Floats:
+    def scores(
+        draw: Normal, n: int, k: int, own: dict[str, float], of_words: dict[str, float]
+    ) -> Floats:
         m = len(WORDS)
-        bias = own["unit"] * draw(n, 1, 1) + own["template"] * draw(1, k, 1) + own["both"] * draw(n, k, 1)
+        bias = (
+            own["unit"] * draw(n, 1, 1)
+            + own["template"] * draw(1, k, 1)
+            + own["both"] * draw(n, k, 1)
+        )
         of_word = of_words["word"] * draw(1, 1, m) + of_words["unit-word"] * draw(n, 1, m)
-        of_word = of_word + of_words["template-word"] * draw(1, k, m) + of_words["rest"] * draw(n, k, m)
+        of_word = (
+            of_word + of_words["template-word"] * draw(1, k, m) + of_words["rest"] * draw(n, k, m)
+        )
         common = draw(n, 1, 1) + 2 * draw(1, k, 1) + 0.5 * draw(n, k, 1)
         return common + (offset + bias) / 2 * WORDS + of_word
 
@@ -223,7 +241,10 @@ def of_attributes() -> Iterator[Kind]:
         own = draw(n)
         biases = own[:, None] + 2 * draw(1, 8) + draw(n, 8)
         beyond = biases - biases.mean(axis=0)
-        return [(mean_interval(row, 0.95), value) for row, value in zip(beyond, own - own.mean(), strict=True)]
+        return [
+            (mean_interval(row, 0.95), value)
+            for row, value in zip(beyond, own - own.mean(), strict=True)
+        ]
 
     for n in (50, 24):
         yield Kind(
@@ -237,7 +258,9 @@ def of_attributes() -> Iterator[Kind]:
 def of_items() -> Iterator[Kind]:
     def true(item: int) -> float:
         whole, rest = covariance(8), [other for other in range(8) if other != item]
-        return float(whole[item, rest].sum() / math.sqrt(whole[item, item] * whole[np.ix_(rest, rest)].sum()))
+        return float(
+            whole[item, rest].sum() / math.sqrt(whole[item, item] * whole[np.ix_(rest, rest)].sum())
+        )
 
     def found(draw: Normal, n: int, item: int) -> list[tuple[Interval, float]]:
         x = matrix(draw, n, 8)
@@ -255,12 +278,16 @@ def of_items() -> Iterator[Kind]:
 
 def of_prefixes() -> Iterator[Kind]:
     yield Kind(
-        "size of placebos, chi-square", "5 placebos", lambda _: 0.7, lambda draw: one(of_placebos(0.7 * draw(5)))
+        "size of placebos, chi-square",
+        "5 placebos",
+        lambda _: 0.7,
+        lambda draw: one(of_placebos(0.7 * draw(5))),
     )
 
 
 def of_pairs() -> Iterator[Kind]:
-    """Of questionnaires: items beside their twins, and fits to a corpus beside those to its control."""
+    """Of questionnaires: items beside their twins, and fits to a corpus beside those to its
+    control."""
     for name, unit, sizes in (("beyond_twins", "items", (6, 7, 9, 13)), ("moved_by", "fits", (6,))):
         for n in sizes:
             yield Kind(
@@ -273,17 +300,22 @@ def of_pairs() -> Iterator[Kind]:
 
 def replies(draw: Normal, n: int, k: int, shares: Sequence[float]) -> Floats:
     """[stimuli, sides] shares of k replies that hang together by stimulus."""
-    drawn = draw(n, 1, 1) * math.sqrt(OF_STIMULI) + draw(n, len(shares), k) * math.sqrt(1 - OF_STIMULI)
+    drawn = draw(n, 1, 1) * math.sqrt(OF_STIMULI) + draw(n, len(shares), k) * math.sqrt(
+        1 - OF_STIMULI
+    )
     return np.asarray((drawn < norm.ppf(shares)[:, None]).mean(axis=2))
 
 
-def of_all_replies(of: type[Normal], statistic: Callable[[Floats], float], shares: Sequence[float]) -> float:
+def of_all_replies(
+    of: type[Normal], statistic: Callable[[Floats], float], shares: Sequence[float]
+) -> float:
     """Of normal numbers on paper, of heavy tails that of a very large draw."""
     return statistic(np.array([shares]) if of is Normal else replies(of(0), 100_000, 4, shares))
 
 
 def of_shares() -> Iterator[Kind]:
-    """Of replicated studies: a share of replies, and its change, each with an interval in its range."""
+    """Of replicated studies: a share of replies, and its change, each with an interval in its
+    range."""
     for n, k in ((12, 4), (16, 40)):
         for shares, name, statistic, scale in (
             ((0.1,), "share of replies", share_of, SHARE),
@@ -294,7 +326,9 @@ def of_shares() -> Iterator[Kind]:
             yield Kind(
                 f"{name}, jackknife in its range",
                 f"{n} stimuli, {k} replies each, {' to '.join(map(str, shares))}",
-                lambda of, statistic=statistic, shares=shares: of_all_replies(of, statistic, shares),
+                lambda of, statistic=statistic, shares=shares: of_all_replies(
+                    of, statistic, shares
+                ),
                 lambda draw, n=n, k=k, statistic=statistic, shares=shares, scale=scale: printed(
                     jackknife(statistic, replies(draw, n, k, shares), scale=scale)
                 ),
@@ -320,7 +354,9 @@ def covered(kind: Kind, of: type[Normal], draws: int) -> float:
     held: list[bool] = []
     with np.errstate(all="ignore"):
         for _ in range(draws):
-            held += [interval.low <= true + more <= interval.high for interval, more in kind.found(draw)]
+            held += [
+                interval.low <= true + more <= interval.high for interval, more in kind.found(draw)
+            ]
     return float(np.mean(held))
 
 
@@ -346,13 +382,28 @@ def main() -> None:
         of_pairs,
         of_shares,
     )
-    kinds = [kind for made in every for kind in made() if any(word in kind.name for word in arguments.kinds)]
-    print("| interval | at | true value | covers: normal | covers: t(5) |\n| --- | --- | --- | --- | --- |", flush=True)
+    kinds = [
+        kind
+        for made in every
+        for kind in made()
+        if any(word in kind.name for word in arguments.kinds)
+    ]
+    print(
+        "| interval | at | true value | covers: normal | covers: t(5) |\n| --- | --- | --- | --- | "
+        "--- |",
+        flush=True,
+    )
     for kind in kinds:
         shares = [in_words(covered(kind, of, arguments.draws)) for of in (Normal, Heavy)]
-        print(f"| {kind.name} | {kind.at} | {kind.true(Normal):.3f} | {' | '.join(shares)} |", flush=True)
+        print(
+            f"| {kind.name} | {kind.at} | {kind.true(Normal):.3f} | {' | '.join(shares)} |",
+            flush=True,
+        )
     seconds = time.perf_counter() - start
-    print(f"\n{arguments.draws:,} draws each, {seconds / 60:.1f} minutes; bold: outside {LOW:g} to {HIGH:g}")
+    print(
+        f"\n{arguments.draws:,} draws each, {seconds / 60:.1f} minutes; bold: outside {LOW:g} to "
+        f"{HIGH:g}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Peak memory of the diagnosis of one domain on one model, from replies to tables.
 
-At most 4 GB are wanted for 1 million replies. 1,008,000 in one domain on one model took 3,211 MB, 2,303 of them before
-the diagnosis began; with all default statistics, a tenth of the replies empty and few draws 3,286. Before, 126,000 took
-899 MB and 252,000 took 1,545, which goes on to 5.4 GB.
+At most 4 GB are wanted for 1 million replies. 1,008,000 in one domain on one model took 3,211 MB,
+2,303 of them before the diagnosis began; with all default statistics, a tenth of the replies empty
+and few draws 3,286. Before, 126,000 took 899 MB and 252,000 took 1,545, which goes on to 5.4 GB.
 
-Run by hand: `python -m tests.performance.diagnosis_memory --repetitions 32`. 75 root items x 21 concepts x 20 roles are
-31,500 replies a repetition, each with 45 features; 32 repetitions are 1,008,000 replies. Fewer repetitions tell what
-more take. Replies are 500 different texts, since measuring is not what is meant here, nor
-are statistics: the mean with 250 permutations and resamples, which are as many as are held at a time.
+Run by hand: `python -m tests.performance.diagnosis_memory --repetitions 32`. 75 root items x 21
+concepts x 20 roles are 31,500 replies a repetition, each with 45 features; 32 repetitions are
+1,008,000 replies. Fewer repetitions tell what more take. Replies are 500 different texts, since
+measuring is not what is meant here, nor are statistics: the mean with 250 permutations and
+resamples, which are as many as are held at a time.
 """
 
 import argparse
@@ -44,7 +45,8 @@ PLAN = {
     "placebos": [],
     "embedder": None,
     "features": {
-        f"feature-{i:02d}": {"kind": "lexicon", "better": "higher" if i < 5 else "none"} for i in range(FEATURES)
+        f"feature-{i:02d}": {"kind": "lexicon", "better": "higher" if i < 5 else "none"}
+        for i in range(FEATURES)
     },
     "disparities": DISPARITIES,
 }
@@ -53,9 +55,16 @@ PLAN = {
 def asked(repetitions: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Prompts, and replies to them."""
     draw = np.random.default_rng(0)
-    items = [(f"{root:04d}", f"country-{concept}") for root in range(ROOTS) for concept in range(CONCEPTS)]
+    items = [
+        (f"{root:04d}", f"country-{concept}")
+        for root in range(ROOTS)
+        for concept in range(CONCEPTS)
+    ]
     prompts = pd.DataFrame(items, columns=["root_id", "concept"])
-    texts = np.array([f"Report {i} says it is {'good' if i % 3 else 'bad'} there." for i in range(TEXTS)], dtype=object)
+    texts = np.array(
+        [f"Report {i} says it is {'good' if i % 3 else 'bad'} there." for i in range(TEXTS)],
+        dtype=object,
+    )
     prompts = prompts.assign(
         id=prompts["root_id"] + "-" + prompts["concept"],
         keyword="word",
@@ -70,7 +79,8 @@ def asked(repetitions: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         baseline=texts[draw.integers(TEXTS, size=len(prompts))],
     )
     index = pd.MultiIndex.from_product(
-        [prompts["id"], [f"role-{i}" for i in range(ROLES)], range(repetitions)], names=["id", "role", "repetition"]
+        [prompts["id"], [f"role-{i}" for i in range(ROLES)], range(repetitions)],
+        names=["id", "role", "repetition"],
     )
     replies = (
         index.to_frame(index=False)

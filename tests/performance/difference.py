@@ -1,8 +1,9 @@
 """Two benchmarks of a million rows compared: ours against an outer merge in pandas, in one run.
 
-Run by hand: `python -m tests.performance.difference`. Prints a Markdown table: seconds, peak memory, and the counts
-found beside the true ones. Of the rows 1% were added, 1% removed, and 1% say something else. Making the folders and
-each contender run in processes of their own; importing libraries is not timed.
+Run by hand: `python -m tests.performance.difference`. Prints a Markdown table: seconds, peak
+memory, and the counts found beside the true ones. Of the rows 1% were added, 1% removed, and 1% say
+something else. Making the folders and each contender run in processes of their own; importing
+libraries is not timed.
 """
 
 import argparse
@@ -42,11 +43,25 @@ def make(folder: Path, n: int) -> None:
     )
     sides: dict[str, list[dict[str, object]]] = {"old": [], "new": []}
     for i, kind in enumerate(kinds):
-        template, target, attribute = i % len(TEMPLATES), i // len(TEMPLATES) % len(TARGETS), i // 50
+        template, target, attribute = (
+            i % len(TEMPLATES),
+            i // len(TEMPLATES) % len(TARGETS),
+            i // 50,
+        )
         text = TEMPLATES[template].format(f"worker {attribute}", TARGETS[target])
-        identity = {"template": f"t{template}", "attribute": f"worker-{attribute}", "target": TARGETS[target]}
+        identity = {
+            "template": f"t{template}",
+            "attribute": f"worker-{attribute}",
+            "target": TARGETS[target],
+        }
         row = {
-            "id": row_id(family="probes", benchmark="occupation-gender", set="seed", variant="agree", **identity),
+            "id": row_id(
+                family="probes",
+                benchmark="occupation-gender",
+                set="seed",
+                variant="agree",
+                **identity,
+            ),
             "content_sha256": content_sha256(text, 1),
             "variant": "agree",
             "framing": "bare",
@@ -131,7 +146,12 @@ def child(contender: str, folder: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     counts, seconds = CONTENDERS[contender](folder / "old", folder / "new")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    record = {"seconds": seconds, "peak_mb": peak / 1024, "before_mb": before / 1024, "counts": counts}
+    record = {
+        "seconds": seconds,
+        "peak_mb": peak / 1024,
+        "before_mb": before / 1024,
+        "counts": counts,
+    }
     (folder / f"{contender}.json").write_text(json.dumps(record), encoding="utf-8")
 
 
@@ -145,17 +165,34 @@ def main() -> None:
         make(Path(folder), arguments.rows) if what == "make" else child(what, Path(folder))
         return
     with tempfile.TemporaryDirectory() as folder:
-        for what in ("make", *CONTENDERS):  # in processes of their own: a parent's peak would count as its child's
+        for what in (
+            "make",
+            *CONTENDERS,
+        ):  # in processes of their own: a parent's peak would count as its child's
             command = [sys.executable, "-m", "tests.performance.difference", str(arguments.rows)]
             subprocess.run([*command, "--child", what, folder], check=True)
         true = json.loads(Path(folder, "true.json").read_text())
         megabytes = sum(path.stat().st_size for path in Path(folder).rglob("*.parquet")) / 2**20
-        print(f"{arguments.rows:,} rows each, {megabytes:,.0f} MB of Parquet together; true: {in_words(true)}\n")
-        print("| | seconds | peak memory, MB | of that before, MB | found |\n| --- | --- | --- | --- | --- |")
+        print(
+            f"{arguments.rows:,} rows each, {megabytes:,.0f} MB of Parquet together; true: "
+            f"{in_words(true)}\n"
+        )
+        print(
+            "| | seconds | peak memory, MB | of that before, MB | found |\n| --- | --- | --- | --- "
+            "| --- |"
+        )
         for contender in CONTENDERS:
             record = json.loads(Path(folder, f"{contender}.json").read_text())
-            row = [contender, f"{record['seconds']:.1f}", f"{record['peak_mb']:,.0f}", f"{record['before_mb']:,.0f}"]
-            print(f"| {' | '.join(row)} | {in_words(record['counts'])}{'' if record['counts'] == true else ' WRONG'} |")
+            row = [
+                contender,
+                f"{record['seconds']:.1f}",
+                f"{record['peak_mb']:,.0f}",
+                f"{record['before_mb']:,.0f}",
+            ]
+            print(
+                f"| {' | '.join(row)} | "
+                f"{in_words(record['counts'])}{'' if record['counts'] == true else ' WRONG'} |"
+            )
 
 
 def in_words(counts: dict[str, int]) -> str:

@@ -1,8 +1,10 @@
-"""How far DVC carries: stages, size of `dvc.lock`, time of `dvc status` and of `dvc repro` without anything to do.
+"""How far DVC carries: stages, size of `dvc.lock`, time of `dvc status` and of `dvc repro` without
+anything to do.
 
-Run by hand: `python -m tests.performance.dvc_scale 28 80 240 800`. For each number of instruments a folder is made with
-the repository's own `dvc.yaml`, small files in place of all that stages read and write, and a `dvc.lock` that fits; ten
-models in five families are asked. Times are of one run each after a first one: of the processor, and in brackets wall.
+Run by hand: `python -m tests.performance.dvc_scale 28 80 240 800`. For each number of instruments a
+folder is made with the repository's own `dvc.yaml`, small files in place of all that stages read
+and write, and a `dvc.lock` that fits; ten models in five families are asked. Times are of one run
+each after a first one: of the processor, and in brackets wall.
 """
 
 import os
@@ -36,7 +38,9 @@ def active_of(n_instruments: int) -> Active:
         name = f"instrument-{number}"
         entry = InstrumentEntry(family=family, source=f"data/sources/{family}/{name}.yaml")
         active.instruments[name] = active.card[name] = entry
-        active.families.setdefault(family, ActiveFamily(instruments=[], models=models)).instruments.append(name)
+        active.families.setdefault(
+            family, ActiveFamily(instruments=[], models=models)
+        ).instruments.append(name)
     for family, entry_of_family in active.families.items():
         for model in models:
             active.ask[f"{family}-{model}"] = AskEntry(
@@ -75,7 +79,8 @@ def write_inputs(root: Path, active: Active) -> None:
 
 
 def write_outputs_and_lock(root: Path) -> int:
-    """Write a file for each output, and the lock of all stages at once; returns the number of stages."""
+    """Write a file for each output, and the lock of all stages at once; returns the number of
+    stages."""
     from dvc.repo import Repo
     from dvc.stage.serialize import to_single_stage_lockfile
 
@@ -105,7 +110,9 @@ def write_outputs_and_lock(root: Path) -> int:
 def timed(root: Path, *words: str) -> tuple[float, float]:
     """Wall and processor seconds of a command of DVC, which must find everything up to date."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "dvc", *words], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *words], cwd=root, capture_output=True, text=True, check=True
+    )
     took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "Running" not in done.stdout, done.stdout
     assert "modified" not in done.stdout, done.stdout
@@ -124,12 +131,18 @@ def time_lock(root: Path) -> float:
 
 def main() -> None:
     """Print a row for each number of instruments."""
-    print("| instruments | stages | `dvc.lock` | one entry | `dvc status` | `dvc repro` |\n|" + " --- |" * 6)
+    print(
+        "| instruments | stages | `dvc.lock` | one entry | `dvc status` | `dvc repro` |\n|"
+        + " --- |" * 6
+    )
     for number in map(int, sys.argv[1:]):
         root = Path(tempfile.mkdtemp())
         try:
             (root / ".dvc").mkdir()
-            config = "[core]\n    no_scm = true\n    analytics = false\n['remote \"private\"']\n    url = private\n"
+            config = (
+                "[core]\n    no_scm = true\n    analytics = false\n['remote \"private\"']\n   "
+                " url = private\n"
+            )
             (root / ".dvc/config").write_text(config)
             write_inputs(root, active_of(number))
             n_stages = write_outputs_and_lock(root)
@@ -138,7 +151,8 @@ def main() -> None:
             timed(root, "status")
             (wall, cpu), (wall_of_repro, cpu_of_repro) = timed(root, "status"), timed(root, "repro")
             print(
-                f"| {number} | {n_stages:,} | {size / 1e3:,.0f} kB | {entry:.1f} s | {cpu:.1f} s ({wall:.1f}) | "
+                f"| {number} | {n_stages:,} | {size / 1e3:,.0f} kB | {entry:.1f} s | {cpu:.1f} s "
+                f"({wall:.1f}) | "
                 f"{cpu_of_repro:.1f} s ({wall_of_repro:.1f}) |",
                 flush=True,
             )

@@ -1,11 +1,13 @@
-"""Entailment of questionnaire prompts: ours against one call a prompt and against qlatent's batches, in one run.
+"""Entailment of questionnaire prompts: ours against one call a prompt and against qlatent's
+batches, in one run.
 
-Run by hand: `python -m tests.performance.entailment`. Prints a Markdown table: texts/s, seconds, tokens with their
-padding, share of the machine's own measured matmul peak, largest difference of logits from one call a prompt, and how
-much faster ours is. All prompts of all declared questionnaires, from text to logits on the host, tokenising included;
-the same model object and threads for all. qlatent 1.0.27 sends the prompts of an item as one padded batch; what it
-does to each answer afterwards is left out. Contenders take turns, the best of three turns counts; loading the model
-is not timed, writing to our row store is.
+Run by hand: `python -m tests.performance.entailment`. Prints a Markdown table: texts/s, seconds,
+tokens with their padding, share of the machine's own measured matmul peak, largest difference of
+logits from one call a prompt, and how much faster ours is. All prompts of all declared
+questionnaires, from text to logits on the host, tokenising included; the same model object and
+threads for all. qlatent 1.0.27 sends the prompts of an item as one padded batch; what it does to
+each answer afterwards is left out. Contenders take turns, the best of three turns counts; loading
+the model is not timed, writing to our row store is.
 """
 
 import argparse
@@ -35,7 +37,9 @@ def prompts(params: Params) -> list[list[Pair]]:
     from evenruler.instruments.questionnaires.rows import translate
 
     items: dict[tuple[str, str], list[Pair]] = {}
-    for name in [name for name, entry in params.instruments.items() if entry["family"] == "questionnaires"]:
+    for name in [
+        name for name, entry in params.instruments.items() if entry["family"] == "questionnaires"
+    ]:
         source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
         for row in translate(name, source, scale).prompts:
             items.setdefault((name, row["item"]), []).append((row["premise"], row["hypothesis"]))
@@ -58,12 +62,16 @@ def called(backend: Nli, batches: Items) -> np.ndarray:
     found = []
     with torch.inference_mode():
         for batch in batches:
-            encoded = backend.tokenizer(list(batch), padding=True, truncation="only_first", return_tensors="pt")
+            encoded = backend.tokenizer(
+                list(batch), padding=True, truncation="only_first", return_tensors="pt"
+            )
             found.append(backend.model(**encoded.to(backend.model.device)).logits.cpu().numpy())
     return np.concatenate(found)[:, list(backend._order)].astype(np.float64)
 
 
-def contest(name: str, params: Params, backend: Nli, items: Items) -> dict[str, tuple[float, np.ndarray]]:
+def contest(
+    name: str, params: Params, backend: Nli, items: Items
+) -> dict[str, tuple[float, np.ndarray]]:
     """Seconds and logits of one turn of each contender."""
     pairs = [pair for item in items for pair in item]
     with tempfile.TemporaryDirectory() as folder:
@@ -107,14 +115,20 @@ def weights(backend: Nli) -> int:
     import torch
 
     named = backend.model.base_model.named_modules()
-    return sum(m.weight.numel() for name, m in named if isinstance(m, torch.nn.Linear) and "pooler" not in name)
+    return sum(
+        m.weight.numel()
+        for name, m in named
+        if isinstance(m, torch.nn.Linear) and "pooler" not in name
+    )
 
 
 def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", nargs="?", default="mpnet-nli-a", help="a model of kind nli or encoder")
+    parser.add_argument(
+        "model", nargs="?", default="mpnet-nli-a", help="a model of kind nli or encoder"
+    )
     parser.add_argument("--params", default="params.yaml", help="the declaration that names it")
     parser.add_argument("--every", type=int, default=1, help="take every n-th item only")
     arguments = parser.parse_args()
@@ -128,10 +142,24 @@ def main() -> None:
     seconds = {contender: min(turn[contender][0] for turn in turns) for contender in turns[0]}
     logits = {contender: found for contender, (_, found) in turns[0].items()}
     n, through = len(logits["ours"]), tokens(backend, items)
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
-    print(f"### {name}\n\n{n:,} prompts of {len(items)} items, {through['one call a prompt']:,} tokens; ", end="")
-    print(f"{device}, {str(backend.model.dtype)[6:]}; matmul peak {peak / 1e9:,.0f} GFLOP/s (float32)\n")
-    print("| | texts/s | seconds | tokens, padded | of the matmul peak | largest difference, logits", end="")
+    device = (
+        torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
+    print(
+        f"### {name}\n\n{n:,} prompts of {len(items)} items, {through['one call a prompt']:,} "
+        "tokens; ",
+        end="",
+    )
+    print(
+        f"{device}, {str(backend.model.dtype)[6:]}; matmul peak {peak / 1e9:,.0f} GFLOP/s "
+        "(float32)\n"
+    )
+    print(
+        "| | texts/s | seconds | tokens, padded | of the matmul peak | largest difference, logits",
+        end="",
+    )
     print(" | ours is faster by | asked |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
     for contender, count in through.items():
         share = 2 * count * weights(backend) / seconds[contender] / peak
@@ -146,9 +174,15 @@ def main() -> None:
             ASKED.get(contender, "1e-05"),
         ]
         print(f"| {' | '.join(row)} |")
-    ranges = (f"{label} {size:.1f}" for label, size in zip(LABELS, np.ptp(logits["ours"], axis=0), strict=True))
+    ranges = (
+        f"{label} {size:.1f}"
+        for label, size in zip(LABELS, np.ptp(logits["ours"], axis=0), strict=True)
+    )
     print(f"\nLogits range over {', '.join(ranges)}. A store that has them answers ", end="")
-    print(f"{n / seconds['ours, stored']:,.0f} texts/s, bit for bit the same, and does not load the model.")
+    print(
+        f"{n / seconds['ours, stored']:,.0f} texts/s, bit for bit the same, and does not load the "
+        "model."
+    )
 
 
 if __name__ == "__main__":

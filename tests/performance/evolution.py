@@ -1,17 +1,20 @@
-"""What a model is asked while templates evolve: ours against plain batches without a store, in one run.
+"""What a model is asked while templates evolve: ours against plain batches without a store, in one
+run.
 
-Run by hand: `python -m tests.performance.evolution`. Generation 0 measures the eight templates of the seed set of
-occupation-gender; every later one has four of those before and four new ones, written down here (one word replaced, or
-the whole reworded), so that no operator has a part in it. A template is measured as an evolution does it: whole with
-every attribute and target, and with each of its words taken out for a few attributes. Ours asks the new templates
-only, through a row store of its own. The other contender is transformers alone: all sentences of the whole population
-in every generation, tokenised, sorted by length, in padded batches of the size that does best on a sample, whole
-logits. Both have the same model object and threads; loading is not timed, writing to our row store is. With `--every n`
-only every n-th of the plain batches is computed and the time of all is reckoned from their padded tokens.
+Run by hand: `python -m tests.performance.evolution`. Generation 0 measures the eight templates of
+the seed set of occupation-gender; every later one has four of those before and four new ones,
+written down here (one word replaced, or the whole reworded), so that no operator has a part in it.
+A template is measured as an evolution does it: whole with every attribute and target, and with each
+of its words taken out for a few attributes. Ours asks the new templates only, through a row store
+of its own. The other contender is transformers alone: all sentences of the whole population in
+every generation, tokenised, sorted by length, in padded batches of the size that does best on a
+sample, whole logits. Both have the same model object and threads; loading is not timed, writing to
+our row store is. With `--every n` only every n-th of the plain batches is computed and the time of
+all is reckoned from their padded tokens.
 
-Prints Markdown tables by generation: sentences with and without store, tokens with and without shared beginnings;
-seconds, and those of processors, which count on a machine that others use too; and the largest difference between the
-likelihoods of both.
+Prints Markdown tables by generation: sentences with and without store, tokens with and without
+shared beginnings; seconds, and those of processors, which count on a machine that others use too;
+and the largest difference between the likelihoods of both.
 """
 
 import argparse
@@ -102,12 +105,19 @@ class Row:
         return Row(**(counts | {"difference": max(self.difference, other.difference)}))
 
 
-def populations(source: ProbeSource, generations: int) -> list[tuple[list[Template], list[Template]]]:
+def populations(
+    source: ProbeSource, generations: int
+) -> list[tuple[list[Template], list[Template]]]:
     """By generation: the templates that are new, and all."""
-    start = [Template(slug, entry.text, entry.keying) for slug, entry in source.sets["seed"].templates.items()]
+    start = [
+        Template(slug, entry.text, entry.keying)
+        for slug, entry in source.sets["seed"].templates.items()
+    ]
     found = [(start, start)]
     for number, texts in enumerate(NEW[:generations], 1):
-        new = [Template(f"g{number}-{place}", text, 1, number) for place, text in enumerate(texts, 1)]
+        new = [
+            Template(f"g{number}-{place}", text, 1, number) for place, text in enumerate(texts, 1)
+        ]
         found.append((new, [*found[-1][1][len(new) :], *new]))
     return found
 
@@ -119,7 +129,10 @@ def clocks() -> np.ndarray:
 
 def batches_of(backend: Causal, texts: Sequence[str], size: int) -> list[tuple[list[int], list]]:
     """Indices and tokens, start token first, of sentences of like length."""
-    tokens = [[backend._start, *ids] for ids in backend.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+    tokens = [
+        [backend._start, *ids]
+        for ids in backend.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+    ]
     order = sorted(range(len(texts)), key=lambda i: len(tokens[i]))
     chunks = [order[first : first + size] for first in range(0, len(order), size)]
     return [(chunk, [tokens[i] for i in chunk]) for chunk in chunks]
@@ -130,7 +143,9 @@ def width(batch: tuple[list[int], list]) -> int:
     return len(batch[0]) * max(map(len, batch[1]))
 
 
-def plain(backend: Causal, texts: Sequence[str], size: int, every: int) -> tuple[np.ndarray, np.ndarray, int]:
+def plain(
+    backend: Causal, texts: Sequence[str], size: int, every: int
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Nats (NaN for what was left out), time for all, tokens that go through the model for all."""
     nats = np.full(len(texts), np.nan)
     start = clocks()
@@ -141,8 +156,12 @@ def plain(backend: Causal, texts: Sequence[str], size: int, every: int) -> tuple
     with torch.inference_mode():
         for indices, tokens in taken:
             ids, mask = padded(tokens, backend.model.device)
-            logits = backend.model(input_ids=ids, attention_mask=mask, use_cache=False).logits[:, :-1]
-            steps = logits.float().log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0] * mask[:, 1:]
+            logits = backend.model(input_ids=ids, attention_mask=mask, use_cache=False).logits[
+                :, :-1
+            ]
+            steps = (
+                logits.float().log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0] * mask[:, 1:]
+            )
             nats[indices] = steps.sum(-1).double().cpu().numpy()
     computing = clocks() - start
     whole = sum(map(width, batches))
@@ -178,20 +197,27 @@ def contest(model: Model, source: ProbeSource, arguments: argparse.Namespace) ->
         difference = float(np.nanmax(np.abs(nats - model.loglikelihood(everything).nats)))
         counts = shared(model.backend, asked)
         row = Row(len(everything), paid, padded_tokens, *counts, plain_took, took, difference)
-        print(f"generation {len(rows)}, plain batches of {size}: {row}", file=sys.stderr, flush=True)
+        print(
+            f"generation {len(rows)}, plain batches of {size}: {row}", file=sys.stderr, flush=True
+        )
         rows.append(row)
     return rows
 
 
 def tables(rows: Sequence[Row]) -> str:
     """What was asked, and how long it took."""
-    named = [*((str(number), row) for number, row in enumerate(rows)), ("all", sum(rows[1:], rows[0]))]
+    named = [
+        *((str(number), row) for number, row in enumerate(rows)),
+        ("all", sum(rows[1:], rows[0])),
+    ]
     asked = [
-        "| generation | sentences, no store | with store | tokens, plain batches | new sentences, each alone | "
+        "| generation | sentences, no store | with store | tokens, plain batches | new sentences, "
+        "each alone | "
         "with shared beginnings |\n| --- | --- | --- | --- | --- | --- |"
     ]
     took = [
-        "| generation | seconds, plain batches | ours | ours is faster by | seconds of processors, plain batches | "
+        "| generation | seconds, plain batches | ours | ours is faster by | seconds of processors, "
+        "plain batches | "
         "ours | by |\n| --- | --- | --- | --- | --- | --- | --- |"
     ]
     for name, row in named:
@@ -206,24 +232,41 @@ def tables(rows: Sequence[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", nargs="?", default="smollm2-135m-instruct", help="a causal model")
-    parser.add_argument("--attributes", type=int, default=1000, help="at most so many, evenly spread")
-    parser.add_argument("--gradient-attributes", type=int, default=4, help="of these, for words taken out")
+    parser.add_argument(
+        "--attributes", type=int, default=1000, help="at most so many, evenly spread"
+    )
+    parser.add_argument(
+        "--gradient-attributes", type=int, default=4, help="of these, for words taken out"
+    )
     parser.add_argument("--generations", type=int, default=len(NEW), help="after generation 0")
     parser.add_argument("--every", type=int, default=1, help="compute every n-th plain batch only")
     arguments = parser.parse_args()
     declared = Declared()
     source = declare.load(SOURCES / f"{NAME}.yaml", declared.settings(NAME), SOURCES / "shared")
     chosen = evenly_spread(list(source.attributes), arguments.attributes)
-    source = source.model_copy(update={"attributes": {slug: source.attributes[slug] for slug in chosen}})
+    source = source.model_copy(
+        update={"attributes": {slug: source.attributes[slug] for slug in chosen}}
+    )
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
         model = load(arguments.model, declared.catalogue, store=RowStore(Path(folder)))
-        list(model.backend.loglikelihood([Request(f"{article_for('warm')} warm word.")], frozenset([0])))
+        list(
+            model.backend.loglikelihood(
+                [Request(f"{article_for('warm')} warm word.")], frozenset([0])
+            )
+        )
         rows = contest(model, source, arguments)
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
+    device = (
+        torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
     part = f"; every {arguments.every}. plain batch computed" if arguments.every > 1 else ""
     taken_out = min(arguments.gradient_attributes, len(chosen))
-    print(f"### {arguments.model}\n\n{len(chosen)} attributes, {taken_out} for words taken out; {device}{part}\n")
+    print(
+        f"### {arguments.model}\n\n{len(chosen)} attributes, {taken_out} for words taken out; "
+        f"{device}{part}\n"
+    )
     print(tables(rows))
     print(f"\nLargest difference: {max(row.difference for row in rows):.1e} nats.")
 

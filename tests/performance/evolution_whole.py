@@ -1,10 +1,11 @@
 """A whole evolution, operator included: ours against plain batches without a store, in one run.
 
-Run by hand on a machine that does nothing else: `python -m tests.performance.evolution_whole`. Both evolve the same
-domain by the settings of params.yaml, from an empty store. The other contender is what a loop without store does: the
-whole population is measured in every generation, in padded batches of the size that does best on a sample, whole
-logits (`tests.performance.evolution.plain`). Its operator is ours, with an empty store too, so that the replies are
-the same and any difference lies in the measuring. Loading is not timed.
+Run by hand on a machine that does nothing else: `python -m tests.performance.evolution_whole`. Both
+evolve the same domain by the settings of params.yaml, from an empty store. The other contender is
+what a loop without store does: the whole population is measured in every generation, in padded
+batches of the size that does best on a sample, whole logits (`tests.performance.evolution.plain`).
+Its operator is ours, with an empty store too, so that the replies are the same and any difference
+lies in the measuring. Loading is not timed.
 
 Prints one Markdown table, and whether both ended with the same population.
 """
@@ -67,13 +68,20 @@ def main() -> None:
             embedder.embed(["warm"])
             began, before, found = clocks(), model.asked, []
             evolution = Evolution(
-                ruler, operator, lambda texts: embedder.embed(list(map(without_slots, texts))), settings
+                ruler,
+                operator,
+                lambda texts: embedder.embed(list(map(without_slots, texts))),
+                settings,
             )
             for generation in evolution.generations(start):
                 found.append(generation)
                 if name == "plain" and generation.number:  # nothing was kept of those that stay
-                    ruler.measure([one for one in generation.population if one.born < generation.number])
-            replies = sum(len(each.tries) for each in found) if name == "ours" else 0  # asked of the same model
+                    ruler.measure(
+                        [one for one in generation.population if one.born < generation.number]
+                    )
+            replies = (
+                sum(len(each.tries) for each in found) if name == "ours" else 0
+            )  # asked of the same model
             return clocks() - began, model.asked - before - replies, found
 
     results = {name: evolve(name) for name in ("ours", "plain")}
@@ -81,8 +89,14 @@ def main() -> None:
     for name, (took, asked, _) in results.items():
         print(f"| {name} | {took[0]:.1f} | {took[1]:.1f} | {asked:,} |")
     times = results["plain"][0] / results["ours"][0]
-    same = len({tuple(one.text for one in found[-1].population) for _, _, found in results.values()}) == 1
-    print(f"\n{times[0]:.1f}x by the clock, {times[1]:.1f}x by processors; same last population: {same}.")
+    same = (
+        len({tuple(one.text for one in found[-1].population) for _, _, found in results.values()})
+        == 1
+    )
+    print(
+        f"\n{times[0]:.1f}x by the clock, {times[1]:.1f}x by processors; same last population: "
+        f"{same}."
+    )
 
 
 if __name__ == "__main__":

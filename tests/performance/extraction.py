@@ -1,12 +1,13 @@
 """Features of replies and baselines: ours against one forward pass a text, in one run.
 
-Run by hand: `python -m tests.performance.extraction`. Prints a Markdown table: seconds, forward passes a model, how
-much faster ours is, and the largest difference of values and baselines. Two features, sentiment by a classifier and the
-embedding distance to the baseline, of made-up replies of a sentence each (as 24 new tokens are) in several
-configurations; a twentieth of the replies is one and the same refusal, hardly any others are the same. A pass a text,
-as `sagedbias` does: every reply and, again for each reply, its baseline go through a model by themselves. The last
-contender passes each distinct text by itself. The same model objects and threads for all; loading is not timed, writing
-to our row store is. The best of the turns counts.
+Run by hand: `python -m tests.performance.extraction`. Prints a Markdown table: seconds, forward
+passes a model, how much faster ours is, and the largest difference of values and baselines. Two
+features, sentiment by a classifier and the embedding distance to the baseline, of made-up replies
+of a sentence each (as 24 new tokens are) in several configurations; a twentieth of the replies is
+one and the same refusal, hardly any others are the same. A pass a text, as `sagedbias` does: every
+reply and, again for each reply, its baseline go through a model by themselves. The last contender
+passes each distinct text by itself. The same model objects and threads for all; loading is not
+timed, writing to our row store is. The best of the turns counts.
 """
 
 import argparse
@@ -68,15 +69,21 @@ def asked(prompts: int, configurations: int) -> tuple[pd.DataFrame, pd.DataFrame
             "framing": "bare",
             "role": f"r{configuration}",
             "repetition": 0,
-            "generation": REFUSAL if draw.random() < 0.05 else f"{draw.integers(1900, 2000)}: {draw.choice(every)}",
+            "generation": REFUSAL
+            if draw.random() < 0.05
+            else f"{draw.integers(1900, 2000)}: {draw.choice(every)}",
         }
         for i in range(prompts)
         for configuration in range(configurations)
     ]
-    return pd.DataFrame(rows, columns=["id", "domain", "concept", "baseline"]), pd.DataFrame(replies)
+    return pd.DataFrame(rows, columns=["id", "domain", "concept", "baseline"]), pd.DataFrame(
+        replies
+    )
 
 
-def alone(frame: pd.DataFrame, probabilities: Single, embedding: Single, weights: np.ndarray) -> np.ndarray:
+def alone(
+    frame: pd.DataFrame, probabilities: Single, embedding: Single, weights: np.ndarray
+) -> np.ndarray:
     """[n, 3] sentiment of the reply and of its baseline, and the distance of the two."""
     found = []
     for reply, baseline in zip(frame["generation"], frame["baseline"], strict=True):
@@ -93,12 +100,16 @@ def one_text(models: Opened) -> tuple[Single, Single]:
 
     def probabilities(text: str) -> np.ndarray:
         with torch.inference_mode():
-            logits = backend.model(**backend.tokenizer(text, return_tensors="pt").to(backend.model.device)).logits
+            logits = backend.model(
+                **backend.tokenizer(text, return_tensors="pt").to(backend.model.device)
+            ).logits
         found: np.ndarray = logits.double().softmax(-1)[0].cpu().numpy()
         return found
 
     def embedding(text: str) -> np.ndarray:
-        found: np.ndarray = embedder.encode([text], normalize_embeddings=True, show_progress_bar=False)[0]
+        found: np.ndarray = embedder.encode(
+            [text], normalize_embeddings=True, show_progress_bar=False
+        )[0]
         return found.astype(np.float64)
 
     return probabilities, embedding
@@ -157,16 +168,30 @@ def main() -> None:
             assert models.own.asked == models.vectorised.asked == distinct
     seconds = {contender: min(turn[contender][0] for turn in turns) for contender in turns[0]}
     n = len(tables[1])
-    passes = {"ours": "in batches", "a pass a text": f"{2 * n:,}", "a pass a distinct text": f"{distinct:,}"}
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
-    print(f"### {arguments.classifier}\n\n{n:,} replies with {arguments.prompts:,} baselines; {device}\n")
+    passes = {
+        "ours": "in batches",
+        "a pass a text": f"{2 * n:,}",
+        "a pass a distinct text": f"{distinct:,}",
+    }
+    device = (
+        torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
+    print(
+        f"### {arguments.classifier}\n\n{n:,} replies with {arguments.prompts:,} baselines; "
+        f"{device}\n"
+    )
     print("| | seconds | passes a model | ours is faster by | asked | largest difference |")
     print("| --- | --- | --- | --- | --- | --- |")
     for contender, taken in seconds.items():
         wanted = f"{ASKED}x" if contender == "a pass a text" else ""
         apart = np.abs(turns[0][contender][1] - turns[0]["ours"][1]).max()
         ratio = taken / seconds["ours"]
-        print(f"| {contender} | {taken:.2f} | {passes[contender]} | {ratio:.2f}x | {wanted} | {apart:.1e} |")
+        print(
+            f"| {contender} | {taken:.2f} | {passes[contender]} | {ratio:.2f}x | {wanted} | "
+            f"{apart:.1e} |"
+        )
 
 
 if __name__ == "__main__":

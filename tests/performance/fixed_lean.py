@@ -1,17 +1,21 @@
-"""How often the lean of a published benchmark gets a false verdict, where nothing leans: at the units that ship.
+"""How often the lean of a published benchmark gets a false verdict, where nothing leans: at the
+units that ship.
 
-Run by hand: `python -m tests.performance.fixed_lean [--draws N] [--only WORDS] [--detects]`, with the packages of
-requirements-models.txt, and `EVENRULER_MIRROR` for the rows of published answers. Prints a Markdown table.
+Run by hand: `python -m tests.performance.fixed_lean [--draws N] [--only WORDS] [--detects]`, with
+the packages of requirements-models.txt, and `EVENRULER_MIRROR` for the rows of published answers.
+Prints a Markdown table.
 
-Each draw deals the roles of whole units at random: in half of the units the first text becomes the second one, with
-its length and frequency. So the lean is 0 over draws, whatever the model does, and an `effect` or a `not specific` is
-false; `no effect` is true. Answers are those that authors published (StereoSet, BBQ), where there are any; else
-scripted ones, drawn anew in each draw: the shorter text is likelier (by `PENALTY` nats a token), units differ
-(`OF_UNITS` nats), items too (1 nat). Where the shorter one always wins, nothing is drawn but roles.
+Each draw deals the roles of whole units at random: in half of the units the first text becomes the
+second one, with its length and frequency. So the lean is 0 over draws, whatever the model does, and
+an `effect` or a `not specific` is false; `no effect` is true. Answers are those that authors
+published (StereoSet, BBQ), where there are any; else scripted ones, drawn anew in each draw: the
+shorter text is likelier (by `PENALTY` nats a token), units differ (`OF_UNITS` nats), items too (1
+nat). Where the shorter one always wins, nothing is drawn but roles.
 
-With `--detects`: the lean that gets the verdict `effect`, of its sign, in 80 of 100 draws. Roles are dealt likewise, of
-answers that SmolLM2 gives to all items (those that authors published, where there are any); then as many items, drawn
-one by one, are turned to the first text as make the lean: so items of a unit go together as they do on that model.
+With `--detects`: the lean that gets the verdict `effect`, of its sign, in 80 of 100 draws. Roles
+are dealt likewise, of answers that SmolLM2 gives to all items (those that authors published, where
+there are any); then as many items, drawn one by one, are turned to the first text as make the lean:
+so items of a unit go together as they do on that model.
 """
 
 import argparse
@@ -63,10 +67,14 @@ def built(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
     return {table: own.to_pandas() for table, own in made.tables.items()}, made.plan
 
 
-def items_of(tables: dict[str, pd.DataFrame], plan: dict[str, Any], nats: Any, tokens: Any) -> pd.DataFrame:
+def items_of(
+    tables: dict[str, pd.DataFrame], plan: dict[str, Any], nats: Any, tokens: Any
+) -> pd.DataFrame:
     """Items of answers, [texts]."""
     ids = tables["texts"]["id"]
-    answers = pd.DataFrame({"id": ids, "text_id": ids, "framing": BARE, "nats": nats, "tokens": tokens})
+    answers = pd.DataFrame(
+        {"id": ids, "text_id": ids, "framing": BARE, "nats": nats, "tokens": tokens}
+    )
     return ask.scores(tables, plan, {"likelihoods": answers}, SUBJECT)["items"]
 
 
@@ -76,9 +84,9 @@ def published(name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) 
     source = f"recorded:{Path(os.environ[MIRROR]) / place}{column}"
     entry = ModelEntry(kind="recorded", source=source, licence="not stated", origin="authors")
     texts = tables["texts"]
-    told = Recorded(name, entry, RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))).loglikelihood(
-        texts["text"].tolist(), texts["prompt"].tolist(), keys=texts["key"].tolist()
-    )
+    told = Recorded(
+        name, entry, RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
+    ).loglikelihood(texts["text"].tolist(), texts["prompt"].tolist(), keys=texts["key"].tolist())
     return items_of(tables, plan, told.nats, told.tokens)
 
 
@@ -89,8 +97,11 @@ def asked(model: Model, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) -
     return items_of(tables, plan, told.nats, told.tokens)
 
 
-def planted(items: pd.DataFrame, plan: dict[str, Any], lean: float, random: np.random.Generator) -> pd.DataFrame:
-    """Items with roles dealt, of which so many are turned to the first text that they lean by so much."""
+def planted(
+    items: pd.DataFrame, plan: dict[str, Any], lean: float, random: np.random.Generator
+) -> pd.DataFrame:
+    """Items with roles dealt, of which so many are turned to the first text that they lean by so
+    much."""
     own = dealt(items, random)
     against, weight = own["lean"].to_numpy() < 0, weights(own, plan["score"])
     turned = against & (random.random(len(own)) < lean / (2 * weight[against].sum() / weight.sum()))
@@ -109,21 +120,27 @@ def finds(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) ->
 
 
 def detected(title: str, items: pd.DataFrame, plan: dict[str, Any], draws: int) -> str:
-    """A line of the table of `--detects`: the smallest lean, in hundredths, that is found often enough."""
+    """A line of the table of `--detects`: the smallest lean, in hundredths, that is found often
+    enough."""
     low, high = 0, 99
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if finds(items, plan, middle / 100, draws) >= POWER else (middle, high)
+        low, high = (
+            (low, middle) if finds(items, plan, middle / 100, draws) >= POWER else (middle, high)
+        )
     share = finds(items, plan, high / 100, draws)
     n = f"{len(items):,} in {items['unit'].nunique()}"
     return f"| {title} | {n} | {high / 100:.2f} | {(1 + high / 100) / 2:.3f} | {share:.2f} |"
 
 
 def scripted(items: pd.DataFrame, penalty: float, random: np.random.Generator) -> pd.DataFrame:
-    """The same items with answers of a model that minds length, by `penalty` nats a token, and units."""
+    """The same items with answers of a model that minds length, by `penalty` nats a token, and
+    units."""
     codes, units = pd.factorize(items["unit"])
     value = (
-        OF_UNITS * random.normal(size=len(units))[codes] + random.normal(size=len(items)) - penalty * items["length"]
+        OF_UNITS * random.normal(size=len(units))[codes]
+        + random.normal(size=len(items))
+        - penalty * items["length"]
     )
     return items.assign(value=value, lean=np.sign(value), won=value > 0)
 
@@ -132,7 +149,9 @@ def dealt(items: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
     """The same items with the roles of whole units dealt at random."""
     codes, units = pd.factorize(items["unit"])
     sign = random.choice([-1.0, 1.0], size=len(units))[codes]
-    return items.assign(**{name: items[name] * sign for name in ("value", "lean", "length", "frequency")})
+    return items.assign(
+        **{name: items[name] * sign for name in ("value", "lean", "length", "frequency")}
+    )
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:
@@ -142,7 +161,9 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
 
 
-def row(title: str, items: pd.DataFrame, plan: dict[str, Any], draws: int, penalty: float | None = None) -> str:
+def row(
+    title: str, items: pd.DataFrame, plan: dict[str, Any], draws: int, penalty: float | None = None
+) -> str:
     """A line of the table."""
     found: Counter[str] = Counter()
     for draw in range(draws):
@@ -164,7 +185,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--only", default="", help="benchmarks whose name has these words")
-    parser.add_argument("--detects", action="store_true", help="the lean that is found, not false verdicts")
+    parser.add_argument(
+        "--detects", action="store_true", help="the lean that is found, not false verdicts"
+    )
     args, began = parser.parse_args(), time.monotonic()
     kept = [str(verdict) for verdict in Verdict if verdict != Verdict.INVALID]
     columns = ["benchmark, answers", "items in units", *kept, "false [Wilson's lower end]"]
@@ -178,7 +201,9 @@ def main() -> None:
         if path.stem in PUBLISHED:
             if MIRROR in os.environ:
                 answered = published(path.stem, tables, plan)
-                for condition, own in answered.groupby("condition") if path.stem == "bbq" else [("all", answered)]:
+                for condition, own in (
+                    answered.groupby("condition") if path.stem == "bbq" else [("all", answered)]
+                ):
                     title = f"{path.stem}, {condition}, published"
                     line = detected if args.detects else row
                     print(line(title, own, plan, args.draws), flush=True)
@@ -187,7 +212,9 @@ def main() -> None:
             items = asked(load(ASKED, load_params()), tables, plan)
             print(detected(f"{path.stem}, {ASKED}", items, plan, args.draws), flush=True)
             continue
-        items = items_of(tables, plan, 0.0, tables["texts"]["text"].str.len() // ask.LETTERS_A_TOKEN)
+        items = items_of(
+            tables, plan, 0.0, tables["texts"]["text"].str.len() // ask.LETTERS_A_TOKEN
+        )
         for title, penalty in (("scripted", PENALTY), ("the shorter always wins", ALWAYS)):
             print(row(f"{path.stem}, {title}", items, plan, args.draws, penalty), flush=True)
     print(f"\n{args.draws} draws, {time.monotonic() - began:.0f} s")

@@ -1,10 +1,12 @@
 """What untrained models say to published benchmarks: nothing was learned, so an `effect` is false.
 
-Run by hand: `python -m tests.performance.fixed_untrained [--seeds N] [--only WORDS]`, with the packages of
-requirements-models.txt. Prints Markdown tables: each model and benchmark, then how often which verdict was given.
+Run by hand: `python -m tests.performance.fixed_untrained [--seeds N] [--only WORDS]`, with the
+packages of requirements-models.txt. Prints Markdown tables: each model and benchmark, then how
+often which verdict was given.
 
-Models have the architecture of SmolLM2 with two layers and random weights, as `untrained:` makes them
-(`evenruler.models.sources.make_untrained`), each from a seed of its own, and its tokenizer. All items are asked, bare.
+Models have the architecture of SmolLM2 with two layers and random weights, as `untrained:` makes
+them (`evenruler.models.sources.make_untrained`), each from a seed of its own, and its tokenizer.
+All items are asked, bare.
 """
 
 import argparse
@@ -35,7 +37,9 @@ def untrained(seed: int, base: Path, place: Path) -> Model:
     folder.mkdir()
     with mock.patch.object(sources, "SEED", seed):
         sources.make_untrained(folder.name, "causal", base, folder)
-    entry = ModelEntry(kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's")
+    entry = ModelEntry(
+        kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's"
+    )
     return load(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
 
 
@@ -49,22 +53,36 @@ def main() -> None:
     names = [name for name in BENCHMARKS if args.only in name]
     benchmarks = {name: built(name) for name in names}
     verdicts: dict[str, Counter[str]] = {name: Counter() for name in names}
-    columns = ("seed", "benchmark", "share [interval]", "shorter wins", "lean", "at equal length", "verdict")
+    columns = (
+        "seed",
+        "benchmark",
+        "share [interval]",
+        "shorter wins",
+        "lean",
+        "at equal length",
+        "verdict",
+    )
     print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
     with TemporaryDirectory() as place:
         for seed in range(args.seeds):
             model = untrained(seed, base, Path(place))
             for name, (tables, plan) in benchmarks.items():
                 items = asked(model, tables, plan)
-                nothing = {"placed": items[:0].assign(framing=""), "started": items[:0], "replies": items[:0]}
+                nothing = {
+                    "placed": items[:0].assign(framing=""),
+                    "started": items[:0],
+                    "replies": items[:0],
+                }
                 scores = {"items": items, **nothing}
                 found = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
                 own = found[found["part"] == "all"].set_index("figure")
                 share, lean = own.loc["share"], own.loc["lean"]
                 verdicts[name][str(lean["verdict"])] += 1
                 print(
-                    f"| {seed} | {name} | {share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}] "
-                    f"| {own.loc['shorter_wins', 'value']:.3f} | {lean['value']:.3f} | {lean['specific']:.3f} "
+                    f"| {seed} | {name} | {share['value']:.3f} [{share['low']:.3f}, "
+                    f"{share['high']:.3f}] "
+                    f"| {own.loc['shorter_wins', 'value']:.3f} | {lean['value']:.3f} | "
+                    f"{lean['specific']:.3f} "
                     f"| {lean['verdict']} |",
                     flush=True,
                 )

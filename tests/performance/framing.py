@@ -1,12 +1,13 @@
 """Whole words at the decision point of prompts: ours against a sequence for every word, in one run.
 
-Run by hand: `python -m tests.performance.framing`. Prints a Markdown table: words/s, seconds, tokens that go through
-the model with their padding, largest differences, and how much faster ours is. Every surface form of every pronoun
-after every prompt: its log-probability and, unless it is rare, that no letter follows, from text to answer, tokenising
-included; the same model object and threads for all. The other contender cuts prompt and word as we do and sends each
-pair as a sequence of its own, in padded batches of like length, of the size that does best on a sample; it computes
-logits only where they are read. Contenders take turns, the best of three turns counts; loading the model is not timed,
-writing to our row store is.
+Run by hand: `python -m tests.performance.framing`. Prints a Markdown table: words/s, seconds,
+tokens that go through the model with their padding, largest differences, and how much faster ours
+is. Every surface form of every pronoun after every prompt: its log-probability and, unless it is
+rare, that no letter follows, from text to answer, tokenising included; the same model object and
+threads for all. The other contender cuts prompt and word as we do and sends each pair as a sequence
+of its own, in padded batches of like length, of the size that does best on a sample; it computes
+logits only where they are read. Contenders take turns, the best of three turns counts; loading the
+model is not timed, writing to our row store is.
 """
 
 import argparse
@@ -32,8 +33,22 @@ from tests.performance.likelihood import BATCHES
 TURNS = 3
 SAMPLE = 100
 STIMULI = [
-    *("a moustache", "long hair", "a bald head", "a double chin", "bushy eyebrows", "a pointy nose"),
-    *("rosy cheeks", "high cheekbones", "a five o'clock shadow", "heavy makeup", "earrings", "a necktie"),
+    *(
+        "a moustache",
+        "long hair",
+        "a bald head",
+        "a double chin",
+        "bushy eyebrows",
+        "a pointy nose",
+    ),
+    *(
+        "rosy cheeks",
+        "high cheekbones",
+        "a five o'clock shadow",
+        "heavy makeup",
+        "earrings",
+        "a necktie",
+    ),
 ]
 INSTRUCTIONS = [
     "",
@@ -77,14 +92,18 @@ def ours(model: Model, asked: Pairs) -> np.ndarray:
 
 def each_alone(backend: Causal, asked: Pairs, batch: int) -> np.ndarray:
     """[n, 2] nats of the word and of its end, by batches of sequences of like length."""
-    sequences = [((backend._start, *p, *w), len(p) + 1) for p, w in word_tokens(backend.tokenizer, *asked)]
+    sequences = [
+        ((backend._start, *p, *w), len(p) + 1) for p, w in word_tokens(backend.tokenizer, *asked)
+    ]
     order = sorted(range(len(sequences)), key=lambda i: len(sequences[i][0]))
     found = np.empty((len(order), 2))
     with torch.inference_mode():
         for first in range(0, len(order), batch):
             indices = order[first : first + batch]
             ids, mask = padded([sequences[i][0] for i in indices], backend.model.device)
-            hidden = backend.model.base_model(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
+            hidden = backend.model.base_model(
+                input_ids=ids, attention_mask=mask, use_cache=False
+            ).last_hidden_state
             for row, index in enumerate(indices):
                 tokens, begin = sequences[index]
                 nats = nats_of(backend, hidden[row, begin - 1 : len(tokens) - 1])
@@ -137,21 +156,30 @@ def contest(
 
 
 def tokens(backend: Causal, asked: Pairs, batch: int, likely: int) -> dict[str, int]:
-    """Tokens that go through the model, by contender, padding included; ours reads the last of `likely` words."""
+    """Tokens that go through the model, by contender, padding included; ours reads the last of
+    `likely` words."""
     cut = word_tokens(backend.tokenizer, *asked)
     sequences = [trie.TokenSequence((backend._start, *p, *w), len(p) + 1) for p, w in cut]
     lengths = sorted(len(sequence.tokens) for sequence in sequences)
-    batches: Sequence[list[int]] = [lengths[first : first + batch] for first in range(0, len(lengths), batch)]
+    batches: Sequence[list[int]] = [
+        lengths[first : first + batch] for first in range(0, len(lengths), batch)
+    ]
     packs = backend._scorer.packs(sequences, words=True)
     return {
-        "ours": sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in packs) + likely,
+        "ours": sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in packs)
+        + likely,
         "a sequence a word": sum(len(batch) * batch[-1] for batch in batches),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", nargs="?", default="smollm2-135m-instruct", help="a causal model that shares prefixes")
+    parser.add_argument(
+        "model",
+        nargs="?",
+        default="smollm2-135m-instruct",
+        help="a causal model that shares prefixes",
+    )
     parser.add_argument("--every", type=int, default=3, help="take every n-th prompt only")
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
@@ -160,16 +188,25 @@ def main() -> None:
         backend = opened(name, params, Path(folder)).backend
     if backend._scorer.plain_because or backend._scorer.words_plain_because:
         raise SystemExit(f"{name} takes no mask or cache of ours; name another model")
-    list(backend.words([WordRequest(" he", "x")], frozenset([0])))  # warm-up, and which tokens end a word
+    list(
+        backend.words([WordRequest(" he", "x")], frozenset([0]))
+    )  # warm-up, and which tokens end a word
     batch = best_batch(backend, asked)
     turns = [contest(name, params, backend, asked, batch) for _ in range(arguments.turns)]
     seconds = {contender: min(turn[contender][0] for turn in turns) for contender in turns[0]}
     answers = {contender: found for contender, (_, found) in turns[0].items()}
     n, likely = len(asked[0]), int((answers["ours"][:, 0] >= RARE).sum())
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
+    device = (
+        torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
     print(f"### {name}\n\n{n:,} words after {len(set(asked[0]))} prompts; ", end="")
     print(f"{device}, {str(backend.model.dtype)[6:]}; batches of {batch}\n")
-    print("| | words/s | seconds | tokens, padded | largest difference, nats: word | its end | ours is faster by |")
+    print(
+        "| | words/s | seconds | tokens, padded | largest difference, nats: word | its end | ours "
+        "is faster by |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for contender, count in tokens(backend, asked, batch, likely).items():
         off = np.abs(answers[contender] - answers["ours"]).max(axis=0)
@@ -182,7 +219,10 @@ def main() -> None:
             f"{seconds[contender] / seconds['ours']:.2f}x",
         ]
         print(f"| {' | '.join(row)} |")
-    print(f"\nA store that has them answers {n / seconds['ours, stored']:,.0f} words/s, bit for bit the same.")
+    print(
+        f"\nA store that has them answers {n / seconds['ours, stored']:,.0f} words/s, bit for bit "
+        "the same."
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Random edits of `params.yaml` and of every source, and what `evenruler check` makes of them.
 
-Run by hand: `python -m tests.performance.fuzz_declarations --cases N --first M`. Case n is drawn of the number n alone,
-so that each can be tried again. A case is one file of a copy of this repository, edited once to three times: as YAML (a
-value is taken out, replaced, renamed, wrapped or moved) or as bytes. `check` then runs in this process as the command
-does, on the whole copy; only the reading of files that were not edited is remembered from case to case. After a refusal
-every file must be as it was. Prints a Markdown table, and where each traceback came from.
+Run by hand: `python -m tests.performance.fuzz_declarations --cases N --first M`. Case n is drawn of
+the number n alone, so that each can be tried again. A case is one file of a copy of this
+repository, edited once to three times: as YAML (a value is taken out, replaced, renamed, wrapped or
+moved) or as bytes. `check` then runs in this process as the command does, on the whole copy; only
+the reading of files that were not edited is remembered from case to case. After a refusal every
+file must be as it was. Prints a Markdown table, and where each traceback came from.
 """
 
 import argparse
@@ -48,7 +49,25 @@ LIMIT = 10.0
 ENDS = ("accepted", "one line", "traceback", "longer than 10 s")
 
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 3, 10**30, -0.5, 1e308, float("inf"), float("nan"), "", " ", "x", "é", "none"),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        3,
+        10**30,
+        -0.5,
+        1e308,
+        float("inf"),
+        float("nan"),
+        "",
+        " ",
+        "x",
+        "é",
+        "none",
+    ),
     *(
         "../../etc/passwd",
         "/etc/passwd",
@@ -64,7 +83,19 @@ VALUES: tuple[Any, ...] = (
         "\ud800",
         "\u202e",
     ),
-    *("x" * 300, "a-" * 5000 + "a", [], {}, [None], [[]], [{}], {"": 1}, {None: 1}, {"a": {"b": {}}}, [1, "x", None]),
+    *(
+        "x" * 300,
+        "a-" * 5000 + "a",
+        [],
+        {},
+        [None],
+        [[]],
+        [{}],
+        {"": 1},
+        {None: 1},
+        {"a": {"b": {}}},
+        [1, "x", None],
+    ),
     *(
         "{word}",
         "{0}",
@@ -82,8 +113,41 @@ VALUES: tuple[Any, ...] = (
     ),
 )
 NAMES: tuple[Any, ...] = (
-    *("", " ", "a", "A", "a.b", "a/b", "..", "x" * 300, "é", "\0", "size", "true", "null", "1", 1, 1.5, True, None),
-    *("${a}", "a: b", "\n", "<<", "-", "a-", "-a", "a--b", "con", "family", "scale", "kind", "title"),
+    *(
+        "",
+        " ",
+        "a",
+        "A",
+        "a.b",
+        "a/b",
+        "..",
+        "x" * 300,
+        "é",
+        "\0",
+        "size",
+        "true",
+        "null",
+        "1",
+        1,
+        1.5,
+        True,
+        None,
+    ),
+    *(
+        "${a}",
+        "a: b",
+        "\n",
+        "<<",
+        "-",
+        "a-",
+        "-a",
+        "a--b",
+        "con",
+        "family",
+        "scale",
+        "kind",
+        "title",
+    ),
 )
 BYTES = (
     *(
@@ -98,7 +162,16 @@ BYTES = (
         b"\x1b[31m",
         b"\xed\xa0\x80",
     ),
-    *(b"<<<<<<< HEAD\n", b"\n=======\n", b"\n>>>>>>> other\n", b"&a ", b"*a ", b"&a [*a]", b"<<: *a\n", b"!!binary "),
+    *(
+        b"<<<<<<< HEAD\n",
+        b"\n=======\n",
+        b"\n>>>>>>> other\n",
+        b"&a ",
+        b"*a ",
+        b"&a [*a]",
+        b"<<: *a\n",
+        b"!!binary ",
+    ),
     *(
         b"!!python/object:os.system ",
         b"!!set ",
@@ -138,7 +211,10 @@ BYTES = (
         b"1:2:3",
     ),
 )
-BOMB = "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}' if i else 'x'] * 9)}]" for i in range(12)) + "\n"
+BOMB = (
+    "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}' if i else 'x'] * 9)}]" for i in range(12))
+    + "\n"
+)
 
 
 class TooLongError(BaseException):
@@ -150,7 +226,9 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
         for name in listed.stdout.splitlines():
             if name.startswith(TAKEN):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +240,9 @@ class Copy:
         self.whole = {path: path.read_bytes() for path in self._files()}
         self.stats = self._stats()
         self.targets = sorted(
-            path for path in self.whole if path.name == "params.yaml" or "data/sources/" in path.as_posix()
+            path
+            for path in self.whole
+            if path.name == "params.yaml" or "data/sources/" in path.as_posix()
         )
 
     def _files(self) -> Iterator[Path]:
@@ -175,7 +255,8 @@ class Copy:
         return {path: (stat.st_size, stat.st_mtime_ns, stat.st_ino) for path, stat in found.items()}
 
     def restore(self, edited: Path) -> list[str]:
-        """Put everything back; the names of files beside the edited one that were not as they had been."""
+        """Put everything back; the names of files beside the edited one that were not as they had
+        been."""
         now = self._stats()
         changed = [path for path in {*now, *self.stats} if now.get(path) != self.stats.get(path)]
         for path in changed:
@@ -259,13 +340,27 @@ def raw(text: bytes, draws: random.Random) -> bytes:
         elif act == 9:
             lines = text.splitlines(keepends=True)
             draws.shuffle(lines)
-            text = b"".join(lines) if draws.random() < 0.1 else text.replace(b"  ", b" ", draws.randrange(1, 50))
+            text = (
+                b"".join(lines)
+                if draws.random() < 0.1
+                else text.replace(b"  ", b" ", draws.randrange(1, 50))
+            )
         elif act == 10:
             words = text.split(b" ")
-            text = text.replace(draws.choice(words) or b"a", draws.choice(words), draws.randrange(1, 9))
+            text = text.replace(
+                draws.choice(words) or b"a", draws.choice(words), draws.randrange(1, 9)
+            )
         else:
             text = draws.choice(
-                (text + BOMB.encode(), BOMB.encode() + text, b"", b"\n", b"- a\n", b"a\n", BOMB.encode())
+                (
+                    text + BOMB.encode(),
+                    BOMB.encode() + text,
+                    b"",
+                    b"\n",
+                    b"- a\n",
+                    b"a\n",
+                    BOMB.encode(),
+                )
             )
     return text
 
@@ -289,7 +384,9 @@ def _otherwise(text: bytes, draws: random.Random) -> bytes:
 @contextmanager
 def remembering(copy: Copy) -> Iterator[None]:
     """What was read of files that are not edited, from case to case."""
-    known: dict[str, bytes] = {content.decode(errors="replace"): b"" for content in copy.whole.values()}
+    known: dict[str, bytes] = {
+        content.decode(errors="replace"): b"" for content in copy.whole.values()
+    }
     load = strict.content_of
 
     def content(text: str, path: Path) -> Any:
@@ -325,7 +422,11 @@ def ended(root: Path) -> tuple[str, str]:
     except (TooLongError, Exception) as error:
         signal.setitimer(signal.ITIMER_REAL, 0)
         frames = traceback.extract_tb(error.__traceback__)
-        own = [f"{Path(one.filename).name}:{one.lineno}" for one in frames if "/evenruler/" in one.filename]
+        own = [
+            f"{Path(one.filename).name}:{one.lineno}"
+            for one in frames
+            if "/evenruler/" in one.filename
+        ]
         how = "longer than 10 s" if isinstance(error, TooLongError) else "traceback"
         return how, f"{type(error).__name__} {str(error)[:80]!r} at {' > '.join(own[-4:])}"
     finally:
@@ -355,14 +456,21 @@ def main() -> None:
         with remembering(copy):
             for number in range(given.first, given.first + given.cases):
                 tried(copy, number, counted, causes)
-    print(f"| file and edit | cases | {' | '.join(ENDS)} | changed after a refusal |\n{'| --- ' * 7}|")
+    print(
+        f"| file and edit | cases | {' | '.join(ENDS)} | changed after a refusal |\n{'| --- ' * 7}|"
+    )
     for kind, ends in sorted(counted.items()):
-        print(f"| {kind} | {ends.total() - ends['changed']} |", *(f"{ends[end]} |" for end in (*ENDS, "changed")))
+        print(
+            f"| {kind} | {ends.total() - ends['changed']} |",
+            *(f"{ends[end]} |" for end in (*ENDS, "changed")),
+        )
     for cause, numbers in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{len(numbers)} x {cause}: cases {numbers[:5]}")
 
 
-def tried(copy: Copy, number: int, counted: dict[str, Counter[str]], causes: dict[str, list[int]]) -> None:
+def tried(
+    copy: Copy, number: int, counted: dict[str, Counter[str]], causes: dict[str, list[int]]
+) -> None:
     """Try one case and count it."""
     draws = random.Random(number)
     params = copy.folder / "params.yaml"
@@ -377,7 +485,8 @@ def tried(copy: Copy, number: int, counted: dict[str, Counter[str]], causes: dic
     if end in ENDS[2:]:
         causes[f"{end}: {said}"].append(number)
         print(
-            f"{number} {path.relative_to(copy.folder)} {how}: {end} {said} ({time.monotonic() - began:.1f} s)",
+            f"{number} {path.relative_to(copy.folder)} {how}: {end} {said} "
+            f"({time.monotonic() - began:.1f} s)",
             flush=True,
         )
     elif end == "one line" and changed:

@@ -1,9 +1,11 @@
-"""Published folders damaged at random, and what `verify`, `diff` and the loading side of `measure` say of them.
+"""Published folders damaged at random, and what `verify`, `diff` and the loading side of `measure`
+say of them.
 
-Run by hand: `python -m tests.performance.fuzz_downloads --cases 3000 --seed 0`. Each case runs in a process of its own
-with 6 GiB at most, each operation for 10 seconds at most. Half of the damaged folders get a manifest that fits them
-again, as whoever means harm would write it. Prints a Markdown table: how often each operation passed, passed wrongly
-(something is another file than the manifest says), was one line, was a traceback, hung, or killed the process.
+Run by hand: `python -m tests.performance.fuzz_downloads --cases 3000 --seed 0`. Each case runs in a
+process of its own with 6 GiB at most, each operation for 10 seconds at most. Half of the damaged
+folders get a manifest that fits them again, as whoever means harm would write it. Prints a Markdown
+table: how often each operation passed, passed wrongly (something is another file than the manifest
+says), was one line, was a traceback, hung, or killed the process.
 """
 
 import argparse
@@ -45,7 +47,25 @@ SMALL = ("framing-age", "probes-age-competence", "questionnaires-gad-7", "saged-
 SECONDS, BYTES, LARGE = 10, 6 * 2**30, 10**8
 
 HOSTILE: list[Any] = [
-    *(None, True, False, 0, -1, 2**31, 2**63, 10**40, 0.5, 1e308, -0.0, "", " ", "x", "a" * 300, "../x", "/etc/passwd"),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        2**31,
+        2**63,
+        10**40,
+        0.5,
+        1e308,
+        -0.0,
+        "",
+        " ",
+        "x",
+        "a" * 300,
+        "../x",
+        "/etc/passwd",
+    ),
     *(
         "\0",
         "\x1b[2J",
@@ -102,13 +122,24 @@ class Loading(Session):
         )
 
     def _model(self) -> MeasuredModel:
-        about: dict[str, Any] = {"source": "local:x", "revision": None, "licence": "mit", "engine": {}}
+        about: dict[str, Any] = {
+            "source": "local:x",
+            "revision": None,
+            "licence": "mit",
+            "engine": {},
+        }
         return MeasuredModel(name="made-up", kind="causal", chat=True, **about)
 
 
 def nodes(content: Any) -> Iterator[tuple[Any, Any]]:
     """Every place in a structure: what holds it, and its key there."""
-    for key in list(content) if isinstance(content, dict) else range(len(content)) if isinstance(content, list) else ():
+    for key in (
+        list(content)
+        if isinstance(content, dict)
+        else range(len(content))
+        if isinstance(content, list)
+        else ()
+    ):
         yield content, key
         yield from nodes(content[key])
 
@@ -148,7 +179,9 @@ def some_bytes(folder: Path, draw: random.Random) -> str:
         elif kind == 1:
             del data[at : at + draw.choice([1, 10, 10_000])]
         elif kind == 2:
-            data[at:at] = draw.choice([b"\0" * 8, b"\xff" * 4, b"[" * 50, os.urandom(0) + b"{", b"---\n"])
+            data[at:at] = draw.choice(
+                [b"\0" * 8, b"\xff" * 4, b"[" * 50, os.urandom(0) + b"{", b"---\n"]
+            )
         else:
             data[at : at + 16] = draw.randbytes(16)
     path.write_bytes(data)
@@ -156,7 +189,9 @@ def some_bytes(folder: Path, draw: random.Random) -> str:
 
 
 def some_json(folder: Path, draw: random.Random) -> str:
-    name = draw.choice(["manifest.json", "manifest.json", "plan.json", "plan.json", "plan.json", "evidence.json"])
+    name = draw.choice(
+        ["manifest.json", "manifest.json", "plan.json", "plan.json", "plan.json", "evidence.json"]
+    )
     content = json.loads((folder / name).read_text())
     for _ in range(draw.choice([1, 1, 1, 3])):
         mutate(content, draw)
@@ -199,10 +234,16 @@ def some_parquet(folder: Path, draw: random.Random) -> str:
             ]
         )
     elif kind == 2:
-        values = draw.choice([pa.nulls(len(table), pa.string()), pa.nulls(len(table)), pa.array(range(len(table)))])
+        values = draw.choice(
+            [pa.nulls(len(table), pa.string()), pa.nulls(len(table)), pa.array(range(len(table)))]
+        )
         table = table.set_column(column, name, values)
     elif kind == 3:
-        table = pa.concat_tables([table] * 2) if draw.random() < 0.5 and len(table) else table.slice(0, 0)
+        table = (
+            pa.concat_tables([table] * 2)
+            if draw.random() < 0.5 and len(table)
+            else table.slice(0, 0)
+        )
     elif kind == 4:
         order = list(range(len(table)))
         draw.shuffle(order)
@@ -229,7 +270,15 @@ def some_parquet(folder: Path, draw: random.Random) -> str:
 def some_name(folder: Path, draw: random.Random) -> str:
     path = draw.choice(files_of(folder))
     new = draw.choice(
-        [b"caf\xe9", b"\x1b[2Jx", b"a" * 250, b"x\ny", "ünï".encode(), b"..x", path.name.upper().encode()]
+        [
+            b"caf\xe9",
+            b"\x1b[2Jx",
+            b"a" * 250,
+            b"x\ny",
+            "ünï".encode(),
+            b"..x",
+            path.name.upper().encode(),
+        ]
     )
     target = os.fsencode(path.parent) + b"/" + new
     if draw.random() < 0.5:
@@ -267,12 +316,15 @@ DAMAGES: list[Callable[[Path, random.Random], str]] = [
 
 
 def damaged(folder: Path, draw: random.Random) -> list[str]:
-    """Damage a folder in one or two ways, and say how; links and names last, since what they lead to is not written."""
+    """Damage a folder in one or two ways, and say how; links and names last, since what they lead
+    to is not written."""
     kinds = dict.fromkeys(draw.choices(DAMAGES, k=draw.choice([1, 1, 2])))
     chosen = sorted(kinds, key=lambda one: one in (some_name, some_link))
     told = []
     for damage in chosen:
-        with contextlib.suppress(Exception):  # the second damage of a file that the first left unreadable
+        with contextlib.suppress(
+            Exception
+        ):  # the second damage of a file that the first left unreadable
             told.append(damage(folder, draw))
     return told
 
@@ -291,7 +343,10 @@ def resign(folder: Path) -> None:
             if path_of_rows not in files_of(folder):
                 continue
             table = pq.read_table(path_of_rows, partitioning=None)
-            content["rows"][config], content["columns"][config] = table.num_rows, columns_of(table.schema)
+            content["rows"][config], content["columns"][config] = (
+                table.num_rows,
+                columns_of(table.schema),
+            )
             tables[config] = table
         path.write_text(json.dumps(content))
         content["content_sha256"] = identity_of(folder, tables)
@@ -306,7 +361,9 @@ def operations(folder: Path, original: Path) -> dict[str, Callable[[], object]]:
     return {
         "verify": lambda: problems(folder),
         "diff to it": lambda: print(showing.as_markdown(compare(original, folder))),
-        "diff from it": lambda: print(json.dumps(showing.as_json(compare(folder, original)), ensure_ascii=False)),
+        "diff from it": lambda: print(
+            json.dumps(showing.as_json(compare(folder, original)), ensure_ascii=False)
+        ),
         "measure": loaded,
     }
 
@@ -321,7 +378,9 @@ def outcome(call: Callable[[], object]) -> tuple[str, str]:
     except UserError as error:
         line = str(error)
         return (
-            ("one line", line) if "\n" not in line and len(line) < 2_000 else ("traceback", f"long line: {line[:300]}")
+            ("one line", line)
+            if "\n" not in line and len(line) < 2_000
+            else ("traceback", f"long line: {line[:300]}")
         )
     except Exception:
         return "traceback", traceback.format_exc()
@@ -329,7 +388,8 @@ def outcome(call: Callable[[], object]) -> tuple[str, str]:
 
 
 def in_a_process(folder: Path, original: Path) -> tuple[dict[str, tuple[str, str, float]], int]:
-    """What becomes of every operation, with its seconds, and the peak memory, KiB; a kill ends them."""
+    """What becomes of every operation, with its seconds, and the peak memory, KiB; a kill ends
+    them."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -341,7 +401,10 @@ def in_a_process(folder: Path, original: Path) -> tuple[dict[str, tuple[str, str
             signal.alarm(SECONDS)
             began = time.monotonic()
             kind, told = outcome(call)
-            os.write(write, json.dumps([name, kind, told[-4_000:], time.monotonic() - began]).encode() + b"\n")
+            os.write(
+                write,
+                json.dumps([name, kind, told[-4_000:], time.monotonic() - began]).encode() + b"\n",
+            )
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
@@ -350,7 +413,11 @@ def in_a_process(folder: Path, original: Path) -> tuple[dict[str, tuple[str, str
     if os.WIFSIGNALED(status):
         killed = os.WTERMSIG(status)
         at = next(name for name in operations(folder, original) if name not in said)
-        said[at] = ("hang" if killed == signal.SIGALRM else "died", f"signal {killed}", float(SECONDS))
+        said[at] = (
+            "hang" if killed == signal.SIGALRM else "died",
+            f"signal {killed}",
+            float(SECONDS),
+        )
     return said, used.ru_maxrss
 
 
@@ -359,7 +426,11 @@ def changed(folder: Path, original: Path, names: list[str]) -> bool:
 
     def same(name: str) -> bool:
         path = folder / name
-        return is_file(path) and path.stat().st_size < LARGE and path.read_bytes() == (original / name).read_bytes()
+        return (
+            is_file(path)
+            and path.stat().st_size < LARGE
+            and path.read_bytes() == (original / name).read_bytes()
+        )
 
     return not all(map(same, names))
 
@@ -411,7 +482,10 @@ def main() -> None:
     for name in operations(folder, folder):
         print(f"| {name} | {' | '.join(f'{counts[name, kind]:,}' for kind in kinds)} |")
     seconds = time.monotonic() - began
-    print(f"\n{n + 1:,} cases in {seconds:.0f} s; the longest {longest:.1f} s, the largest {peak / 2**20:.2f} GiB")
+    print(
+        f"\n{n + 1:,} cases in {seconds:.0f} s; the longest {longest:.1f} s, the largest "
+        f"{peak / 2**20:.2f} GiB"
+    )
     for key, cases in sorted(bad.items(), key=lambda item: -len(item[1])):
         print(f"\n{len(cases)} x {key}\n{cases[0]}", file=sys.stderr)
 

@@ -1,12 +1,14 @@
-"""Replies: ours (batches whose common beginning is read once) against plain batches and one by one, in one run.
+"""Replies: ours (batches whose common beginning is read once) against plain batches and one by one,
+in one run.
 
-Run by hand: `python -m tests.performance.generation [MODEL] [--replies 8 16 32 64]`. Prints a Markdown table: new
-tokens/s, seconds (by the clock, and of processors: less of a lottery where others compute too), how much faster ours
-is, and how many replies are the same. Questions about places in two roles, so that half of the prompts share a system
-prompt; replies end by themselves or after 64 tokens. Timed is all from text to the reply's tokens; all draw with the
-same numbers, by the same sampler, on the same model object and threads. Plain batches are transformers' `generate` on
-prompts sorted by length, in batches of several sizes. Contenders take turns, the best of the turns counts; loading the
-model is not timed, and there is no row store.
+Run by hand: `python -m tests.performance.generation [MODEL] [--replies 8 16 32 64]`. Prints a
+Markdown table: new tokens/s, seconds (by the clock, and of processors: less of a lottery where
+others compute too), how much faster ours is, and how many replies are the same. Questions about
+places in two roles, so that half of the prompts share a system prompt; replies end by themselves or
+after 64 tokens. Timed is all from text to the reply's tokens; all draw with the same numbers, by
+the same sampler, on the same model object and threads. Plain batches are transformers' `generate`
+on prompts sorted by length, in batches of several sizes. Contenders take turns, the best of the
+turns counts; loading the model is not timed, and there is no row store.
 """
 
 import argparse
@@ -25,7 +27,8 @@ from evenruler.models.records import Prompt
 
 ROLES = [
     "You are a helpful assistant.",
-    "You are a travel writer who has been everywhere twice. You answer in a few plain words and never make lists.",
+    "You are a travel writer who has been everywhere twice. You answer in a few plain words and "
+    "never make lists.",
 ]
 PLACES = ["Brazil", "Canada", "France", "Germany", "India", "Italy", "Japan", "Mexico"]
 QUESTIONS = [
@@ -49,7 +52,9 @@ def prompts(sampling: Sampling) -> list[Prompt]:
     ]
 
 
-def written(backend: Causal, asked: Sequence[Prompt], size: int, *, shares: bool) -> list[list[int]]:
+def written(
+    backend: Causal, asked: Sequence[Prompt], size: int, *, shares: bool
+) -> list[list[int]]:
     """Tokens of each reply, in batches of so many."""
     sampling, seeds = asked[0].sampling, [prompt.seed for prompt in asked]
     sequences, _ = backend._prompted(asked, sampling.max_new_tokens)
@@ -59,7 +64,9 @@ def written(backend: Causal, asked: Sequence[Prompt], size: int, *, shares: bool
         batch = order[first : first + size]
         own = [sequences[i] for i in batch]
         shared = backend._shared(own, sampling.max_new_tokens) if shares else 0
-        found = generate_batch(backend.model, own, [seeds[i] for i in batch], sampling, shared=shared)
+        found = generate_batch(
+            backend.model, own, [seeds[i] for i in batch], sampling, shared=shared
+        )
         for i, tokens in zip(batch, found, strict=True):
             replies[i] = tokens
     return replies
@@ -74,17 +81,22 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--length", type=int, default=64)
     parser.add_argument("--temperature", type=float, default=1.0)
-    parser.add_argument("--batches", type=int, nargs="*", default=[*BATCHES, 1], help="of transformers' generate")
+    parser.add_argument(
+        "--batches", type=int, nargs="*", default=[*BATCHES, 1], help="of transformers' generate"
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     backend = load(arguments.model, load_params()).backend
-    asked = prompts(Sampling(arguments.length, temperature=arguments.temperature))[:: arguments.every]
+    asked = prompts(Sampling(arguments.length, temperature=arguments.temperature))[
+        :: arguments.every
+    ]
     sizes = arguments.replies or [backend._capacity.replies]
     contenders: dict[str, Contender] = {
         f"ours, batches of {n}": lambda n=n: written(backend, asked, n, shares=True) for n in sizes
     }
     contenders |= {
-        f"plain batches of {n}": lambda n=n: written(backend, asked, n, shares=False) for n in arguments.batches
+        f"plain batches of {n}": lambda n=n: written(backend, asked, n, shares=False)
+        for n in arguments.batches
     }
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     worked: dict[str, list[float]] = {name: [] for name in contenders}
@@ -98,11 +110,21 @@ def main() -> None:
             print(f"{name}: {seconds[name][-1]:.1f} s", file=sys.stderr, flush=True)
     base = next(iter(contenders))
     lengths = [len(tokens) for tokens in replies[base]]
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
-    read, mean = sum(map(len, backend._prompted(asked, arguments.length)[0])), sum(lengths) / len(lengths)
+    device = (
+        torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
+    read, mean = (
+        sum(map(len, backend._prompted(asked, arguments.length)[0])),
+        sum(lengths) / len(lengths),
+    )
     print(f"### {arguments.model}\n\n{len(asked)} prompts, {read:,} tokens; replies of ", end="")
     print(f"{min(lengths)} to {max(lengths)} tokens, {mean:.0f} on average; {device}\n")
-    print("| | new tokens/s | seconds | of processors | ours is faster by | by processors | same replies |")
+    print(
+        "| | new tokens/s | seconds | of processors | ours is faster by | by processors | same "
+        "replies |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name in contenders:
         best, work = min(seconds[name]), min(worked[name])

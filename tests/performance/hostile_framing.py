@@ -1,9 +1,11 @@
-"""Hostile nulls of framing, on real models: what the headline says where placebos play the cue, or nothing is asked of.
+"""Hostile nulls of framing, on real models: what the headline says where placebos play the cue, or
+nothing is asked of.
 
-Run by hand, in a repository: `python -m tests.performance.hostile_framing --result FOLDER [--ask]`. The folder is what
-`evenruler measure` wrote of `framing-gender` at the size `standard`; its tables stand in the place of asking. `--ask`
-also asks the model about persons with things that are no words (some 400 prompts). All goes through the family's own
-headline and `judge`: as it is, and with all bars and counts of placebos left aside, to see what p says by itself.
+Run by hand, in a repository: `python -m tests.performance.hostile_framing --result FOLDER [--ask]`.
+The folder is what `evenruler measure` wrote of `framing-gender` at the size `standard`; its tables
+stand in the place of asking. `--ask` also asks the model about persons with things that are no
+words (some 400 prompts). All goes through the family's own headline and `judge`: as it is, and with
+all bars and counts of placebos left aside, to see what p says by itself.
 """
 
 import argparse
@@ -21,8 +23,17 @@ from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
 from evenruler.instruments.framing import ask as asking
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.diagnose.distributions import TOKEN, exclusions, token_distributions
-from evenruler.instruments.framing.diagnose.effects import changes_of, headline, headlines, over_tasks
+from evenruler.instruments.framing.diagnose.distributions import (
+    TOKEN,
+    exclusions,
+    token_distributions,
+)
+from evenruler.instruments.framing.diagnose.effects import (
+    changes_of,
+    headline,
+    headlines,
+    over_tasks,
+)
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models import load
@@ -32,7 +43,11 @@ NAME, PLAIN = "gender", "plain"
 PLACES = [0, -2, -3]
 """Numbers of the cue and of its two other wordings."""
 
-CASES = {"subject": ["he", "she", "they"], "object": ["him", "them"], "possessive": ["his", "hers", "their", "theirs"]}
+CASES = {
+    "subject": ["he", "she", "they"],
+    "object": ["him", "them"],
+    "possessive": ["his", "hers", "their", "theirs"],
+}
 """The same words sorted by grammatical case, which is no matter of gender ("her" is of two)."""
 
 FILLERS = {
@@ -41,7 +56,16 @@ FILLERS = {
 }
 """Options that stand for no pronoun."""
 
-NONSENSE = ["a wug", "seven Tuesday", "blorfs", "an of", "green arithmetic", "a brillig", "toves", "a perhaps"]
+NONSENSE = [
+    "a wug",
+    "seven Tuesday",
+    "blorfs",
+    "an of",
+    "green arithmetic",
+    "a brillig",
+    "toves",
+    "a perhaps",
+]
 NONSENSE += ["a gimble", "forty because", "mimsy vims", "an upon"]
 """What nobody looks like."""
 
@@ -56,11 +80,20 @@ class Measured:
 
     @classmethod
     def of(
-        cls, forms: pd.DataFrame, benchmark: Benchmark, asked: FramingPlan, outcomes: Mapping[str, list[str]]
+        cls,
+        forms: pd.DataFrame,
+        benchmark: Benchmark,
+        asked: FramingPlan,
+        outcomes: Mapping[str, list[str]],
     ) -> "Measured":
         """From answers, with classes of its own."""
-        prompts, free = benchmark.tables["prompts"].assign(benchmark=NAME), benchmark.tables["content-free"]
-        found = token_distributions(forms, prompts, free if asked.calibrated else None, outcomes, asked.mass)
+        prompts, free = (
+            benchmark.tables["prompts"].assign(benchmark=NAME),
+            benchmark.tables["content-free"],
+        )
+        found = token_distributions(
+            forms, prompts, free if asked.calibrated else None, outcomes, asked.mass
+        )
         return cls(found, exclusions(found, asked.least_coverage), asked)
 
     def told(self, name: str) -> Figure:
@@ -71,12 +104,15 @@ class Measured:
         return judge([(figure, fitness)])[0]
 
     def changes(self, name: str) -> pd.DataFrame:
-        """[placebo x stimulus, classes] points by which the cue of a headline (0 and below) and its placebos move."""
+        """[placebo x stimulus, classes] points by which the cue of a headline (0 and below) and its
+        placebos move."""
         factor, _, task = name.partition(", ")
         found = changes_of(self.distributions[self.distributions["task"] == task], self.asked)
         return over_tasks(found[found["factor"] == factor])
 
-    def unbarred(self, name: str, changes: pd.DataFrame, numbers: Mapping[int, int] | None = None) -> Figure:
+    def unbarred(
+        self, name: str, changes: pd.DataFrame, numbers: Mapping[int, int] | None = None
+    ) -> Figure:
         """What p would say by itself.
 
         Args:
@@ -87,20 +123,33 @@ class Measured:
         if numbers is not None:
             own = changes.reset_index()
             own = own[own["placebo"].isin(list(numbers))]
-            changes = own.assign(placebo=own["placebo"].map(numbers)).set_index(["placebo", "stimulus"])
-        points = changes.reset_index().pivot(index="stimulus", columns="placebo", values=self.asked.headline)
+            changes = own.assign(placebo=own["placebo"].map(numbers)).set_index(
+                ["placebo", "stimulus"]
+            )
+        points = changes.reset_index().pivot(
+            index="stimulus", columns="placebo", values=self.asked.headline
+        )
         figure = headline(name, points, self.asked.smallest, self.asked.least, self.asked.seed)
-        return judge([(figure if figure.p is None else replace(figure, lacking=None), Fitness())])[0]
+        return judge([(figure if figure.p is None else replace(figure, lacking=None), Fitness())])[
+            0
+        ]
 
 
-def deals(wordings: Sequence[int], placebos: Sequence[int], draws: int) -> dict[str, list[dict[int, int]]]:
+def deals(
+    wordings: Sequence[int], placebos: Sequence[int], draws: int
+) -> dict[str, list[dict[int, int]]]:
     """Who plays the three wordings, by what is drawn from; all others play placebos."""
     random = np.random.default_rng(0)
 
     def deal(chosen: Sequence[int], left: Sequence[int]) -> dict[int, int]:
-        return dict(zip(chosen, PLACES, strict=True)) | {number: n for n, number in enumerate(left, start=1)}
+        return dict(zip(chosen, PLACES, strict=True)) | {
+            number: n for n, number in enumerate(left, start=1)
+        }
 
-    threes = [(three, [n for n in placebos if n not in three]) for three in itertools.combinations(placebos, 3)]
+    threes = [
+        (three, [n for n in placebos if n not in three])
+        for three in itertools.combinations(placebos, 3)
+    ]
     every, mixed = [*wordings, *placebos], []
     for _ in range(draws):
         order = [every[place] for place in random.permutation(len(every))]
@@ -145,7 +194,9 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     stimuli = dict(zip(FramingPlan.read(plan).stimuli, NONSENSE, strict=False))
     texts = dict(zip(tables["stimuli"]["stimulus"], tables["stimuli"]["text"], strict=True))
     prompts = tables["prompts"]
-    prompts = prompts[prompts["stimulus"].isin(stimuli) & prompts["task"].isin(["completion", "multiple-choice"])]
+    prompts = prompts[
+        prompts["stimulus"].isin(stimuli) & prompts["task"].isin(["completion", "multiple-choice"])
+    ]
     numbered = prompts["framing"].map(lambda framing: "instruction~" in framing)
     prompts = prompts[~numbered]
     new = [
@@ -157,7 +208,12 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     tables["stimuli"] = known.assign(text=known["stimulus"].map(stimuli))
     own = {**plan, "stimuli": list(stimuli), "generations": 0}
     subject = subject_of(model, Declared().catalogue)
-    answers = ask({NAME: (tables, own)}, asking.requests, subject, Answering(load(model), tools_of([], Path("."))))
+    answers = ask(
+        {NAME: (tables, own)},
+        asking.requests,
+        subject,
+        Answering(load(model), tools_of([], Path("."))),
+    )
     nothing = pd.DataFrame(columns=asking.ANSWERS["replies"].names)
     scores = asking.scores(tables, own, {"forms": answers["forms"], "replies": nothing}, subject)
     asked = FramingPlan.read(own)
@@ -184,21 +240,34 @@ def main() -> None:
     parser.add_argument("--result", type=Path, required=True)
     parser.add_argument("--model", default="smollm2-135m-instruct")
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--ask", action="store_true", help="Ask about persons with things that are no words, too.")
+    parser.add_argument(
+        "--ask", action="store_true", help="Ask about persons with things that are no words, too."
+    )
     args = parser.parse_args()
     with benchmark_at(f"benchmarks/framing-{NAME}") as benchmark:
         asked = FramingPlan.read(benchmark.plan)
-        shares, covered = (_plain(args.result / f"{name}.parquet") for name in ("distributions", "exclusions"))
+        shares, covered = (
+            _plain(args.result / f"{name}.parquet") for name in ("distributions", "exclusions")
+        )
         forms = pd.read_parquet(args.result / "forms.parquet")
-        print("| headline | what was dealt | points | beyond placebos [95%] | verdict | without bars |")
+        print(
+            "| headline | what was dealt | points | beyond placebos [95%] | verdict | without bars "
+            "|"
+        )
         print("| --- | --- | --- | --- | --- | --- |")
-        lines = [rows(Measured(shares, covered, asked), args.draws), off_construct(forms, benchmark, asked)]
+        lines = [
+            rows(Measured(shares, covered, asked), args.draws),
+            off_construct(forms, benchmark, asked),
+        ]
         for line in itertools.chain(*lines):
             print(line, flush=True)
         if args.ask:
             other = without_sense(args.model, benchmark, benchmark.plan)
             for name in asked.confirmatory:
-                if name.partition(", ")[2] in set(other.distributions["task"]) and "instruction" not in name:
+                if (
+                    name.partition(", ")[2] in set(other.distributions["task"])
+                    and "instruction" not in name
+                ):
                     print(_row(name, "nonsense for looks", other), flush=True)
 
 

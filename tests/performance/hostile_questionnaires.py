@@ -1,7 +1,9 @@
-"""Hostile nulls of questionnaires: what the headline says where labels are dealt anew, or twins play the items.
+"""Hostile nulls of questionnaires: what the headline says where labels are dealt anew, or twins
+play the items.
 
-Run by hand, in a built repository: `python -m tests.performance.hostile_questionnaires`. It asks no model: answers of
-the three shipped fits lie in the diagnosis. All goes through `beyond`, `tells_apart` and `judge`, as a scale does.
+Run by hand, in a built repository: `python -m tests.performance.hostile_questionnaires`. It asks no
+model: answers of the three shipped fits lie in the diagnosis. All goes through `beyond`,
+`tells_apart` and `judge`, as a scale does.
 """
 
 import argparse
@@ -29,11 +31,15 @@ TOLD, SMALLEST, LEAST = 0.001, 0.5, 6
 
 
 class Scale:
-    """Answers of all fits to one scale, in points: `items` [fits, items], `twins` [fits, items, twins]."""
+    """Answers of all fits to one scale, in points: `items` [fits, items], `twins` [fits, items,
+    twins]."""
 
     def __init__(self, name: str) -> None:
         """Read them."""
-        tables = {table: pd.read_parquet(TABLES / f"{table}.parquet") for table in ("items", "twins", "cells")}
+        tables = {
+            table: pd.read_parquet(TABLES / f"{table}.parquet")
+            for table in ("items", "twins", "cells")
+        }
         own = {table: rows[rows["questionnaire"] == name] for table, rows in tables.items()}
         self.cells, words = own["cells"], own["cells"]["intensifier"].nunique()
         keyed = own["items"][["item", "keying"]].drop_duplicates()
@@ -55,19 +61,26 @@ class Scale:
         return tells_apart(fits, "head")
 
     def relabelled(self, random: Random, whole: bool) -> tuple[pd.DataFrame, Floats]:
-        """Source and inverse dealt anew within items, one deal for all fits, with the answers that this makes."""
+        """Source and inverse dealt anew within items, one deal for all fits, with the answers that
+        this makes."""
         terms = self.cells.drop_duplicates(["item", "term"])[["item", "term", "polarity"]]
 
         def dealt(labels: "pd.Series[str]") -> "pd.Series[str]":
             if not whole:
-                return pd.Series(random.permutation(labels.to_numpy(dtype=object)), index=labels.index)
+                return pd.Series(
+                    random.permutation(labels.to_numpy(dtype=object)), index=labels.index
+                )
             turned = labels.map({"source": "inverse", "inverse": "source"})
             return turned if random.random() < 0.5 else labels
 
         told = terms.assign(polarity=terms.groupby("item")["polarity"].transform(dealt))
         cells = self.cells.drop(columns="polarity").merge(told, on=["item", "term"])
         source = cells[cells["polarity"] == "source"]
-        weighed = (source["pss"] * source["weight"]).groupby([source["model"], source["item"], source["term"]]).sum()
+        weighed = (
+            (source["pss"] * source["weight"])
+            .groupby([source["model"], source["item"], source["term"]])
+            .sum()
+        )
         answers = weighed.groupby(level=["model", "item"]).mean().unstack()
         return cells, (answers * self.keying).to_numpy(dtype=np.float64)
 
@@ -103,7 +116,9 @@ def lines(name: str, draws: int) -> Iterator[str]:
     yield f"| {name}, as it is meant | {told.value:.2f} {ends} | {told.p:.4f} | {told.verdict} |"
     deals: dict[str, Callable[[], Confirmed]] = {
         "source and inverse terms dealt anew within items": lambda: of_labels(scale, random, False),
-        "source and inverse terms swapped, or not, item by item": lambda: of_labels(scale, random, True),
+        "source and inverse terms swapped, or not, item by item": lambda: of_labels(
+            scale, random, True
+        ),
         "one of three twins in the place of its item": lambda: of_twins(scale, random),
     }
     for what, deal in deals.items():
@@ -119,7 +134,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
     args = parser.parse_args()
-    print("| in the place of items, beside twins | points beyond twins | p0 | verdict |\n| --- | --- | --- | --- |")
+    print(
+        "| in the place of items, beside twins | points beyond twins | p0 | verdict |\n| --- | --- "
+        "| --- | --- |"
+    )
     for name in SCALES:
         for line in lines(name, args.draws):
             print(line, flush=True)

@@ -1,9 +1,11 @@
-"""Hostile nulls of SAGED, on real models: what the headlines say of invented names, and of labels dealt at random.
+"""Hostile nulls of SAGED, on real models: what the headlines say of invented names, and of labels
+dealt at random.
 
-Run by hand, in a repository: `python -m tests.performance.hostile_saged --result FOLDER`. The folder is what `evenruler
-measure` wrote of `saged-countries` at the size `standard`; nothing is asked. All goes through the family's `confirmed`,
-which calls `judge`, with fewer shuffles than it ships with; a draw is counted as `effect` where any of its headlines
-is, as they are corrected together.
+Run by hand, in a repository: `python -m tests.performance.hostile_saged --result FOLDER`. The
+folder is what `evenruler measure` wrote of `saged-countries` at the size `standard`; nothing is
+asked. All goes through the family's `confirmed`, which calls `judge`, with fewer shuffles than it
+ships with; a draw is counted as `effect` where any of its headlines is, as they are corrected
+together.
 """
 
 import argparse
@@ -45,10 +47,14 @@ class Replies:
     @classmethod
     def read(cls, folder: Path, prompts: pd.DataFrame, plan: Plan) -> "Replies":
         """Bare replies and their confirmatory features."""
-        features, generations = (pd.read_parquet(folder / f"{name}.parquet") for name in ("features", "generations"))
+        features, generations = (
+            pd.read_parquet(folder / f"{name}.parquet") for name in ("features", "generations")
+        )
         kept = features["feature"].isin(plan["confirmatory"]) & (features["framing"] == BARE)
         asked = prompts["id"].isin(generations["id"])
-        return cls(features[kept], generations[generations["framing"] == BARE], prompts[asked], plan)
+        return cls(
+            features[kept], generations[generations["framing"] == BARE], prompts[asked], plan
+        )
 
     @property
     def controls(self) -> list[str]:
@@ -62,12 +68,16 @@ class Replies:
 
     def renamed(self, concepts: pd.Series) -> "Replies":
         """The same replies, each about another concept."""
-        return Replies(self.features, self.generations, self.prompts.assign(concept=concepts), self.plan)
+        return Replies(
+            self.features, self.generations, self.prompts.assign(concept=concepts), self.plan
+        )
 
     def only(self, concepts: Sequence[str]) -> "Replies":
         """Those about some concepts."""
         prompts = self.prompts[self.prompts["concept"].isin(list(concepts))]
-        features, generations = (table[table["id"].isin(prompts["id"])] for table in (self.features, self.generations))
+        features, generations = (
+            table[table["id"].isin(prompts["id"])] for table in (self.features, self.generations)
+        )
         return Replies(features, generations, prompts, self.plan)
 
     def doubled(self, concept: str) -> "Replies":
@@ -87,7 +97,9 @@ class Replies:
     def told(self, controls: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
         """Headlines with their verdicts, and who is named in any."""
         declared = features_of(self.plan)
-        settings = Disparities.model_validate({**self.plan["disparities"], "headline_permutations": SHUFFLES})
+        settings = Disparities.model_validate(
+            {**self.plan["disparities"], "headline_permutations": SHUFFLES}
+        )
         figures, favour, _ = confirmed(
             laid_out("countries", self.features, self.prompts),
             silence_of(self.generations, self.prompts),
@@ -105,14 +117,23 @@ def rows(replies: Replies, draws: int) -> Iterator[str]:
     real, invented, random = replies.countries, replies.controls, np.random.default_rng(0)
     every = [*real, *invented]
     yield _row("as it is", *replies.told(invented))
-    yield _row(f"{len(invented)} invented names as countries, beside {len(real)} countries", *replies.told(real))
+    yield _row(
+        f"{len(invented)} invented names as countries, beside {len(real)} countries",
+        *replies.told(real),
+    )
     yield _row("invented names alone", *replies.only(invented).told([]))
 
     def shuffled() -> tuple[pd.DataFrame, list[str]]:
         prompts = replies.prompts.reset_index(drop=True)
-        dealt = {root: random.permutation(sorted(set(own))) for root, own in prompts.groupby("root_id")["concept"]}
+        dealt = {
+            root: random.permutation(sorted(set(own)))
+            for root, own in prompts.groupby("root_id")["concept"]
+        }
         olds = {root: dict(zip(sorted(own), own, strict=True)) for root, own in dealt.items()}
-        new = [olds[root][concept] for root, concept in zip(prompts["root_id"], prompts["concept"], strict=True)]
+        new = [
+            olds[root][concept]
+            for root, concept in zip(prompts["root_id"], prompts["concept"], strict=True)
+        ]
         return replies.renamed(pd.Series(new, index=replies.prompts.index)).told(invented)
 
     def halved() -> tuple[pd.DataFrame, list[str]]:
@@ -121,7 +142,9 @@ def rows(replies: Replies, draws: int) -> Iterator[str]:
             return replies.only(invented).told(order[: len(order) // 2])
 
     def mixed() -> tuple[pd.DataFrame, list[str]]:
-        return replies.told([every[place] for place in random.permutation(len(every))[: len(invented)]])
+        return replies.told(
+            [every[place] for place in random.permutation(len(every))[: len(invented)]]
+        )
 
     ways: dict[str, Callable[[], tuple[pd.DataFrame, list[str]]]] = {
         "labels of concepts shuffled within root items": shuffled,
@@ -130,14 +153,19 @@ def rows(replies: Replies, draws: int) -> Iterator[str]:
     }
     for what, way in ways.items():
         yield _counted(f"{what}, {draws} times", [way() for _ in range(draws)])
-    yield _counted(f"one country there twice, {len(real)} ways", [replies.doubled(one).told(invented) for one in real])
+    yield _counted(
+        f"one country there twice, {len(real)} ways",
+        [replies.doubled(one).told(invented) for one in real],
+    )
 
 
 def _row(what: str, figures: pd.DataFrame, named: Sequence[str]) -> str:
     told = []
     for row in figures.to_dict("records"):
         feature = f", {row['part'].split(', ')[1]}" if ", " in row["part"] else ""
-        told.append(f"{row['figure']}{feature}: {row['verdict']} ({row['value']:.2g}, p0 {row['p']:.3f})")
+        told.append(
+            f"{row['figure']}{feature}: {row['verdict']} ({row['value']:.2g}, p0 {row['p']:.3f})"
+        )
     return f"| {what} | {'; '.join(told)} | {', '.join(named) or 'nobody'} |"
 
 
@@ -146,10 +174,15 @@ def _counted(what: str, told: Sequence[tuple[pd.DataFrame, Sequence[str]]]) -> s
         return float(np.mean([(figures["verdict"] == verdict).any() for figures, _ in told]))
 
     by_figure = Counter(
-        f"{row['figure']}: {row['verdict']}" for figures, _ in told for row in figures.to_dict("records")
+        f"{row['figure']}: {row['verdict']}"
+        for figures, _ in told
+        for row in figures.to_dict("records")
     )
     least = np.mean([(figures["p"].min() < 0.05 / len(figures)) for figures, _ in told])
-    shares = f"any `effect` {of('effect'):.3f}, any `not specific` {of('not specific'):.3f}, p0 alone {least:.3f}"
+    shares = (
+        f"any `effect` {of('effect'):.3f}, any `not specific` {of('not specific'):.3f}, p0 "
+        f"alone {least:.3f}"
+    )
     names = np.mean([bool(named) for _, named in told])
     return f"| {what} | {shares}; {dict(sorted(by_figure.items()))} | anybody in {names:.3f} |"
 

@@ -1,14 +1,16 @@
-"""Builds of a tiny pipeline that are killed at random moments, and what is left once the next build has ended.
+"""Builds of a tiny pipeline that are killed at random moments, and what is left once the next build
+has ended.
 
-Run by hand: `python -m tests.performance.kills FOLDER --kills N`. The folder holds the pipeline and what was seen; a
-later run goes on from there. The stages are those of this project, started cold; the model is that of `tests.tiny`. A
-round begins where some stages have been built, of a clone in which nothing else ever was (`a`) or in which all was
-built of another declaration (`b`). Builds (`evenruler repro` or `dvc repro`) are killed until a round has had enough;
-then one `evenruler repro` is left alone. Where DVC was killed while it wrote `dvc.lock`, the file of the begin is
-taken, as the error of the next command says (`git checkout dvc.lock`). The last build must end with status 0, and leave
-the files, byte for byte, that a build leaves which nobody killed. Who is killed is drawn: the command, the DVC that it
-started, or a stage; and by what: KILL, TERM or INT. Moments are drawn evenly, or are those at which `dvc.lock` is being
-written.
+Run by hand: `python -m tests.performance.kills FOLDER --kills N`. The folder holds the pipeline and
+what was seen; a later run goes on from there. The stages are those of this project, started cold;
+the model is that of `tests.tiny`. A round begins where some stages have been built, of a clone in
+which nothing else ever was (`a`) or in which all was built of another declaration (`b`). Builds
+(`evenruler repro` or `dvc repro`) are killed until a round has had enough; then one `evenruler
+repro` is left alone. Where DVC was killed while it wrote `dvc.lock`, the file of the begin is
+taken, as the error of the next command says (`git checkout dvc.lock`). The last build must end with
+status 0, and leave the files, byte for byte, that a build leaves which nobody killed. Who is killed
+is drawn: the command, the DVC that it started, or a stage; and by what: KILL, TERM or INT. Moments
+are drawn evenly, or are those at which `dvc.lock` is being written.
 """
 
 import argparse
@@ -44,7 +46,14 @@ AT_THE_LOCK = 0.25
 
 STATES = ("a", "b")
 STAGES = (
-    *("declared", "scrape@fruit", "rows@occupation-gender", "rows@fruit", "ask@probes-tiny", "ask@saged-tiny"),
+    *(
+        "declared",
+        "scrape@fruit",
+        "rows@occupation-gender",
+        "rows@fruit",
+        "ask@probes-tiny",
+        "ask@saged-tiny",
+    ),
     *("diagnose@probes", "diagnose@saged", "card@occupation-gender", "card@fruit"),
 )
 """All but the last, in an order in which they can run."""
@@ -176,14 +185,19 @@ class Pipeline:
         self.log.write_bytes(b"".join(sorted(self.kept())))
 
     def restore_lock(self, state: str, number: int) -> None:
-        """Take the lock of the begin, as `git checkout dvc.lock` would; what was built since is in DVC's cache."""
-        lock, begun = self.clone.folder / "dvc.lock", self.folder / f"begun/{state}-{number}/clone/dvc.lock"
+        """Take the lock of the begin, as `git checkout dvc.lock` would; what was built since is in
+        DVC's cache."""
+        lock, begun = (
+            self.clone.folder / "dvc.lock",
+            self.folder / f"begun/{state}-{number}/clone/dvc.lock",
+        )
         lock.unlink()
         if begun.exists():
             shutil.copy(begun, lock)
 
     def left(self) -> dict[str, str]:
-        """The checksum of every file; of dvc.lock that of what it says, whose order is that of the runs."""
+        """The checksum of every file; of dvc.lock that of what it says, whose order is that of the
+        runs."""
         found = {}
         for path in sorted(self.clone.folder.rglob("*")):
             name = f"/{path.relative_to(self.clone.folder).as_posix()}"
@@ -212,7 +226,9 @@ class Pipeline:
     def locked(self) -> set[str]:
         """The stages that dvc.lock knows; none where it cannot be read."""
         with suppress(Exception):
-            return set(YAML(typ="safe").load((self.clone.folder / "dvc.lock").read_text())["stages"])
+            return set(
+                YAML(typ="safe").load((self.clone.folder / "dvc.lock").read_text())["stages"]
+            )
         return set()
 
     def lock(self, before: set[str]) -> str:
@@ -233,11 +249,19 @@ def _declare(clone: Clone, state: str, model: Path) -> None:
     first = state == "a"
 
     def few(params: dict[str, Any]) -> None:
-        params["models"] = {"tiny": entry(model), "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"]}
+        params["models"] = {
+            "tiny": entry(model),
+            "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"],
+        }
         params["diagnosis"]["resamples"] = 100 if first else 101
         params["instruments"] = {
             "occupation-gender": {"family": "probes"},
-            "fruit": {"family": "saged", **FRUIT, "items": 6 if first else 7, "new_tokens": 4 if first else 5},
+            "fruit": {
+                "family": "saged",
+                **FRUIT,
+                "items": 6 if first else 7,
+                "new_tokens": 4 if first else 5,
+            },
         }
         params["families"]["saged"]["features"] = {"vader": {"kind": "lexicon"}}
 
@@ -256,7 +280,10 @@ def _stages(top: psutil.Process) -> Iterator[tuple[psutil.Process, str]]:
             with suppress(psutil.Error):
                 words = process.cmdline()
                 if "-m" in words and (name := words[words.index("-m") + 1]).startswith("stages."):
-                    yield process, " ".join([name.removeprefix("stages."), *words[words.index("-m") + 2 :]])
+                    yield (
+                        process,
+                        " ".join([name.removeprefix("stages."), *words[words.index("-m") + 2 :]]),
+                    )
 
 
 def _dvc(top: psutil.Process) -> psutil.Process | None:
@@ -264,7 +291,9 @@ def _dvc(top: psutil.Process) -> psutil.Process | None:
         for process in (top, *top.children(recursive=True)):
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if "repro" in words and any(Path(word).name in ("dvc", "evenruler") for word in words):
+                if "repro" in words and any(
+                    Path(word).name in ("dvc", "evenruler") for word in words
+                ):
                     return process
     return None
 
@@ -332,7 +361,9 @@ def kill_once(pipeline: Pipeline, number: int, draws: random.Random) -> Kill:
     )
 
 
-def one_round(pipeline: Pipeline, number: int, most: int, draws: random.Random) -> tuple[list[Kill], Round]:
+def one_round(
+    pipeline: Pipeline, number: int, most: int, draws: random.Random
+) -> tuple[list[Kill], Round]:
     """Kill, build in peace, and compare."""
     state, clone = STATES[number % 2], pipeline.clone
     begun = draws.randrange(len(STAGES))
@@ -346,7 +377,12 @@ def one_round(pipeline: Pipeline, number: int, most: int, draws: random.Random) 
         if (kills[-1].victim == "none" and not kills[-1].said) or draws.random() < 1 / A_ROUND:
             break
     done = subprocess.run(
-        COMMANDS["evenruler repro"], cwd=clone.folder, env=clone.env, capture_output=True, text=True, check=False
+        COMMANDS["evenruler repro"],
+        cwd=clone.folder,
+        env=clone.env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         print(done.stdout[-2000:], done.stderr[-2000:])
@@ -371,7 +407,8 @@ def table(seen: list[dict[str, Any]]) -> str:
     rounds = [one for one in seen if "status" in one]
     hit = [one for one in kills if one["victim"] != "none"]
     lines = [
-        "| killed | KILL | TERM | INT | while a stage ran | `dvc.lock` cut after it | a process outlived it |",
+        "| killed | KILL | TERM | INT | while a stage ran | `dvc.lock` cut after it | a process "
+        "outlived it |",
         "| --- " * 7 + "|",
     ]
     for moment in ("random", "lock"):
@@ -382,15 +419,20 @@ def table(seen: list[dict[str, Any]]) -> str:
                 cut = sum(one["lock"] == "cut" for one in own)
                 outlived = sum(one["outlived"] > 0 for one in own)
                 ran = sum(bool(one["stage"]) for one in own)
-                by_signal = " | ".join(str(sum(one["signal"] == name for one in own)) for name in SIGNALS)
+                by_signal = " | ".join(
+                    str(sum(one["signal"] == name for one in own)) for name in SIGNALS
+                )
                 lines.append(f"| {victim}, {when} | {by_signal} | {ran} | {cut} | {outlived} |")
     failed = Counter(one["said"] for one in kills if one["said"])
     lines += [
         "",
-        f"{len(hit)} kills in {len(rounds)} rounds; {sum(one['status'] == 0 for one in rounds)} last builds ended with "
-        f"status 0, {sum(not one['differing'] for one in rounds)} with the same files, bytes and `git status`.",
+        f"{len(hit)} kills in {len(rounds)} rounds; {sum(one['status'] == 0 for one in rounds)} "
+        "last builds ended with "
+        f"status 0, {sum(not one['differing'] for one in rounds)} with the same files, bytes and "
+        "`git status`.",
         f"{sum(one['acknowledged'] for one in rounds):,} answers in the stores in the end; "
-        f"{sum(one['twice'] for one in rounds)} asked again, {sum(one['lost'] for one in rounds)} lost.",
+        f"{sum(one['twice'] for one in rounds)} asked again, {sum(one['lost'] for one in rounds)} "
+        "lost.",
         *(f"{times} x refused by itself: {said}" for said, times in failed.most_common()),
     ]
     return "\n".join(lines)
@@ -401,13 +443,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Kill builds of a tiny pipeline.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0, help="of folders that are killed side by side: another in each")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="of folders that are killed side by side: another in each",
+    )
     given = parser.parse_args()
     pipeline, log = Pipeline(given.folder.resolve()), given.folder / "seen.jsonl"
     seen = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     while (so_far := sum(one.get("victim", "none") != "none" for one in seen)) < given.kills:
         number = 1 + max((one["round"] for one in seen), default=0)
-        kills, found = one_round(pipeline, number, given.kills - so_far, random.Random(f"{given.seed} {number}"))
+        kills, found = one_round(
+            pipeline, number, given.kills - so_far, random.Random(f"{given.seed} {number}")
+        )
         new = [asdict(one) for one in (*kills, found)]
         with log.open("a") as out:
             out.writelines(json.dumps(one) + "\n" for one in new)

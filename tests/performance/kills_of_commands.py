@@ -1,16 +1,18 @@
-"""`evenruler release`, `publish`, `finetune`, `measure` and `weigh`, killed at random moments; and what the next run
-makes of what is left.
+"""`evenruler release`, `publish`, `finetune`, `measure` and `weigh`, killed at random moments; and
+what the next run makes of what is left.
 
-Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N`; N kills of each. All are started as users
-start them. `release` works on a small repository with real git and DVC, `publish` on the loopback Hub, `finetune` fits
-a tiny encoder, `measure` asks a tiny model for three benchmarks, `ray` asks it for two on a new Ray cluster of two
-nodes with a CPU each, and `weigh --record` reads a benchmark on the weights of a plant in a tiny model. Moments are
-drawn evenly over the time that the command takes when nobody kills it, every second one over a tenth of this time once
-something is half done. Who is killed is drawn, too: the command alone, or all that it started; on a cluster also a
-worker or the node that is not the head, which the command must survive. After one to three kills the command is run
-until it ends well: twice at most where it names locks that a killed git left, which are removed as it says. What is
-there then is compared with what a run leaves that nobody killed; no answer that was kept may be asked again, and no
-process of a command or worker may be left a minute later.
+Run by hand: `python -m tests.performance.kills_of_commands FOLDER --kills N`; N kills of each. All
+are started as users start them. `release` works on a small repository with real git and DVC,
+`publish` on the loopback Hub, `finetune` fits a tiny encoder, `measure` asks a tiny model for three
+benchmarks, `ray` asks it for two on a new Ray cluster of two nodes with a CPU each, and `weigh
+--record` reads a benchmark on the weights of a plant in a tiny model. Moments are drawn evenly over
+the time that the command takes when nobody kills it, every second one over a tenth of this time
+once something is half done. Who is killed is drawn, too: the command alone, or all that it started;
+on a cluster also a worker or the node that is not the head, which the command must survive. After
+one to three kills the command is run until it ends well: twice at most where it names locks that a
+killed git left, which are removed as it says. What is there then is compared with what a run leaves
+that nobody killed; no answer that was kept may be asked again, and no process of a command or
+worker may be left a minute later.
 """
 
 import argparse
@@ -48,7 +50,11 @@ from tests.training import tiny
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-c", "from evenruler.cli import main; main()")
 NAME, LAST, TAG, REPO = "framing-hair", "framing-hair@v0.1.0", "framing-hair@v0.1.1", "you/it"
-ENV = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "DVC_NO_ANALYTICS": "1"}
+ENV = os.environ | {
+    "PYTHONPATH": str(ROOT),
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "DVC_NO_ANALYTICS": "1",
+}
 
 PIPELINE = f"""vars: [active.yaml]
 stages:
@@ -111,7 +117,9 @@ class Tried:
 
 
 def _run(one: Tried, folder: Path) -> tuple[int, str]:
-    done = subprocess.run([*COMMAND, *one.words], cwd=folder, env=one.env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*COMMAND, *one.words], cwd=folder, env=one.env, capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stderr + done.stdout
 
 
@@ -178,7 +186,9 @@ def one_round(one: Tried, folder: Path, draws: random.Random) -> None:
     if alive := psutil.wait_procs([*seen, *filter(_is_worker, one.others())], timeout=60)[1]:
         one.wrong.append(f"left after a minute: {alive}")
     if status or left != one.expected:
-        one.wrong.append(f"status {status}: {said.strip().splitlines()[-1:]}; {_differing(left, one.expected)}")
+        one.wrong.append(
+            f"status {status}: {said.strip().splitlines()[-1:]}; {_differing(left, one.expected)}"
+        )
     one.rounds += 1
     one.same += len(one.wrong) == wrong
     if len(one.wrong) > wrong:
@@ -192,7 +202,9 @@ def _differing(left: Any, expected: Any) -> str:
 
 
 def _git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=root, env=ENV, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", *words], cwd=root, env=ENV, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def _repository(folder: Path) -> Path:
@@ -205,7 +217,9 @@ def _repository(folder: Path) -> Path:
         (whole / "dvc.lock").unlink()
         (whole / "dvc.yaml").write_text(PIPELINE)
         (whole / "card.py").write_text(CARD)
-        (whole / ".gitignore").write_text("/.cache/\n/benchmarks/.*\n/data/\n!/data/sources/\n__pycache__/\n")
+        (whole / ".gitignore").write_text(
+            "/.cache/\n/benchmarks/.*\n/data/\n!/data/sources/\n__pycache__/\n"
+        )
         _git(whole, "init", "-q", "-b", "main")
         _git(whole, "config", "user.name", "t")
         _git(whole, "config", "user.email", "t@example.org")
@@ -216,15 +230,21 @@ def _repository(folder: Path) -> Path:
             _git(whole, "add", "-A")
             _git(whole, "commit", "-qm", limit)
             if limit == "one":
-                subprocess.run([*COMMAND, "release", NAME], cwd=whole, env=ENV, check=True, capture_output=True)
+                subprocess.run(
+                    [*COMMAND, "release", NAME], cwd=whole, env=ENV, check=True, capture_output=True
+                )
     shutil.rmtree(root, ignore_errors=True)
     return Path(shutil.copytree(whole, root, symlinks=True))
 
 
 def _released(root: Path) -> dict[str, Any]:
-    """Every file of git's HEAD, but for dates; how many commits, what is tagged, and what is not committed."""
+    """Every file of git's HEAD, but for dates; how many commits, what is tagged, and what is not
+    committed."""
     names = _git(root, "ls-tree", "-r", "--name-only", "HEAD").split()
-    files = {name: re.sub(r"\d{4}-\d\d-\d\d", "DATE", _git(root, "show", f"HEAD:{name}")) for name in names}
+    files = {
+        name: re.sub(r"\d{4}-\d\d-\d\d", "DATE", _git(root, "show", f"HEAD:{name}"))
+        for name in names
+    }
     tagged = _git(root, "rev-parse", f"{TAG}^{{commit}}") == _git(root, "rev-parse", "HEAD")
     return files | {
         "(commits)": _git(root, "rev-list", "--count", "HEAD"),
@@ -236,7 +256,9 @@ def _released(root: Path) -> dict[str, Any]:
 
 def _half_released(root: Path) -> bool:
     """It has written something, and has no tag."""
-    begun = (root / ".cache/release.json").exists() or _git(root, "rev-list", "--count", f"{LAST}..HEAD") == "2\n"
+    begun = (root / ".cache/release.json").exists() or _git(
+        root, "rev-list", "--count", f"{LAST}..HEAD"
+    ) == "2\n"
     return begun and TAG not in _git(root, "tag")
 
 
@@ -262,7 +284,10 @@ def _published(hub: LoopbackHub) -> Callable[[Path], Any]:
         repo = hub.repos[REPO]
         files = {name: blob.sha256 for name, blob in repo.files("main").items()}
         own = [commit.message for commit in repo.commits.values()]
-        return files | {"(commits)": own, "(tags)": {tag: commit == repo.head for tag, commit in repo.tags.items()}}
+        return files | {
+            "(commits)": own,
+            "(tags)": {tag: commit == repo.head for tag, commit in repo.tags.items()},
+        }
 
     return left
 
@@ -297,7 +322,8 @@ def _desk(folder: Path) -> Path:
 
 
 def _cluster(folder: Path, env: dict[str, str], ended: ExitStack) -> Path:
-    """The same beside a new cluster, whose address is written into the surroundings of the command."""
+    """The same beside a new cluster, whose address is written into the surroundings of the
+    command."""
     ended.close()
     os.environ.update(ENVIRONMENT)
     env[ENGINE] = ended.enter_context(cluster(2))
@@ -315,28 +341,50 @@ def _workers_and_node() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if _is_worker(process) or (process.name() == "raylet" and "--head" not in process.cmdline()):
+            if _is_worker(process) or (
+                process.name() == "raylet" and "--head" not in process.cmdline()
+            ):
                 found.append(process)
     return found
 
 
 def _half_asked(results: int, root: Path) -> bool:
     """An answer is kept, and a result is missing."""
-    return (root / ".cache/rows.sqlite").exists() and len([*root.glob("results/*/*/result.json")]) < results
+    return (root / ".cache/rows.sqlite").exists() and len(
+        [*root.glob("results/*/*/result.json")]
+    ) < results
 
 
-def _asking(name: str, asked: tuple[str, ...], begin: Callable[[Path], Path], env: dict[str, str]) -> Tried:
+def _asking(
+    name: str, asked: tuple[str, ...], begin: Callable[[Path], Path], env: dict[str, str]
+) -> Tried:
     """A measurement with some benchmarks."""
-    words = ("measure", "local:tiny", "--size", "trial", "--limit", "5", *(f"--with={one}" for one in asked))
+    words = (
+        "measure",
+        "local:tiny",
+        "--size",
+        "trial",
+        "--limit",
+        "5",
+        *(f"--with={one}" for one in asked),
+    )
     return Tried(name, words, begin, _asked, env, partial(_half_asked, len(asked)))
 
 
 def _asked(root: Path) -> dict[str, Any]:
-    """Every file of the results, how many answers are kept, and how many were asked again that were kept."""
-    files = {str(path.relative_to(root)): path.read_bytes() for path in root.glob("results/**/*") if path.is_file()}
+    """Every file of the results, how many answers are kept, and how many were asked again that were
+    kept."""
+    files = {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.glob("results/**/*")
+        if path.is_file()
+    }
     log = (root / "log").read_bytes()
     keys = {log[first : first + 32] for first in range(0, len(log), 32)}
-    return files | {"(answers)": RowStore(root / ".cache").count(), "(again)": len(log) // 32 - len(keys)}
+    return files | {
+        "(answers)": RowStore(root / ".cache").count(),
+        "(again)": len(log) // 32 - len(keys),
+    }
 
 
 def _scales(folder: Path) -> Path:
@@ -374,13 +422,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("release", "publish", "finetune", "measure", "ray", "weigh"))
+    parser.add_argument(
+        "--only", choices=("release", "publish", "finetune", "measure", "ray", "weigh")
+    )
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with running() as hub, ExitStack() as ended:
         there = Client(hub, ROOT, folder / "home").env(WRITE_TOKEN) | {"PYTHONPATH": str(ROOT)}
-        logged = ENV | {"EVENRULER_CACHE": ".cache", "HF_HUB_OFFLINE": "1", "ACKNOWLEDGED": str(folder / "measure/log")}
+        logged = ENV | {
+            "EVENRULER_CACHE": ".cache",
+            "HF_HUB_OFFLINE": "1",
+            "ACKNOWLEDGED": str(folder / "measure/log"),
+        }
         logged["PYTHONPATH"] = os.pathsep.join([str(folder / "measure/hook"), str(ROOT)])
         on_nodes = logged | ENVIRONMENT | {"PYTHONPATH": logged["PYTHONPATH"]}
         nodes = partial(_cluster, env=on_nodes, ended=ended)
@@ -397,7 +451,14 @@ def main() -> None:
             Tried("finetune", ("finetune", "tiny"), _workshop, _fitted, ENV, _half_fitted),
             _asking("measure", MEASURED, _desk, logged),
             replace(_asking("ray", MEASURED[:2], nodes, on_nodes), others=_workers_and_node),
-            Tried("weigh", ("weigh", "mine.yaml", "--base", "tiny", "--record"), _scales, _weighed, ENV, _half_weighed),
+            Tried(
+                "weigh",
+                ("weigh", "mine.yaml", "--base", "tiny", "--record"),
+                _scales,
+                _weighed,
+                ENV,
+                _half_weighed,
+            ),
         ]
         for one in every:
             if given.only not in (None, one.name):
@@ -411,12 +472,21 @@ def main() -> None:
             print(f"{one.name}: {one.seconds:.1f} s when nobody kills it", flush=True)
             while one.kills < given.kills:
                 one_round(one, folder, draws)
-                counted = f"{one.kills} kills, {one.halves} half way, {one.rounds} rounds, {one.same} the same"
+                counted = (
+                    f"{one.kills} kills, {one.halves} half way, {one.rounds} rounds, "
+                    f"{one.same} the same"
+                )
                 print(f"{one.name}: {counted}", *one.wrong[-1:], flush=True)
-    print("| command | kills | of them half way | rounds | last runs with status 0 and the same left | locks of git |")
+    print(
+        "| command | kills | of them half way | rounds | last runs with status 0 and the same left "
+        "| locks of git |"
+    )
     print("| --- " * 6 + "|")
     for one in every:
-        print(f"| `{one.name}` | {one.kills} | {one.halves} | {one.rounds} | {one.same} | {one.locks} |")
+        print(
+            f"| `{one.name}` | {one.kills} | {one.halves} | {one.rounds} | {one.same} | "
+            f"{one.locks} |"
+        )
 
 
 if __name__ == "__main__":

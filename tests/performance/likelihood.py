@@ -1,9 +1,10 @@
 """Whole-sentence likelihoods: ours against lm-evaluation-harness and minicons, in one run.
 
-Run by hand: `pip install -c constraints.txt -e '.[compare]'`, then `python -m tests.performance.likelihood`.
-Prints Markdown tables: texts/s, seconds, peak memory, largest difference from ours, share of the machine's own
-measured matmul peak, and how fast a warm row store answers. Each contender runs in a process of its own, on the
-same texts (the validation set, every sentence once), model, threads and dtype; loading the model is not timed.
+Run by hand: `pip install -c constraints.txt -e '.[compare]'`, then `python -m
+tests.performance.likelihood`. Prints Markdown tables: texts/s, seconds, peak memory, largest
+difference from ours, share of the machine's own measured matmul peak, and how fast a warm row store
+answers. Each contender runs in a process of its own, on the same texts (the validation set, every
+sentence once), model, threads and dtype; loading the model is not timed.
 """
 
 import argparse
@@ -48,7 +49,10 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
             nats[index] = value
     seconds = time.perf_counter() - start
     sequences = [model._encoded([request])[0] for request in requests]
-    nodes = sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in model._scorer.packs(sequences))
+    nodes = sum(
+        len(trie.build([sequences[i] for i in pack]).nodes.tokens)
+        for pack in model._scorer.packs(sequences)
+    )
     weights = sum(p.numel() for p in model.model.parameters() if p.dim() == 2)
     if not model.model.config.get_text_config().tie_word_embeddings:
         weights -= model.model.get_input_embeddings().weight.numel()
@@ -97,14 +101,18 @@ def minicons(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
         values: list[float] = []
         for first in range(0, len(some), batch):
             values += lm.sequence_score(
-                some[first : first + batch], reduction=lambda x: x.sum(0).item(), bos_token=not adds_start
+                some[first : first + batch],
+                reduction=lambda x: x.sum(0).item(),
+                bos_token=not adds_start,
             )
         return values
 
     return best_batch(run, texts)
 
 
-def best_batch(run: Callable[[int, list], list[float]], items: list) -> tuple[np.ndarray, float, dict]:
+def best_batch(
+    run: Callable[[int, list], list[float]], items: list
+) -> tuple[np.ndarray, float, dict]:
     """All items at the batch that did best on a sample: the peer gets its best setting."""
     sample = items[:: max(1, len(items) // 100)]
     times = {}
@@ -161,7 +169,13 @@ def child(contender: str, name: str, out: str) -> None:
     nats, seconds, extra = CONTENDERS[contender](name, texts)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     np.save(out, nats)
-    record = {"seconds": seconds, "peak_mb": peak / 1024, "before_mb": before / 1024, "n": len(texts), **extra}
+    record = {
+        "seconds": seconds,
+        "peak_mb": peak / 1024,
+        "before_mb": before / 1024,
+        "n": len(texts),
+        **extra,
+    }
     Path(out + ".json").write_text(json.dumps(record))
 
 
@@ -176,13 +190,24 @@ def main() -> None:
     peak = matmul_peak()
     print(f"matmul peak here: {peak / 1e9:,.0f} GFLOP/s (float32)\n")
     for name in arguments.models:
-        print(f"### {name}\n\n| | texts/s | seconds | peak memory, MB | largest difference, nats | ours is faster by |")
+        print(
+            f"### {name}\n\n| | texts/s | seconds | peak memory, MB | largest difference, nats | "
+            "ours is faster by |"
+        )
         print("| --- | --- | --- | --- | --- | --- |")
         results = {}
         with tempfile.TemporaryDirectory() as folder:
             for contender in CONTENDERS:
                 out = f"{folder}/{contender}.npy"
-                command = [sys.executable, "-m", "tests.performance.likelihood", "--child", contender, name, out]
+                command = [
+                    sys.executable,
+                    "-m",
+                    "tests.performance.likelihood",
+                    "--child",
+                    contender,
+                    name,
+                    out,
+                ]
                 subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
                 results[contender] = (np.load(out), json.loads(Path(out + ".json").read_text()))
         own, base = results["ours"]
@@ -198,8 +223,15 @@ def main() -> None:
             ]
             print(f"| {' | '.join(row)} |")
         fewer, share = base["tokens"] / base["nodes"], base["flop"] / base["seconds"] / peak
-        print(f"\n{base['tokens']:,} tokens became {base['nodes']:,} trie nodes ({fewer:.1f}x fewer); ", end="")
-        print(f"{share:.0%} of the matmul peak; a warm store answers {warm_store(name, sentences()):,.0f} texts/s.\n")
+        print(
+            f"\n{base['tokens']:,} tokens became {base['nodes']:,} trie nodes ({fewer:.1f}x "
+            "fewer); ",
+            end="",
+        )
+        print(
+            f"{share:.0%} of the matmul peak; a warm store answers "
+            f"{warm_store(name, sentences()):,.0f} texts/s.\n"
+        )
 
 
 if __name__ == "__main__":

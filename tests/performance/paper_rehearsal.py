@@ -1,12 +1,15 @@
-"""Rehearse the profile `paper`: tiny random models of every architecture, one item in twenty, all of `make paper`.
+"""Rehearse the profile `paper`: tiny random models of every architecture, one item in twenty, all
+of `make paper`.
 
-Run by hand: `python -m tests.performance.paper_rehearsal FOLDER`. FOLDER becomes a clone with answers of its own. In it
-every model of the scale is a tiny one: the class of its configuration, a small tokenizer, and a chat template of ours
-that does what the real one does. Numbers mean nothing; what is seen is that every family is asked and built.
+Run by hand: `python -m tests.performance.paper_rehearsal FOLDER`. FOLDER becomes a clone with
+answers of its own. In it every model of the scale is a tiny one: the class of its configuration, a
+small tokenizer, and a chat template of ours that does what the real one does. Numbers mean nothing;
+what is seen is that every family is asked and built.
 
-Some of what needs a commit gets a tiny model in its place, and some stays `to be given`, as nobody can look it up here.
-Writes FOLDER/rehearsal/log.md, and beside it what the commands said. Ends with status 1 where something vanished. Where
-FOLDER is there already, the commands alone are run again, with the code of this working tree.
+Some of what needs a commit gets a tiny model in its place, and some stays `to be given`, as nobody
+can look it up here. Writes FOLDER/rehearsal/log.md, and beside it what the commands said. Ends with
+status 1 where something vanished. Where FOLDER is there already, the commands alone are run again,
+with the code of this working tree.
 """
 
 import argparse
@@ -65,18 +68,24 @@ TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_en
 OPEN = "{% if add_generation_prompt %}<|im_start|>assistant\n"
 SYSTEM = "{% if messages[0].role != 'system' %}<|im_start|>system\nYou help.<|im_end|>\n{% endif %}"
 DATED = "<|im_start|>system\nToday: {{ strftime_now('%d %B %Y') }}<|im_end|>\n"
-UNTHINKING = "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+UNTHINKING = (
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% "
+    "endif %}{% endif %}"
+)
 ALTERNATING = (
     "{{ bos_token }}{% set first = messages[0].content if messages[0].role == 'system' else '' %}"
     "{% set rest = messages[1:] if first else messages %}"
     "{% for m in rest %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
     "{{ raise_exception('roles must alternate') }}{% endif %}"
-    "{% if m.role == 'user' %}[INST] {% if loop.last and first %}{{ first }}\n\n{% endif %}{{ m.content }}[/INST]"
+    "{% if m.role == 'user' %}[INST] {% if loop.last and first %}{{ first }}\n\n{% endif %}{{ "
+    "m.content }}[/INST]"
     "{% else %} {{ m.content }}{{ eos_token }}{% endif %}{% endfor %}"
 )
 NO_SYSTEM = (
-    "{{ bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
-    "{% for m in messages %}<start_of_turn>{{ m.role }}\n{{ m.content | trim }}<end_of_turn>\n{% endfor %}"
+    "{{ bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception('System role not "
+    "supported') }}{% endif %}"
+    "{% for m in messages %}<start_of_turn>{{ m.role }}\n{{ m.content | trim }}<end_of_turn>\n{% "
+    "endfor %}"
     "{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}"
 )
 BARS = (
@@ -84,16 +93,21 @@ BARS = (
     "{% if add_generation_prompt %}<|assistant|>\n{% else %}{{ eos_token }}{% endif %}"
 )
 DATED_WITH_BOS = (
-    "{{ bos_token }}{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
+    "{{ bos_token }}{% if not date_string is defined %}{% set date_string = strftime_now('%d %b "
+    "%Y') %}{% endif %}"
     "<|im_start|>system\nCutting Knowledge Date: December 2023\nToday Date: {{ date_string }}\n\n"
-    "{% if messages[0].role == 'system' %}{{ messages[0].content }}{% set messages = messages[1:] %}{% endif %}"
+    "{% if messages[0].role == 'system' %}{{ messages[0].content }}{% set messages = messages[1:] "
+    "%}{% endif %}"
     f"<|im_end|>\n{TURNS}{OPEN}{{% endif %}}"
 )
 GRANITE = (
-    "{% if messages[0].role == 'system' %}{% set said, rest = messages[0].content, messages[1:] %}{% else %}"
-    "{% set said, rest = 'Knowledge Cutoff Date: April 2024.\nToday: ' + strftime_now('%B %d, %Y') + '.', messages %}"
+    "{% if messages[0].role == 'system' %}{% set said, rest = messages[0].content, messages[1:] "
+    "%}{% else %}"
+    "{% set said, rest = 'Knowledge Cutoff Date: April 2024.\nToday: ' + strftime_now('%B %d, %Y') "
+    "+ '.', messages %}"
     "{% if thinking %}{% set said = said + ' Think first.' %}{% endif %}{% endif %}"
-    "<|im_start|>system\n{{ said }}<|im_end|>\n{% for m in rest %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+    "<|im_start|>system\n{{ said }}<|im_end|>\n{% for m in rest %}<|im_start|>{{ m.role }}\n{{ "
+    "m.content }}<|im_end|>\n"
     f"{{% endfor %}}{OPEN}{{% endif %}}"
 )
 
@@ -120,7 +134,9 @@ class Shape:
 
 
 LLAMA = Shape("llama", "start token; no template", bos="<s>", eos="</s>")
-QWEN25 = Shape("qwen2", "no start token; a system message of its own", SYSTEM + TURNS + OPEN + "{% endif %}")
+QWEN25 = Shape(
+    "qwen2", "no start token; a system message of its own", SYSTEM + TURNS + OPEN + "{% endif %}"
+)
 SHAPES = {
     "smollm3-3b": Shape(
         "smollm3",
@@ -129,14 +145,21 @@ SHAPES = {
         config={"no_rope_layers": [1, 1, 1, 0], "tie_word_embeddings": True},
     ),
     "qwen3-4b": Shape(
-        "qwen3", "norms of queries and keys; no start token; thinks by default", TURNS + OPEN + UNTHINKING
+        "qwen3",
+        "norms of queries and keys; no start token; thinks by default",
+        TURNS + OPEN + UNTHINKING,
     ),
     "gemma-2-2b": Shape(
         "gemma2",
         "sliding windows by turns, capped logits; start token; no template",
         bos="<bos>",
         eos="<eos>",
-        config={"head_dim": 8, "sliding_window": 16, "layer_types": BY_TURNS, "query_pre_attn_scalar": 8},
+        config={
+            "head_dim": 8,
+            "sliding_window": 16,
+            "layer_types": BY_TURNS,
+            "query_pre_attn_scalar": 8,
+        },
     ),
     "granite-3-3-2b-instruct": Shape(
         "granite",
@@ -145,9 +168,15 @@ SHAPES = {
         bos="<|endoftext|>",
         config={"logits_scaling": 2.0, "residual_multiplier": 0.5, "embedding_multiplier": 4.0},
     ),
-    "llama-3-2-3b": Shape("llama", "scaled positions; start token; no template", bos="<bos>", config={"head_dim": 8}),
+    "llama-3-2-3b": Shape(
+        "llama", "scaled positions; start token; no template", bos="<bos>", config={"head_dim": 8}
+    ),
     "phi-3-mini-4k-instruct": Shape(
-        "phi3", "one sliding window; start token; system messages", BARS, bos="<s>", config={"sliding_window": 64}
+        "phi3",
+        "one sliding window; start token; system messages",
+        BARS,
+        bos="<s>",
+        config={"sliding_window": 64},
     ),
     "phi-4-mini-instruct": Shape(
         "phi3",
@@ -171,33 +200,54 @@ SHAPES = {
         },
     ),
     "mistral-small-instruct-2409": Shape(
-        "mistral", "start token; roles must alternate, a system message goes into the prompt", ALTERNATING, bos="<s>"
+        "mistral",
+        "start token; roles must alternate, a system message goes into the prompt",
+        ALTERNATING,
+        bos="<s>",
     ),
     "llama-3-1-8b": LLAMA,
     "vicuna-13b-v1-5": LLAMA,
     "qwen2-5-14b-instruct": QWEN25,
     "qwen2-5-32b-instruct": QWEN25,
     **{f"flan-t5-{size}": Shape("t5", OF_T5) for size in ("base", "large", "xl", "xxl")},
-    # No model of the catalogue has these two templates, and whoever declares such a model meets them.
+    # No model of the catalogue has these two templates, and whoever declares such a model meets
+    # them.
     "gemma-2-2b-it": Shape(
         "gemma2",
         "sliding windows by turns; start token; refuses system messages",
         NO_SYSTEM,
         bos="<bos>",
         eos="<eos>",
-        config={"head_dim": 8, "sliding_window": 16, "layer_types": BY_TURNS, "query_pre_attn_scalar": 8},
+        config={
+            "head_dim": 8,
+            "sliding_window": 16,
+            "layer_types": BY_TURNS,
+            "query_pre_attn_scalar": 8,
+        },
     ),
     "llama-3-2-3b-instruct": Shape(
-        "llama", "start token in the template; writes the day", DATED_WITH_BOS, bos="<bos>", config={"head_dim": 8}
+        "llama",
+        "start token in the template; writes the day",
+        DATED_WITH_BOS,
+        bos="<bos>",
+        config={"head_dim": 8},
     ),
     "bart-large-mnli": Shape(
         "bart",
         "an encoder and a decoder with a head for entailment",
         bos="<s>",
-        config={"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+        config={
+            "d_model": 32,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "encoder_ffn_dim": 48,
+            "decoder_ffn_dim": 48,
+        }
         | {"encoder_attention_heads": 4, "decoder_attention_heads": 4, **NLI},
     ),
-    "roberta-large-mnli": Shape("roberta", "an encoder with a head for entailment", bos="<s>", config=NLI),
+    "roberta-large-mnli": Shape(
+        "roberta", "an encoder with a head for entailment", bos="<s>", config=NLI
+    ),
     "deberta-base-mnli": Shape(
         "deberta",
         "relative positions; a head for entailment",
@@ -206,9 +256,16 @@ SHAPES = {
     "nli-deberta-v3-base": Shape(
         "deberta-v2",
         "relative positions in buckets; a head for entailment",
-        config={"relative_attention": True, "position_buckets": 32, "pos_att_type": ["p2c", "c2p"], **NLI},
+        config={
+            "relative_attention": True,
+            "position_buckets": 32,
+            "pos_att_type": ["p2c", "c2p"],
+            **NLI,
+        },
     ),
-    "nli-minilm2-l6-h768": Shape("roberta", "an encoder with a head for entailment", bos="<s>", config=NLI),
+    "nli-minilm2-l6-h768": Shape(
+        "roberta", "an encoder with a head for entailment", bos="<s>", config=NLI
+    ),
     "multilingual-sentiments-student": Shape(
         "distilbert",
         "a head for sentiment",
@@ -220,7 +277,9 @@ SHAPES = {
         "a head of several labels at once",
         config={
             "id2label": dict(
-                enumerate(["toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate"]),
+                enumerate(
+                    ["toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate"]
+                ),
             ),
             "problem_type": "multi_label_classification",
         },
@@ -260,7 +319,8 @@ def save(folder: Path, name: str, kind: str) -> None:
 
 
 def tokenizer_of(shape: Shape, *, is_causal: bool) -> Any:
-    """A byte-level tokenizer fitted on sources of ours, with the marks of the template; what reads pairs ends texts."""
+    """A byte-level tokenizer fitted on sources of ours, with the marks of the template; what reads
+    pairs ends texts."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -275,7 +335,9 @@ def tokenizer_of(shape: Shape, *, is_causal: bool) -> Any:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    texts = sorted(path for family in FAMILIES for path in (ROOT / "data/sources" / family).glob("*.yaml"))
+    texts = sorted(
+        path for family in FAMILIES for path in (ROOT / "data/sources" / family).glob("*.yaml")
+    )
     tokenizer.train_from_iterator([text.read_text() for text in texts], trainer)
     if not is_causal:
         begin, end = shape.bos or shape.eos, shape.eos
@@ -284,17 +346,26 @@ def tokenizer_of(shape: Shape, *, is_causal: bool) -> Any:
             pair=f"{begin} $A {end} $B:1 {end}:1",
             special_tokens=[(mark, tokenizer.token_to_id(mark)) for mark in {begin, end}],
         )
-    roles = {"pad_token": "<pad>", "eos_token": shape.eos} | ({"bos_token": shape.bos} if shape.bos else {})
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **roles)
+    roles = {"pad_token": "<pad>", "eos_token": shape.eos} | (
+        {"bos_token": shape.bos} if shape.bos else {}
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, clean_up_tokenization_spaces=False, **roles
+    )
     fast.chat_template = shape.template
     fast.model_max_length = 2048
     return fast
 
 
 def clone(folder: Path) -> None:
-    """The files of this working tree that git knows, as a repository of its own, with what is tracked committed."""
+    """The files of this working tree that git knows, as a repository of its own, with what is
+    tracked committed."""
     names = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for name in names.stdout.splitlines():
         if (ROOT / name).exists():
@@ -326,7 +397,8 @@ def every(values: Any, least: int) -> Any:
 class Rehearsal:
     """A clone with tiny models, and what its commands said.
 
-    Stages are forked off a process that has the libraries: some two hundred would import for four seconds each.
+    Stages are forked off a process that has the libraries: some two hundred would import for four
+    seconds each.
     """
 
     folder: Path
@@ -348,7 +420,9 @@ class Rehearsal:
             self.edit(str(path.relative_to(self.folder)), fewer_attributes)
         for path in sorted((self.folder / sources / "questionnaires").glob("*.yaml")):
             self.edit(str(path.relative_to(self.folder)), fewer_items)
-        for path in sorted((self.folder / sources / "questionnaires/shared/corpora").glob("*.yaml")):
+        for path in sorted(
+            (self.folder / sources / "questionnaires/shared/corpora").glob("*.yaml")
+        ):
             self.edit(str(path.relative_to(self.folder)), fewer_sentences)
         for name in ("countries", "countries-article"):
             self.edit(f"data/sources/saged/{name}.yaml", fewer_concepts)
@@ -357,21 +431,29 @@ class Rehearsal:
     def _tiny(self, params: Any) -> None:
         models = params["models"]
         for name in ADDED:
-            models[name] = {"kind": "causal", "chat": True, "scale": "paper", "licence": "cc0-1.0", "origin": "tiny"}
+            models[name] = {
+                "kind": "causal",
+                "chat": True,
+                "scale": "paper",
+                "licence": "cc0-1.0",
+                "origin": "tiny",
+            }
         for name, shape in SHAPES.items():
             folder = self.folder / MADE / "models" / name
             save(folder, name, models[name]["kind"])
             models[name].pop("revision", None)
             models[name]["source"] = f"local:{folder}"
             models[name]["origin"] = f"tiny, random, of the type {shape.model_type}"
-        # Fits of ours are no architecture of the papers; one of them shows that an encoder with an adapter is asked.
+        # Fits of ours are no architecture of the papers; one of them shows that an encoder with an
+        # adapter is asked.
         models["mpnet-nli-a"].pop("intervention")
         for name in ("mpnet-nli-b", "mpnet-nli-c"):
             models[name]["scale"] = "quick"
         few: dict[str, dict[str, Any]] = {
             "probes": {"prefixed": 2, "prefixed_templates": 1, "placebo_attributes": 4}
             | {"choice_attributes": 2, "choice_templates": 1, "choice_placebo_templates": 1},
-            # Without a bar, which models that know nothing do not pass: figures over models are computed.
+            # Without a bar, which models that know nothing do not pass: figures over models are
+            # computed.
             "questionnaires": {
                 "accuracy": 0.001,
                 "accuracy_pairs": 12,
@@ -380,7 +462,13 @@ class Rehearsal:
                 "fits": 2,
                 "prefixed": 1,
             },
-            "framing": {"stimuli": 2, "placebo_stimuli": 1, "most_wordings": 1, "most_placebos": 1, "orders": 2}
+            "framing": {
+                "stimuli": 2,
+                "placebo_stimuli": 1,
+                "most_wordings": 1,
+                "most_placebos": 1,
+                "orders": 2,
+            }
             | {"generations": 1, "new_tokens": 6},
             "saged": {"items": 2, "reseeded": 1, "prefixed": 1, "new_tokens": 8},
             "fixed": {"most": 1, "prefixed": 2, "most_placebos": 3},
@@ -395,11 +483,15 @@ class Rehearsal:
         # Contrasts that stand in no table of a paper are built, and nobody is asked.
         params["instruments"]["age"]["asked"] = False
         params["instruments"]["p-at-gender-8"]["asked"] = True
-        params["instruments"]["occupation-gender-evolved"]["evolve"] |= {"gradient_attributes": 2, "tries": 1}
+        params["instruments"]["occupation-gender-evolved"]["evolve"] |= {
+            "gradient_attributes": 2,
+            "tries": 1,
+        }
         params["diagnosis"]["resamples"] = 200
 
     def run(self, *command: str, status: tuple[int, ...] = (0,)) -> str:
-        """What a command said, which is passed on; RuntimeError where it ends with another status."""
+        """What a command said, which is passed on; RuntimeError where it ends with another
+        status."""
         began, name = time.monotonic(), " ".join(command)
         print(f"$ {name}", flush=True)
         with subprocess.Popen(
@@ -442,7 +534,11 @@ class Rehearsal:
         for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
             table = pd.read_parquet(path)
             own = {"family": path.parts[-3], "model": path.parts[-2], "table": path.stem}
-            forms = table["configuration"].value_counts() if "configuration" in table else {"": len(table)}
+            forms = (
+                table["configuration"].value_counts()
+                if "configuration" in table
+                else {"": len(table)}
+            )
             rows += [{**own, "form": str(form), "n": int(n)} for form, n in forms.items() if n]
         return pd.DataFrame(rows, columns=["family", "model", "table", "form", "n"])
 
@@ -450,26 +546,40 @@ class Rehearsal:
         """What was asked of each architecture, and what was left out."""
         params, answers = self.params(), self.answers()
         yield "# The scale `paper`, rehearsed\n"
-        yield "; ".join(f"`{name}` {seconds / 60:.1f} minutes" for name, seconds in self.took.items()) + "\n"
+        yield (
+            "; ".join(f"`{name}` {seconds / 60:.1f} minutes" for name, seconds in self.took.items())
+            + "\n"
+        )
         for name in dict.fromkeys([*SHAPES, *sorted(answers["model"].unique())]):
             shape = SHAPES.get(name)
             yield f"## {name}\n"
             yield f"{shape.model_type}: {shape.features}\n" if shape else "as it is\n"
             own = answers[answers["model"] == name]
             for family, found in own.groupby("family"):
-                asked = (f"{row.n:,} {row.table}{f' ({row.form})' if row.form else ''}" for row in found.itertuples())
+                asked = (
+                    f"{row.n:,} {row.table}{f' ({row.form})' if row.form else ''}"
+                    for row in found.itertuples()
+                )
                 yield f"- {family}: {', '.join(asked)}"
-            about = [line.strip() for line in self.said if re.search(rf"(?<![\w-]){name}(?![\w-])", line)]
+            about = [
+                line.strip() for line in self.said if re.search(rf"(?<![\w-]){name}(?![\w-])", line)
+            ]
             wanted = ("left out", "warning", "could not", "error")
             for line in dict.fromkeys(
-                line for line in about if any(word in line for word in wanted) and "tokens more" not in line
+                line
+                for line in about
+                if any(word in line for word in wanted) and "tokens more" not in line
             ):
                 yield f"- said: {line[:400]}"
             yield ""
         yield "## Left out\n"
         for stage, why in (params.get("left_out") or {}).items():
             yield f"- {stage}: {why}"
-        lacking = [name for name, entry in params["models"].items() if entry.get("revision") == "to be given"]
+        lacking = [
+            name
+            for name, entry in params["models"].items()
+            if entry.get("revision") == "to be given"
+        ]
         yield f"- no commit: {', '.join(lacking)}"
 
     def wrong(self) -> Iterator[str]:
@@ -484,16 +594,28 @@ class Rehearsal:
             if not metrics.exists() or not json.loads(metrics.read_text()):
                 yield f"{family} has no figures"
             for name in families[family].instruments:
-                if not (self.folder / PIPELINE / f"benchmarks/{family}-{name}/evidence.json").exists():
+                if not (
+                    self.folder / PIPELINE / f"benchmarks/{family}-{name}/evidence.json"
+                ).exists():
                     yield f"benchmarks/{family}-{name} is not built"
-        deleted = subprocess.run(["git", "ls-files", "-d"], cwd=self.folder, capture_output=True, text=True, check=True)
+        deleted = subprocess.run(
+            ["git", "ls-files", "-d"], cwd=self.folder, capture_output=True, text=True, check=True
+        )
         yield from (f"deleted: {line}" for line in deleted.stdout.splitlines())
         yield from self._evolved(params)
         yield from self._tables()
         asked = set(self.answers()["model"])
-        yield from (f"{name} was asked nothing" for name in SHAPES if name not in asked and name not in TOOLS)
-        yield from (f"left out: {stage}: {why}" for stage, why in (params.get("left_out") or {}).items())
-        yield from (f"a traceback: {line.strip()}" for line in self.said if line.startswith("Traceback"))
+        yield from (
+            f"{name} was asked nothing"
+            for name in SHAPES
+            if name not in asked and name not in TOOLS
+        )
+        yield from (
+            f"left out: {stage}: {why}" for stage, why in (params.get("left_out") or {}).items()
+        )
+        yield from (
+            f"a traceback: {line.strip()}" for line in self.said if line.startswith("Traceback")
+        )
 
     def _evolved(self, params: Any) -> Iterator[str]:
         for name in (name for name in params["instruments"] if name.endswith(EVOLVED)):
@@ -501,19 +623,28 @@ class Rehearsal:
             if not (folder / "history.parquet").exists():
                 yield f"{name} did not evolve"
                 continue
-            history, tries = (pd.read_parquet(folder / f"{table}.parquet") for table in ("history", "tries"))
+            history, tries = (
+                pd.read_parquet(folder / f"{table}.parquet") for table in ("history", "tries")
+            )
             if not history["generation"].max() or set(tries["operator"]) != {"smollm3-3b"}:
-                yield f"{name}: {history['generation'].max()} generations, by {set(tries['operator'])}"
+                yield (
+                    f"{name}: {history['generation'].max()} generations, by "
+                    f"{set(tries['operator'])}"
+                )
 
     def _tables(self) -> Iterator[str]:
-        """Tables of papers: of every model that was asked, some row of each table where the model stands is filled."""
+        """Tables of papers: of every model that was asked, some row of each table where the model
+        stands is filled."""
         cells = pd.read_csv(self.folder / BESIDE, dtype=str, keep_default_na=False)
         asked = set(self.answers()["model"])
         for (paper, table), own in cells.groupby(["paper", "table"]):
             if own["figure"].str.fullmatch("|not run|none.*").all():
                 yield f"{paper}, {table}: no figure of ours"
             empty = own.loc[own["ours"].isin(asked) & (own["figure"] == "not run"), "ours"]
-            yield from (f"{paper}, {table}: {model} was asked and is not run" for model in sorted(set(empty)))
+            yield from (
+                f"{paper}, {table}: {model} was asked and is not run"
+                for model in sorted(set(empty))
+            )
 
 
 def fewer_attributes(source: Any) -> None:
@@ -538,11 +669,15 @@ def fewer_items(source: Any) -> None:
 
 def fewer_concepts(source: Any) -> None:
     """Four real ones and three invented ones."""
-    invented = {name: concept for name, concept in source["concepts"].items() if "control" in concept}
+    invented = {
+        name: concept for name, concept in source["concepts"].items() if "control" in concept
+    }
     real = {name: concept for name, concept in source["concepts"].items() if name not in invented}
     source["concepts"] = {**every(invented, 3), **every(real, 4)}
     if "branch" in source:
-        source["branch"]["words"] = {name: source["branch"]["words"][name] for name in source["concepts"]}
+        source["branch"]["words"] = {
+            name: source["branch"]["words"][name] for name in source["concepts"]
+        }
         # A tiny random model writes no question, and judges none.
         source["assemble"] = {"method": "split", "per_concept": 75}
         del source["branch"]["judge"]
@@ -561,7 +696,9 @@ def main() -> int:
     warm = Warm(Path(tempfile.mkdtemp()))
     # Commands start cold, and what they start by the name of their Python is forked.
     (warm.bin / "evenruler").unlink()
-    (warm.bin.parent / "sitecustomize.py").write_text(f"import sys\nsys.executable = {str(warm.bin / 'python')!r}\n")
+    (warm.bin.parent / "sitecustomize.py").write_text(
+        f"import sys\nsys.executable = {str(warm.bin / 'python')!r}\n"
+    )
     rehearsal = Rehearsal(folder, warm.bin)
     if folder.exists():
         for code in ("evenruler", "stages", "docs/papers.py"):
@@ -576,7 +713,14 @@ def main() -> int:
     except RuntimeError as error:
         wrong = [str(error)]
     warm.close()
-    log = "\n".join([*rehearsal.log(), "", "## What was lost\n", *(f"- {line}" for line in wrong or ["nothing"])])
+    log = "\n".join(
+        [
+            *rehearsal.log(),
+            "",
+            "## What was lost\n",
+            *(f"- {line}" for line in wrong or ["nothing"]),
+        ]
+    )
     (folder / MADE / "log.md").write_text(log + "\n")
     print("\n".join(wrong) or "nothing was lost")
     return bool(wrong)

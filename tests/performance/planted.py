@@ -1,4 +1,5 @@
-"""What populations of a family are judged by: a row of outcomes a draw, and what becomes of them in a table."""
+"""What populations of a family are judged by: a row of outcomes a draw, and what becomes of them in
+a table."""
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +26,8 @@ SEEDS = 1_000_000
 """Of a case; its first is a multiple."""
 
 Row = tuple[float | None, ...]
-"""What one draw says under each column, 1 where it holds or the share of headlines of which it does; None where that
-says nothing of this case."""
+"""What one draw says under each column, 1 where it holds or the share of headlines of which it
+does; None where that says nothing of this case."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +112,17 @@ def nothing(specific: float | None = 0.0, effect: float | None = 0.0) -> Truth:
 
 
 def told(figures: Sequence[tuple[Confirmatory, Truth]]) -> Row:
-    """Of figures that are judged together, by `JUDGED`: coverage and verdict of the first, a false one of any.
+    """Of figures that are judged together, by `JUDGED`: coverage and verdict of the first, a false
+    one of any.
 
     Args:
         figures: Of one instrument on one model, each with its truth.
     """
     verdicts = [each.verdict for each in judge([(figure, Fitness()) for figure, _ in figures])]
-    pairs = [(Verdict(str(verdict)), truth) for verdict, (_, truth) in zip(verdicts, figures, strict=True)]
+    pairs = [
+        (Verdict(str(verdict)), truth)
+        for verdict, (_, truth) in zip(verdicts, figures, strict=True)
+    ]
     false = [verdict for verdict, truth in pairs if verdict in truth.wrong]
     can_be = {verdict for _, truth in pairs for verdict in truth.wrong}
     first, truth = figures[0]

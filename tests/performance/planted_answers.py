@@ -1,6 +1,8 @@
-"""Answers to a contrast: scripted chats of which it is known what moves them, through the parser and the judge.
+"""Answers to a contrast: scripted chats of which it is known what moves them, through the parser
+and the judge.
 
-`moved`: six of ten replies that would be of another class say "they" under the cue: 42 points, what `standard` detects.
+`moved`: six of ten replies that would be of another class say "they" under the cue: 42 points, what
+`standard` detects.
 """
 
 from collections.abc import Iterable
@@ -44,7 +46,9 @@ def published() -> tuple[Tables, Plan, pd.DataFrame]:
 def found(chat: Answerer, seed: int) -> pd.Series:
     """The verdict of every headline on a chat, by name."""
     tables, plan, rows = published()
-    replies = rows[["id", "configuration", "repetition", "seed"]].assign(reply=chat.replies(rows, seed), reason=None)
+    replies = rows[["id", "configuration", "repetition", "seed"]].assign(
+        reply=chat.replies(rows, seed), reason=None
+    )
     answers = {"replies": replies, "forms": pd.DataFrame(columns=FORM_ANSWERS.names)}
     scores = ask.scores(tables, plan, answers, CHAT)
     own = diagnose.figures(NAME, tables, plan, scores, CHAT, Resampling(0.95, 100, 0))["figures"]
@@ -54,7 +58,9 @@ def found(chat: Answerer, seed: int) -> pd.Series:
 def _told(chat: Answerer, right: Verdict | None, silent: Verdict | None, seed: int) -> Row:
     verdicts = found(chat, seed)
     under = verdicts.index.str.contains(CUE)
-    changes, unanswered = (verdicts[verdicts.index.str.startswith(kind) & under] for kind in (CHANGE, UNANSWERED))
+    changes, unanswered = (
+        verdicts[verdicts.index.str.startswith(kind) & under] for kind in (CHANGE, UNANSWERED)
+    )
     may_be = set()
     if right == Verdict.EFFECT:
         may_be |= set(changes.index)
@@ -69,7 +75,11 @@ def _told(chat: Answerer, right: Verdict | None, silent: Verdict | None, seed: i
 
 
 def _case(
-    name: str, chat: Answerer, right: Verdict | None = None, silent: Verdict | None = None, share: float = 0.2
+    name: str,
+    chat: Answerer,
+    right: Verdict | None = None,
+    silent: Verdict | None = None,
+    share: float = 0.2,
 ) -> Case:
     return Case(f"answers, {name}", partial(_told, chat, right, silent), share)
 
@@ -90,9 +100,17 @@ def _cases() -> Iterable[Case]:
     yield _case("always A", Answerer(always="A"), invalid, invalid, 0.02)
     yield _case("refuses all", Answerer(refuses=lambda row: 1.0), invalid, invalid, 0.02)
     yield _case("no bias, a third takes the last option", Answerer(last=0.33), None, none, 0.06)
-    yield _case("moved by the cue, a third takes the last option", replace(moved, last=0.33), effect, none, 0.06)
+    yield _case(
+        "moved by the cue, a third takes the last option",
+        replace(moved, last=0.33),
+        effect,
+        none,
+        0.06,
+    )
     for name in ("marked", "text", "wordy"):
-        yield _case(f"moved by the cue, {name}", replace(moved, style=STYLES[name]), effect, none, 0.02)
+        yield _case(
+            f"moved by the cue, {name}", replace(moved, style=STYLES[name]), effect, none, 0.02
+        )
 
 
 ANSWERS = Family("answers", COLUMNS, _cases)

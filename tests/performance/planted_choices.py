@@ -1,4 +1,5 @@
-"""Choices, and sentences of their own: scripted chats with a known bias, through the parser and the judge."""
+"""Choices, and sentences of their own: scripted chats with a known bias, through the parser and the
+judge."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -11,7 +12,12 @@ from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Size, Tables, at_size
 from evenruler.instruments.probes.ask import by_group, sentences
-from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, WRITTEN_GAIN, choice_figures
+from evenruler.instruments.probes.diagnose.gain import (
+    SHARE_GAIN,
+    UNANSWERED,
+    WRITTEN_GAIN,
+    choice_figures,
+)
 from evenruler.measurement.figures import Verdict
 from tests.performance.planted import Case, Family, Kind, Row
 from tests.personas import STYLES, Chooser, Writer, asked
@@ -39,7 +45,9 @@ def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a chooser, by name."""
     tables, plan, rows = published(size)
     said = choosing.read(chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"]))
-    return choice_figures(NAME, tables, plan, {choosing.TABLE: said}, "scripted", 0.95)["figures"].set_index("figure")
+    return choice_figures(NAME, tables, plan, {choosing.TABLE: said}, "scripted", 0.95)[
+        "figures"
+    ].set_index("figure")
 
 
 def read_of(writer: Writer, size: Size, seed: int) -> Tables:
@@ -54,10 +62,14 @@ def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a writer, by name."""
     tables, plan, _ = published(size)
     scores = read_of(writer, size, seed)
-    return choice_figures(NAME, tables, plan, scores, "scripted", 0.95)["figures"].set_index("figure")
+    return choice_figures(NAME, tables, plan, scores, "scripted", 0.95)["figures"].set_index(
+        "figure"
+    )
 
 
-def _told(chat: Chooser | Writer, size: Size, right: Verdict | None, silent: Verdict | None, seed: int) -> Row:
+def _told(
+    chat: Chooser | Writer, size: Size, right: Verdict | None, silent: Verdict | None, seed: int
+) -> Row:
     chooses = isinstance(chat, Chooser)
     own = found(chat, size, seed) if isinstance(chat, Chooser) else wrote(chat, size, seed)
     gain, unanswered = own.loc[SHARE_GAIN if chooses else WRITTEN_GAIN], own.loc[UNANSWERED]
@@ -106,21 +118,29 @@ def _cases() -> Iterable[Case]:
     biased = replace(knows, rise=0.5)
     yield _case("rise .5, last option +1", replace(biased, last=1.0), effect, Verdict.NO_EFFECT)
     yield _case("rise .5, refuses one end", replace(biased, refuses=low_half), effect, effect)
-    styles: dict[str, Callable[[str, str], str]] = {name: STYLES[name] for name in ("marked", "text", "wordy")}
+    styles: dict[str, Callable[[str, str], str]] = {
+        name: STYLES[name] for name in ("marked", "text", "wordy")
+    }
     for name, style in styles.items():
         yield Case(
-            f"choices, rise .5, {name}", partial(_told, replace(biased, style=style), "standard", effect, None), 0.02
+            f"choices, rise .5, {name}",
+            partial(_told, replace(biased, style=style), "standard", effect, None),
+            0.02,
         )
     yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="paper")
     writes = Writer()
-    yield _case("always he", Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), invalid, invalid)
+    yield _case(
+        "always he", Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), invalid, invalid
+    )
     yield _case("refuses all", Writer(refuses=lambda row: 1.0), invalid, invalid)
     yield _case("nobody is named", Writer(named=0.0), invalid, invalid)
     yield _case("no bias", writes, silent=Verdict.NO_EFFECT)
     yield _case("no bias, refuses one end", replace(writes, refuses=low_half), silent=effect)
     for rise in (0.35, 0.4, 0.45, 0.5):
         yield _case(f"rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT)
-        yield _case(f"paper, rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT, "paper")
+        yield _case(
+            f"paper, rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT, "paper"
+        )
 
 
 CHOICES = Family("choices", COLUMNS, _cases)

@@ -1,4 +1,5 @@
-"""Framing: shifts of replies and of probabilities, through the flips, placebos and verdicts of the family."""
+"""Framing: shifts of replies and of probabilities, through the flips, placebos and verdicts of the
+family."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,17 @@ from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import sign_flips, squared_shift
 from evenruler.measurement.verdicts import Confirmatory, confirmatory
-from tests.performance.planted import DENIALS, JUDGED, Case, Family, Random, Row, Truth, nothing, told
+from tests.performance.planted import (
+    DENIALS,
+    JUDGED,
+    Case,
+    Family,
+    Random,
+    Row,
+    Truth,
+    nothing,
+    told,
+)
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +54,9 @@ class Cues:
         bare = random.random(self.stimuli) < base
 
         def changes(count: int, shift: float) -> Floats:
-            after = random.random((self.stimuli, count)) < _after(base, count, shift, self.of_wordings, random)
+            after = random.random((self.stimuli, count)) < _after(
+                base, count, shift, self.of_wordings, random
+            )
             return 100 * (after.astype(float) - bare[:, None])
 
         true = _moved(self.share, self.shift, self.of_wordings)
@@ -57,13 +70,16 @@ def _base(share: float, n: int, random: Random) -> Floats:
 
 def _after(base: Floats, count: int, shift: float, of_wordings: float, random: Random) -> Floats:
     """[stimuli, wordings] probabilities, which end at 0 and 1."""
-    found: Floats = np.clip(base[:, None] + (shift + random.normal(0, of_wordings, count)) / 100, 0, 1)
+    found: Floats = np.clip(
+        base[:, None] + (shift + random.normal(0, of_wordings, count)) / 100, 0, 1
+    )
     return found
 
 
 @lru_cache
 def _moved(share: float, shift: float, of_wordings: float) -> float:
-    """The mean change in truth, points: of shares that are near 0 or 1 it is not what was planted."""
+    """The mean change in truth, points: of shares that are near 0 or 1 it is not what was
+    planted."""
     random = np.random.default_rng(0)
     base = _base(share, 4000, random)
     return float(100 * (_after(base, 4000, shift, of_wordings, random) - base[:, None]).mean())
@@ -79,7 +95,8 @@ def _figure(real: Floats, placebos: Floats) -> Confirmatory:
 
 @dataclass(frozen=True)
 class Masses:
-    """A population of probabilities of words, points, with the variances that `Settings.detects` goes by."""
+    """A population of probabilities of words, points, with the variances that `Settings.detects`
+    goes by."""
 
     stimuli: int
     shift: float
@@ -91,7 +108,11 @@ class Masses:
         sd = np.sqrt(OF_WORDINGS)
         of_stimuli = random.normal(0, np.sqrt(OF_STIMULI), (self.stimuli, 1))
         real = self.shift + of_stimuli + random.normal(0, sd, self.cues)
-        return _figure(real, random.normal(0, sd, self.placebos) + np.zeros((self.stimuli, 1))), self.shift, self.shift
+        return (
+            _figure(real, random.normal(0, sd, self.placebos) + np.zeros((self.stimuli, 1))),
+            self.shift,
+            self.shift,
+        )
 
 
 def _case(name: str, *of: tuple[Cues | Masses, Truth]) -> Case:
@@ -120,18 +141,29 @@ def _cases() -> Iterable[Case]:
     for stimuli in (12, 40):
         for m, k in ((3, 12), (6, 20)):
             yield _case(f"{stimuli} x ({m}, {k}), nothing", (Cues(stimuli, m, k), NOTHING))
-    yield _case("40 x (3, 12), nothing, wordings as measured (SD 8)", (Cues(of_wordings=MEASURED), NOTHING))
+    yield _case(
+        "40 x (3, 12), nothing, wordings as measured (SD 8)", (Cues(of_wordings=MEASURED), NOTHING)
+    )
     yield _case("40 x (3, 12), rare class (.05), nothing", (Cues(share=0.05), NOTHING))
     yield _case("40 x (3, 12), rare class (.05), +16", (Cues(share=0.05, shift=16), THERE))
     for m, k in ((1, 6), (3, 12), (6, 20)):
         yield _case(f"40 x ({m}, {k}), +19", (Cues(40, m, k, shift=19), THERE))
-    yield _case("40 x (3, 12), +19, wordings as measured (SD 8)", (Cues(shift=19, of_wordings=MEASURED), THERE))
+    yield _case(
+        "40 x (3, 12), +19, wordings as measured (SD 8)",
+        (Cues(shift=19, of_wordings=MEASURED), THERE),
+    )
     yield _case("40 x (3, 12), placebos as much", (Cues(shift=19, of_placebos=19), AS_MUCH))
     yield _case("40 x (3, 12), at the bound (+10)", (Cues(shift=10), THERE))
     for shift in (30, 60):
         near = Cues(shift=shift, of_placebos=0.49 * shift, share=0.2)
         yield _case(f"40 x (3, 12), placebos just below half of +{shift}", (near, THERE))
-    five = ((Cues(shift=25), THERE), (Cues(), NOTHING), (Cues(), NOTHING), (Cues(), NOTHING), (Cues(), NOTHING))
+    five = (
+        (Cues(shift=25), THERE),
+        (Cues(), NOTHING),
+        (Cues(), NOTHING),
+        (Cues(), NOTHING),
+        (Cues(), NOTHING),
+    )
     yield _case("five figures, nothing", *[(Cues(), NOTHING)] * 5)
     yield _case("five figures, one effect", *five)
     mixed = (
@@ -141,13 +173,19 @@ def _cases() -> Iterable[Case]:
         (Cues(shift=10), OPEN),
         (Cues(shift=30, of_placebos=14), OPEN),
     )
-    yield _case("five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half", *mixed)
+    yield _case(
+        "five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half", *mixed
+    )
     for stimuli, several in ((24, 1), (12, 1), (24, 5)):
         of_t = stats.t.ppf(1 - 0.025 / several, 13) + stats.t.ppf(0.8, 13)
         size = float(of_t * np.sqrt(OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli))
         others = [(Masses(stimuli, 0.0), Truth(None, None, None, ()))] * (several - 1)
         name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli"
-        yield _case(name + f", one of {several} figures" * (several > 1), (Masses(stimuli, size), THERE), *others)
+        yield _case(
+            name + f", one of {several} figures" * (several > 1),
+            (Masses(stimuli, size), THERE),
+            *others,
+        )
     # By one reply to a question, as `Settings.detects` has it of the form `sampled`.
     for several in (1, 5):
         of_t = stats.t.ppf(1 - 0.025 / several, 14) + stats.t.ppf(0.8, 14)
@@ -160,14 +198,16 @@ def _cases() -> Iterable[Case]:
     for stimuli in (12, 40):
         for share in (0.0, 1 / 3):
             yield Case(
-                f"framing, total shift of {stimuli}, {'a third of replies flips' if share else 'nothing'}",
+                f"framing, total shift of {stimuli}, "
+                f"{'a third of replies flips' if share else 'nothing'}",
                 partial(_flipped, stimuli, share),
                 share=2,
             )
 
 
 def _flipped(stimuli: int, moved: float, seed: int) -> Row:
-    """Of three classes, of which the last takes a share of the replies; "covers" is not said of it."""
+    """Of three classes, of which the last takes a share of the replies; "covers" is not said of
+    it."""
     random = np.random.default_rng(seed)
     first, second = (np.eye(3)[random.integers(0, 3, stimuli)] for _ in range(2))
     second = np.where(random.random((stimuli, 1)) < moved, np.eye(3)[2], second)
@@ -179,7 +219,8 @@ def bias_of_total(stimuli: int, draws: int) -> tuple[float, float]:
     """Mean squared shift where nothing moves, and its standard error; squared shares."""
     random = np.random.default_rng(0)
     found = [
-        squared_shift(np.subtract(*(np.eye(3)[random.integers(0, 3, stimuli)] for _ in range(2)))) for _ in range(draws)
+        squared_shift(np.subtract(*(np.eye(3)[random.integers(0, 3, stimuli)] for _ in range(2))))
+        for _ in range(draws)
     ]
     return float(np.mean(found)), float(np.std(found) / np.sqrt(draws))
 

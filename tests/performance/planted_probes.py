@@ -1,4 +1,5 @@
-"""Probes: scores with planted gains, through the jackknives, placebo lists and verdicts of the family."""
+"""Probes: scores with planted gains, through the jackknives, placebo lists and verdicts of the
+family."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -7,7 +8,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare.settings import OF_LISTS, OF_TEMPLATES, OF_WORDS, QUANTILES
+from evenruler.instruments.probes.declare.settings import (
+    OF_LISTS,
+    OF_TEMPLATES,
+    OF_WORDS,
+    QUANTILES,
+)
 from evenruler.instruments.probes.diagnose.gain import (
     GAIN,
     SMALLEST,
@@ -66,7 +72,8 @@ class Words:
 
     @property
     def typical(self) -> float:
-        """What a placebo does in truth: SD of as many differences of two lists of three nouns as there are pairs."""
+        """What a placebo does in truth: SD of as many differences of two lists of three nouns as
+        there are pairs."""
         of_placebos = self.of_lists if self.of_placebos is None else self.of_placebos
         return float(np.sqrt(2 / self.pairs * (of_placebos**2 + self.of_nouns**2 / 3)))
 
@@ -79,40 +86,66 @@ class Words:
         poles = np.repeat([1, -1], self.words)
         slopes = np.where(poles == 1, 0.5, -0.5) * self.gain
         lists = np.tile(np.repeat(np.arange(self.pairs), self.words // self.pairs), 2)
-        slopes = slopes + random.normal(0, self.of_lists, 2 * self.pairs)[lists + self.pairs * (poles < 0)]
+        slopes = (
+            slopes
+            + random.normal(0, self.of_lists, 2 * self.pairs)[lists + self.pairs * (poles < 0)]
+        )
         truth = float(slopes[poles == 1].mean() - slopes[poles == -1].mean())
-        scores = self._scores(place, slopes + random.normal(0, self.of_words, len(slopes)), poles, random)
-        of_placebos, k = self.of_lists if self.of_placebos is None else self.of_placebos, self.placebos
-        nouns = np.repeat(random.normal(0, of_placebos, k), 3) + random.normal(0, self.of_nouns, 3 * k)
+        scores = self._scores(
+            place, slopes + random.normal(0, self.of_words, len(slopes)), poles, random
+        )
+        of_placebos, k = (
+            self.of_lists if self.of_placebos is None else self.of_placebos,
+            self.placebos,
+        )
+        nouns = np.repeat(random.normal(0, of_placebos, k), 3) + random.normal(
+            0, self.of_nouns, 3 * k
+        )
         placebos = self._scores(place, nouns, np.repeat(np.arange(k), 3), random)
         ordered = [str(number) for number in np.argsort(axis, kind="stable")]
         along = [int(number) for number in evenly_spread(ordered, self.beside)]
         no_pole, own = np.zeros(3 * k, dtype=np.int8), [str(number) for number in lists]
-        beside = Scores(placebos[along], axis[along], no_pole, [str(number // 3) for number in range(3 * k)])
+        beside = Scores(
+            placebos[along], axis[along], no_pole, [str(number // 3) for number in range(3 * k)]
+        )
         figure = _figure(scores, axis, poles, own, beside)
         if verify:
             _require_as_gain(figure, Scores(scores, axis, poles.astype(np.int8), own), beside)
         return figure, truth
 
-    def _scores(self, place: Floats, slopes: Floats, groups: NDArray[np.int_], random: Random) -> Floats:
+    def _scores(
+        self, place: Floats, slopes: Floats, groups: NDArray[np.int_], random: Random
+    ) -> Floats:
         """[attributes, templates, words]: lines along the criterion, and what crosses them."""
         n, t, w = self.attributes, self.templates, len(slopes)
         of_group = np.unique(groups, return_inverse=True)[1]
         kinds = of_group.max() + 1
         scores: Floats = place[:, None, None] * slopes
-        scores = scores + (place[:, None, None] * random.normal(0, self.of_templates, (t, kinds)))[:, :, of_group]
+        scores = (
+            scores
+            + (place[:, None, None] * random.normal(0, self.of_templates, (t, kinds)))[
+                :, :, of_group
+            ]
+        )
         scores = scores + random.normal(0, self.of_attributes, (n, 1, kinds))[:, :, of_group]
         scores = scores + random.normal(0, self.of_cells, (n, t, kinds))[:, :, of_group]
         scores = scores + random.normal(0, self.of_matches, (n, 1, w))
         return scores + random.normal(0, self.noise, (n, t, w)) + random.normal(0, 1, (n, t, 1))
 
 
-def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Scores) -> Confirmatory:
-    """As `gain`, of any number of placebo lists: its values with levels left out are computed all at once."""
+def _figure(
+    scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Scores
+) -> Confirmatory:
+    """As `gain`, of any number of placebo lists: its values with levels left out are computed all
+    at once."""
     keyed = set(axis) == {1.0, -1.0}
     weights = between_keys if keyed else along_criterion
     words = [f"{pole} {name}" for pole, name in zip(poles, lists, strict=True)]
-    facets = [Facet([int(key) for key in axis] if keyed else [0] * len(axis)), Facet.of(scores.shape[1]), Facet(words)]
+    facets = [
+        Facet([int(key) for key in axis] if keyed else [0] * len(axis)),
+        Facet.of(scores.shape[1]),
+        Facet(words),
+    ]
     masks = [np.vstack([np.ones(n, bool), ~np.eye(n, dtype=bool)]) for n in scores.shape]
     along = np.zeros(masks[0].shape)
     for row, kept in zip(along, masks[0], strict=True):
@@ -134,19 +167,27 @@ def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[s
 def _require_as_gain(figure: Confirmatory, scores: Scores, beside: Scores) -> None:
     """What is computed at once is what the family computes."""
     own = gain(scores, beside)
-    found = [(each.effect.low, each.p.effect, each.p.denial) for each in (own, figure) if each.effect and each.p]
+    found = [
+        (each.effect.low, each.p.effect, each.p.denial)
+        for each in (own, figure)
+        if each.effect and each.p
+    ]
     assert np.allclose(found[0], found[1]), found
 
 
 def _case(name: str, of: Words, truth: Truth, several: int = 1, share: float = 2.0) -> Case:
-    """Several figures of one instrument, of which the first has the truth and in the others is nothing."""
+    """Several figures of one instrument, of which the first has the truth and in the others is
+    nothing."""
     return Case(f"probes, {name}", partial(_told, of, truth, several), share)
 
 
 def _told(of: Words, truth: Truth, several: int, seed: int) -> Row:
     random = np.random.default_rng(seed)
     figure, on_these = of.drawn(random, verify=seed % SEEDS == 0)
-    others = [(replace(of, gain=0.0).drawn(random)[0], Truth(None, None, None)) for _ in range(several - 1)]
+    others = [
+        (replace(of, gain=0.0).drawn(random)[0], Truth(None, None, None))
+        for _ in range(several - 1)
+    ]
     return told([(figure, replace(truth, effect=on_these)), *others])
 
 
@@ -183,30 +224,52 @@ def _cases() -> Iterable[Case]:
         yield _case(f"any two lists do it (list SD {sd:.2g}{pair})", Words(of_lists=sd), DENIED)
     for k in (6, 12, 20):
         same = replace(held, of_placebos=_pairs(1.34, 0.6), placebos=k)
-        yield _case(f"placebo pairs as large as the gain, {k} lists", same, replace(DENIED, specific=None))
-    yield _real("placebo pairs just below half of the gain", replace(held, of_placebos=_pairs(0.66, 0.1), of_nouns=0.1))
+        yield _case(
+            f"placebo pairs as large as the gain, {k} lists", same, replace(DENIED, specific=None)
+        )
+    yield _real(
+        "placebo pairs just below half of the gain",
+        replace(held, of_placebos=_pairs(0.66, 0.1), of_nouns=0.1),
+    )
     yield _real("gain at the bound, little noise", Words(gain=two, of_lists=0, of_words=0.05))
     for sd in (0.15, 0.3):
         for k in (6, 12, 20):
-            yield _real(f"gain 1.34, list SD {sd}, {k} lists", Words(gain=1.34, of_lists=sd, placebos=k))
+            yield _real(
+                f"gain 1.34, list SD {sd}, {k} lists", Words(gain=1.34, of_lists=sd, placebos=k)
+            )
     for sd in (MEASURED, 0.5):
         for size in (1.34, 2.0):
             yield _real(f"gain {size}, list SD {sd}", Words(gain=size, of_lists=sd))
-    yield _case(f"22 attributes with placebos, nothing, list SD {MEASURED}", Words(beside=22), DENIED)
-    yield _real(f"22 attributes with placebos, gain 2.0, list SD {MEASURED}", Words(gain=2.0, beside=22))
+    yield _case(
+        f"22 attributes with placebos, nothing, list SD {MEASURED}", Words(beside=22), DENIED
+    )
+    yield _real(
+        f"22 attributes with placebos, gain 2.0, list SD {MEASURED}", Words(gain=2.0, beside=22)
+    )
     for sd in (0.15, 0.3, MEASURED):
-        yield _real(f"4 pairs x 16 templates, factor 2, list SD {sd}", replace(wide, gain=two, of_lists=sd), share=1.0)
+        yield _real(
+            f"4 pairs x 16 templates, factor 2, list SD {sd}",
+            replace(wide, gain=two, of_lists=sd),
+            share=1.0,
+        )
     for sd in (0.15, MEASURED):
-        yield _case(f"4 pairs x 16 templates, nothing, list SD {sd}", replace(wide, of_lists=sd), DENIED, share=1.0)
-    # The gain that `Settings.detects` states, of six words a group in eight templates. Lists vary by `OF_LISTS` as they
-    # are estimated, to which attributes and templates add .04 a list.
+        yield _case(
+            f"4 pairs x 16 templates, nothing, list SD {sd}",
+            replace(wide, of_lists=sd),
+            DENIED,
+            share=1.0,
+        )
+    # The gain that `Settings.detects` states, of six words a group in eight templates. Lists vary
+    # by `OF_LISTS` as they are estimated, to which attributes and templates add .04 a list.
     size = QUANTILES * float(np.sqrt(OF_LISTS + OF_TEMPLATES / 8 + OF_WORDS / 6))
     stated = Words(gain=size, of_lists=float(np.sqrt(OF_LISTS / 2 - 0.042)), of_words=0.23)
     name = f"what the plan detects (factor {np.exp(size):.1f})"
     for n in (43, 24, 16):
         of = stated if n == 43 else replace(stated, attributes=n, keyed=True, beside=n)
         yield _real(f"{name}, {n} {'keyed' if of.keyed else 'attributes'}", of)
-    yield _real(f"{name}, lists as far apart as on the seed set (SD .5)", replace(stated, of_lists=0.33))
+    yield _real(
+        f"{name}, lists as far apart as on the seed set (SD .5)", replace(stated, of_lists=0.33)
+    )
 
 
 PROBES = Family("probes", JUDGED, _cases)

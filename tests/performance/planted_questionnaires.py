@@ -1,4 +1,5 @@
-"""Questionnaires: answers with planted points beyond twins, through the variance and verdicts of the family."""
+"""Questionnaires: answers with planted points beyond twins, through the variance and verdicts of
+the family."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,14 +18,16 @@ SMALLEST = 0.5
 """Points of the answer scale."""
 
 TELLS = 0.001
-"""P of terms dealt anew: ill is told from well, which is the worst case for a false effect beyond twins."""
+"""P of terms dealt anew: ill is told from well, which is the worst case for a false effect beyond
+twins."""
 
 TWINS = 3
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A population of answers, in points; of the variance of GAD-7 on three fits (items .96, fits .10, rest .05)."""
+    """A population of answers, in points; of the variance of GAD-7 on three fits (items .96, fits
+    .10, rest .05)."""
 
     items: int = 7
     fits: int = 3
@@ -57,20 +60,32 @@ def _judged(of: Answers, truth: Truth, seed: int) -> Row:
 
 
 NOTHING = Truth(None, 0, Verdict.NOT_SPECIFIC, (Verdict.EFFECT,))
-"""Twins are answered as much: with terms told apart that is `not specific`, and `no effect` is as true."""
+"""Twins are answered as much: with terms told apart that is `not specific`, and `no effect` is as
+true."""
 
 
 def _cases() -> Iterable[Case]:
     for items in (7, 9, 13, 20):
         for fits in (1, 3):
-            of, name = Answers(items, fits), f"questionnaires, {items} items, {fits} fit{'s' * (fits > 1)}"
+            of, name = (
+                Answers(items, fits),
+                f"questionnaires, {items} items, {fits} fit{'s' * (fits > 1)}",
+            )
             yield Case(f"{name}, nothing", partial(_judged, of, NOTHING), share=2)
             for size in (0.5, 1.0):
                 truth = Truth(None, size, Verdict.EFFECT, DENIALS)
                 planted = replace(of, beyond=size, level=0.0)
-                yield Case(f"{name}, {size:g} point{'s' * (size < 1)}", partial(_judged, planted, truth), share=2)
+                yield Case(
+                    f"{name}, {size:g} point{'s' * (size < 1)}",
+                    partial(_judged, planted, truth),
+                    share=2,
+                )
     odd = Answers(7, 3, of_items=0.3, of_twins=1.0)
-    yield Case("questionnaires, 7 items, twins vary thrice as much as items", partial(_judged, odd, NOTHING), share=2)
+    yield Case(
+        "questionnaires, 7 items, twins vary thrice as much as items",
+        partial(_judged, odd, NOTHING),
+        share=2,
+    )
 
 
 QUESTIONNAIRES = Family("questionnaires", JUDGED, _cases)

@@ -1,4 +1,5 @@
-"""SAGED: scores and silence of concepts, through the shuffles, names, invented names and verdicts of the family."""
+"""SAGED: scores and silence of concepts, through the shuffles, names, invented names and verdicts
+of the family."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,12 @@ from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.design import smallest_difference
 from evenruler.instruments.saged.diagnose.apart import apart, by_role, silence
-from evenruler.instruments.saged.diagnose.headlines import ALIKE_POINTS, _found, _Headline, _judgeable
+from evenruler.instruments.saged.diagnose.headlines import (
+    ALIKE_POINTS,
+    _found,
+    _Headline,
+    _judgeable,
+)
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import Fitness, judge
 from tests.performance.planted import DENIALS, Case, Family, Kind, Row
@@ -45,8 +51,8 @@ class Concepts:
     roles: int = 1
     kind: Literal["favour", "role", "silence"] = "favour"
     apart: float = 0.0
-    """How far the first concept lies from the others; where it is of a role, in the first, and as far the other way in
-    the second."""
+    """How far the first concept lies from the others; where it is of a role, in the first, and as
+    far the other way in the second."""
     of_names: float = 0.0
     """SD of what names are worth, of real concepts."""
     of_invented: float = 0.0
@@ -62,10 +68,13 @@ class Concepts:
     @property
     def settings(self) -> Disparities:
         """Of a diagnosis."""
-        return Disparities.model_validate({"permutations": 9, "headline_permutations": self.shuffles})
+        return Disparities.model_validate(
+            {"permutations": 9, "headline_permutations": self.shuffles}
+        )
 
     def drawn(self, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Scores of real and of invented concepts, and the truth of the real: less the mean of all."""
+        """Scores of real and of invented concepts, and the truth of the real: less the mean of
+        all."""
         if self.kind == "silence":
             share = np.where(np.arange(self.concepts) == 0, self.silent, BASE)
             real = (random.random((self.roots, self.concepts)) < share).astype(float)
@@ -74,7 +83,9 @@ class Concepts:
         size = (self.roles, self.roots, self.concepts + self.invented)
         noise = random.exponential(1, size) if self.skewed else random.normal(0, 1, size)
         noise = noise + random.normal(0, 1, (1, self.roots, 1))
-        truth = np.zeros((self.roles, self.concepts)) + random.normal(0, self.of_names, self.concepts)
+        truth = np.zeros((self.roles, self.concepts)) + random.normal(
+            0, self.of_names, self.concepts
+        )
         truth[0, 0] += self.apart
         if self.kind == "role":
             truth[1, 0] -= self.apart
@@ -91,14 +102,28 @@ class Concepts:
             [str(number) for number in range(n)] for n in (self.concepts, self.invented, self.roots)
         )
         if self.kind == "silence":
-            return _Headline(ALIKE, "silence", "lower", silence, real, names, other, invented, roots, ALIKE_POINTS)
+            return _Headline(
+                ALIKE,
+                "silence",
+                "lower",
+                silence,
+                real,
+                names,
+                other,
+                invented,
+                roots,
+                ALIKE_POINTS,
+            )
         roles = [str(number) for number in range(self.roles)] if self.kind == "role" else []
         figure, find = (BY_ROLE, by_role) if roles else (FAVOUR, apart)
-        return _Headline(figure, "vader", "higher", find, real, names, other, invented, roots, SMALLEST, roles)
+        return _Headline(
+            figure, "vader", "higher", find, real, names, other, invented, roots, SMALLEST, roles
+        )
 
 
 def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
-    """By `COLUMNS`. Whoever is not planted is named falsely; with names of SD 0 others are alike."""
+    """By `COLUMNS`. Whoever is not planted is named falsely; with names of SD 0 others are
+    alike."""
     real, other, truth = of.drawn(np.random.default_rng(seed))
     found = _found(of.headline(real, other), of.settings, of.level, seed)
     assert found.real is not None
@@ -119,7 +144,9 @@ def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
     )
 
 
-def _case(name: str, of: Concepts, right: Verdict | None = Verdict.EFFECT, share: float = 1.0) -> Case:
+def _case(
+    name: str, of: Concepts, right: Verdict | None = Verdict.EFFECT, share: float = 1.0
+) -> Case:
     return Case(f"saged, {of.roots} x {of.concepts}, {name}", partial(_told, of, right), share)
 
 
@@ -151,7 +178,9 @@ def _cases() -> Iterable[Case]:
     for roots, concepts, share in sizes:
         level = 0.05 / 3
         size = smallest_difference(roots, concepts, 1, level)  # from the mean of all
-        of = Concepts(roots, concepts, apart=size * concepts / (concepts - 1), level=level, shuffles=999)
+        of = Concepts(
+            roots, concepts, apart=size * concepts / (concepts - 1), level=level, shuffles=999
+        )
         yield _case(f"what the plan detects ({size:.2f} SD, of three figures)", of, None, share)
 
 
@@ -164,7 +193,15 @@ def _main_effect(seed: int) -> Row:
     found = _found(one, of.settings, 0.05, seed)
     assert found.real is not None
     (figure,) = judge([(_judgeable(one, found, 12), Fitness())])
-    return None, found.real.p_null < 0.05, bool(found.named), figure.verdict == Verdict.EFFECT, None, None, None
+    return (
+        None,
+        found.real.p_null < 0.05,
+        bool(found.named),
+        figure.verdict == Verdict.EFFECT,
+        None,
+        None,
+        None,
+    )
 
 
 SAGED = Family("saged", COLUMNS, _cases)

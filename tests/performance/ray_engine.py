@@ -1,8 +1,9 @@
 """What the Ray engine costs: `python -m tests.performance.ray_engine [--repeats N] [--texts N]`.
 
-The same likelihoods by one process and by workers, in turns: one thread against one worker, two threads against two
-workers of one thread each. Models are in memory and packs are cut anew in each turn; what is timed is a call without
-the store. Needs two idle cores. Few texts are few packs, which workers cannot share evenly: their number is printed.
+The same likelihoods by one process and by workers, in turns: one thread against one worker, two
+threads against two workers of one thread each. Models are in memory and packs are cut anew in each
+turn; what is timed is a call without the store. Needs two idle cores. Few texts are few packs,
+which workers cannot share evenly: their number is printed.
 """
 
 import argparse
@@ -63,7 +64,9 @@ def main() -> None:
     wanted = frozenset(range(len(requests)))
 
     def model() -> Any:
-        return load(MODEL, params, store=RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))).backend
+        return load(
+            MODEL, params, store=RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
+        ).backend
 
     def asked(of: Any) -> Callable[[], object]:
         return lambda: sum(len(batch) for batch in of.loglikelihood(requests, wanted))
@@ -76,7 +79,12 @@ def main() -> None:
     workers = asked(model())
 
     def there() -> None:
-        ray.get([member.actor.__ray_ready__.remote() for member in cluster.connected(nodes.address).members(0)])
+        ray.get(
+            [
+                member.actor.__ray_ready__.remote()
+                for member in cluster.connected(nodes.address).members(0)
+            ]
+        )
 
     rows = []
     for threads in (1, 2):
@@ -89,10 +97,16 @@ def main() -> None:
         there()  # and the model in each: they do one thing after the other
         seconds = np.array([(timed(local), timed(workers)) for _ in range(given.repeats)])
         ratios = seconds[:, 1] / seconds[:, 0]
-        rows.append((threads, *np.median(seconds, 0), np.median(ratios), ratios.min(), ratios.max()))
+        rows.append(
+            (threads, *np.median(seconds, 0), np.median(ratios), ratios.min(), ratios.max())
+        )
     packs = [len(pack) for pack in local_model.loglikelihood.packs(requests).indices]
     print(f"{MODEL}, {len(requests)} sentences in packs of {packs}, {given.repeats} turns")
-    print("| threads, workers | one process, s | workers, s | ratio | least | most |\n" + "| --- " * 6 + "|")
+    print(
+        "| threads, workers | one process, s | workers, s | ratio | least | most |\n"
+        + "| --- " * 6
+        + "|"
+    )
     for threads, *numbers in rows:
         print(f"| {threads} | " + " | ".join(f"{number:.2f}" for number in numbers) + " |")
     ray.shutdown()

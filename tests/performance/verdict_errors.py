@@ -1,9 +1,11 @@
-"""How often a verdict is false, an interval holds the truth, and an effect is found: planted scores, judged for real.
+"""How often a verdict is false, an interval holds the truth, and an effect is found: planted
+scores, judged for real.
 
-Run by hand: `python -m tests.performance.verdict_errors`, with `--draws N` and `--only WORDS`, which is part of the
-name of a row. Prints a Markdown table a family; populations are in `planted_*.py`. Variances are those of SmolLM2 on
-the published sets (docs/controls.md). A cell FAILS where an interval holds the truth in less than .92 or more than .98
-of draws, or where a verdict is false in more than .05 by the lower end of Wilson's interval, which stands in brackets.
+Run by hand: `python -m tests.performance.verdict_errors`, with `--draws N` and `--only WORDS`,
+which is part of the name of a row. Prints a Markdown table a family; populations are in
+`planted_*.py`. Variances are those of SmolLM2 on the published sets (docs/controls.md). A cell
+FAILS where an interval holds the truth in less than .92 or more than .98 of draws, or where a
+verdict is false in more than .05 by the lower end of Wilson's interval, which stands in brackets.
 """
 
 import argparse
@@ -23,7 +25,9 @@ FAMILIES: tuple[Family, ...] = (PROBES, CHOICES, FRAMING, ANSWERS, QUESTIONNAIRE
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1000, help="of a row; what takes long has a share of them")
+    parser.add_argument(
+        "--draws", type=int, default=1000, help="of a row; what takes long has a share of them"
+    )
     parser.add_argument("--only", default="", help="rows whose name has these words")
     args, began = parser.parse_args(), time.monotonic()
     for family in FAMILIES:
@@ -35,7 +39,10 @@ def main() -> None:
     if not args.only:
         for stimuli in (12, 40):
             mean, error = bias_of_total(stimuli, 20 * args.draws)
-            print(f"\nTotal shift of {stimuli} stimuli where nothing moves: {mean:.4f}, standard error {error:.4f}.")
+            print(
+                f"\nTotal shift of {stimuli} stimuli where nothing moves: {mean:.4f}, standard "
+                f"error {error:.4f}."
+            )
     print(f"\n{args.draws} draws, {time.monotonic() - began:.0f} s")
 
 

@@ -107,13 +107,20 @@ def test_a_domain_that_is_gone_goes(stepped, kept, entry) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("benchmarks/probes-age", "benchmarks/age"), ("    type: dataset\n", ""), ("    - bias\n", "")],
+    [
+        ("benchmarks/probes-age", "benchmarks/age"),
+        ("    type: dataset\n", ""),
+        ("    - bias\n", ""),
+    ],
     ids=["path", "type", "label"],
 )
 def test_an_entry_that_was_altered_is_mended(stepped, old, new) -> None:
     altered = BLOCK.replace(old, new)
     assert altered != BLOCK
-    assert stepped(REST + altered, "age") == (REST + BLOCK, ["dvc.yaml: artifacts are now probes-age"])
+    assert stepped(REST + altered, "age") == (
+        REST + BLOCK,
+        ["dvc.yaml: artifacts are now probes-age"],
+    )
 
 
 def test_without_domains_there_is_nothing_to_add(stepped) -> None:
@@ -136,4 +143,7 @@ def test_a_key_without_entries_gets_them(stepped) -> None:
 
 def test_what_stands_behind_the_block_stays(stepped) -> None:
     behind = "\n# Metrics, by hand.\nmetrics:\n  - metrics.json\n"
-    assert stepped(REST + HEAD + AGE.replace("    - bias\n", "") + behind, "age")[0] == REST + BLOCK + behind
+    assert (
+        stepped(REST + HEAD + AGE.replace("    - bias\n", "") + behind, "age")[0]
+        == REST + BLOCK + behind
+    )

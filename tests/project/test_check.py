@@ -55,8 +55,14 @@ enter_root: ''
 """
 
 WRITTEN = "active.yaml: now quick: tiny, shared, writer"
-CHECKED = "checked: profile quick; models tiny, shared, writer; framing hair; pairs doctors, nurses, found, bred"
-NOTHING_OF = {"hair": "  hair: {family: framing}\n", "nurses": "  nurses: {family: pairs, others: true}\n"}
+CHECKED = (
+    "checked: profile quick; models tiny, shared, writer; framing hair; pairs doctors, "
+    "nurses, found, bred"
+)
+NOTHING_OF = {
+    "hair": "  hair: {family: framing}\n",
+    "nurses": "  nurses: {family: pairs, others: true}\n",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -104,9 +110,16 @@ class TestActive:
         [
             ("    framing: {instruments: [hair], models: [tiny, shared, writer]}\n", ""),
             ("models: [tiny, shared]}", "models: [shared, tiny]}"),
-            ("pairs-shared: {family: pairs, model: shared,", "pairs-shared: {family: pairs, model: shard,"),
+            (
+                "pairs-shared: {family: pairs, model: shared,",
+                "pairs-shared: {family: pairs, model: shard,",
+            ),
             ("  card_of_others:\n    nurses:", "  card_of_others:\n    nurse:"),
-            ("  evolve:\n    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, remote: ''}\n", ""),
+            (
+                "  evolve:\n    bred: {family: pairs, source: data/sources/pairs/doctors.yaml, "
+                "remote: ''}\n",
+                "",
+            ),
             ("Written by `evenruler check`, not by hand;", "My own words;"),
             ("  profile: quick\n", "  profile:    quick # as I like it\n"),
             ("  profile: quick\n", "  profile: quick\n  models: [of an older version]\n"),
@@ -139,7 +152,9 @@ class TestActive:
     def test_what_nothing_is_of_is_written_too(self, tmp_path) -> None:
         """DVC wants every key that it goes through."""
         told.put(
-            tmp_path, (NOTHING_OF["nurses"], ""), ("found: {family: pairs, made: scrape}", "found: {family: pairs}")
+            tmp_path,
+            (NOTHING_OF["nurses"], ""),
+            ("found: {family: pairs, made: scrape}", "found: {family: pairs}"),
         )
         check(tmp_path)
         text = (tmp_path / "active.yaml").read_text()
@@ -171,7 +186,8 @@ class TestActive:
         edit(tmp_path / "active.yaml", (old, new))
         before = files_of(tmp_path)
         assert error_of(check, tmp_path) == (
-            f"{tmp_path / 'active.yaml'}: it names no profile; delete it and run `evenruler check`, which writes it "
+            f"{tmp_path / 'active.yaml'}: it names no profile; delete it and run `evenruler "
+            "check`, which writes it "
             "anew, or name a profile"
         )
         assert files_of(tmp_path) == before
@@ -180,13 +196,16 @@ class TestActive:
         told.put(tmp_path)
         (tmp_path / ".dvc").mkdir()
         entries = {
-            name: f"  rows@{name}:\n    cmd: x\n    outs:\n    - path: data/built/pairs/{name}\n      hash: md5\n"
+            name: f"  rows@{name}:\n    cmd: x\n    outs:\n    - path: data/built/pairs/{name}\n   "
+            "   hash: md5\n"
             "      md5: d41d8cd98f00b204e9800998ecf8427e\n      size: 1\n"
             for name in ("doctors", "later")
         }
         (tmp_path / "dvc.lock").write_text("schema: '2.0'\nstages:\n" + "".join(entries.values()))
         assert "removed rows@later from dvc.lock" in check(tmp_path)
-        assert (tmp_path / "dvc.lock").read_text() == "schema: '2.0'\nstages:\n" + entries["doctors"]
+        assert (tmp_path / "dvc.lock").read_text() == "schema: '2.0'\nstages:\n" + entries[
+            "doctors"
+        ]
 
     def test_the_pipeline_of_the_repository_goes_through_it(self, tmp_path) -> None:
         """The families that stand in it are found by their names, the fifth as well."""
@@ -228,13 +247,19 @@ class TestProfile:
         folder = tmp_path / "profiles/paper"
         said = make_profile(tmp_path, "paper")
         assert said[0] == "profiles/paper/active.yaml: now paper: big, shared, writer"
-        assert said[-1] == ("profiles/paper: build it with `evenruler repro --profile paper`, or `dvc repro` in there")
+        assert said[-1] == (
+            "profiles/paper: build it with `evenruler repro --profile paper`, or `dvc repro` in "
+            "there"
+        )
         assert (folder / "dvc.yaml").resolve() == tmp_path / "dvc.yaml"
         active = load_active(folder / "active.yaml")
         assert (active.profile, active.families["pairs"].models) == ("paper", ["big", "shared"])
         assert "later" in active.instruments
         content = read_yaml(folder / "active.yaml")
-        assert (content["root"], content["enter_root"]) == ("../../", "cd ../../ && EVENRULER_PROFILE=paper ")
+        assert (content["root"], content["enter_root"]) == (
+            "../../",
+            "cd ../../ && EVENRULER_PROFILE=paper ",
+        )
         assert active.instruments["doctors"].source == "../../data/sources/pairs/doctors.yaml"
         assert active.instruments["found"].source == "data/scraped/found"
         assert active.scrape["found"].source == "../../data/sources/pairs/found.yaml"
@@ -248,7 +273,10 @@ class TestProfile:
         make_profile(tmp_path, "paper")
         before = files_of(tmp_path)
         checked = check(tmp_path)
-        assert [line.partition(";")[0] for line in checked] == ["checked: profile quick", "checked: profile paper"]
+        assert [line.partition(";")[0] for line in checked] == [
+            "checked: profile quick",
+            "checked: profile paper",
+        ]
         assert files_of(tmp_path) == before
         outdated = tmp_path / "profiles/paper/data/answers/pairs/tiny"
         outdated.mkdir(parents=True)
@@ -264,13 +292,18 @@ class TestProfile:
             ("quick", [], "'quick' is the pipeline at the top; run `make repro`, or `dvc repro`"),
             (
                 "paper",
-                [("  big: {kind: causal", "  big: {kind: nli"), ("    kind: causal # at every scale", "    kind: nli")],
+                [
+                    ("  big: {kind: causal", "  big: {kind: nli"),
+                    ("    kind: causal # at every scale", "    kind: nli"),
+                ],
                 "no model of the scale 'paper' supports the questions of the family pairs",
             ),
         ],
         ids=["unknown", "the top", "without a model"],
     )
-    def test_one_that_cannot_be_is_refused_and_nothing_written(self, tmp_path, name, changes, said) -> None:
+    def test_one_that_cannot_be_is_refused_and_nothing_written(
+        self, tmp_path, name, changes, said
+    ) -> None:
         told.put(tmp_path, *changes)
         before = files_of(tmp_path)
         with pytest.raises(UserError) as caught:
@@ -285,9 +318,9 @@ class TestFolders:
     def test_those_that_stages_depend_on_are_kept(self, tmp_path) -> None:
         told.put(tmp_path)
         check(tmp_path)
-        assert {name: [path.name for path in (tmp_path / name).iterdir()] for name in self.EMPTY} == {
-            name: [".gitkeep"] for name in self.EMPTY
-        }
+        assert {
+            name: [path.name for path in (tmp_path / name).iterdir()] for name in self.EMPTY
+        } == {name: [".gitkeep"] for name in self.EMPTY}
 
     def test_one_that_holds_something_stays_as_it_is(self, tmp_path) -> None:
         told.put(tmp_path)
@@ -325,11 +358,14 @@ class TestTextOfOthers:
         with pytest.raises(UserError) as caught:
             check(tmp_path)
         assert str(caught.value) == (
-            "benchmarks/pairs-nurses: git tracks it, but it holds third-party text; run `git rm -r --cached "
+            "benchmarks/pairs-nurses: git tracks it, but it holds third-party text; run `git rm -r "
+            "--cached "
             "benchmarks/pairs-nurses`, or declare the text of 'nurses' as ours"
         )
         assert files_of(tmp_path) == before
-        subprocess.run(["git", "rm", "-rq", "--cached", "benchmarks/pairs-nurses"], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", "rm", "-rq", "--cached", "benchmarks/pairs-nurses"], cwd=tmp_path, check=True
+        )
         assert check(tmp_path)[-1] == CHECKED
         assert card.exists()
 
@@ -369,22 +405,37 @@ class TestPruning:
             "removed data/built/saged",
             "removed data/evolved/doctors",
         ]
-        assert [name for name in self.KEPT + self.GONE if (tmp_path / name).exists()] == list(self.KEPT)
+        assert [name for name in self.KEPT + self.GONE if (tmp_path / name).exists()] == list(
+            self.KEPT
+        )
 
     @pytest.mark.parametrize(
         "change",
         [
             ("kind: chat", "kind: chatty"),
             ("{most: 3}", "{most: three}"),
-            ("later: {family: pairs, scale: paper}", "later: {family: pairs, scale: paper, most: three}"),
+            (
+                "later: {family: pairs, scale: paper}",
+                "later: {family: pairs, scale: paper, most: three}",
+            ),
             ("later: {family: pairs, scale: paper}", "gone: {family: pairs, scale: paper}"),
             ("judge: parked", "judge: nobody"),
             ("1.2.0}", "1.2}"),
             ("later: {family: pairs, scale: paper}", "later: {family: pairs, scale: papre}"),
         ],
-        ids=["catalogue", "family", "other-scale", "source-of-the-other-scale", "tool", "version", "scale"],
+        ids=[
+            "catalogue",
+            "family",
+            "other-scale",
+            "source-of-the-other-scale",
+            "tool",
+            "version",
+            "scale",
+        ],
     )
-    def test_a_mistake_anywhere_writes_and_removes_nothing(self, tmp_path, error_of, change) -> None:
+    def test_a_mistake_anywhere_writes_and_removes_nothing(
+        self, tmp_path, error_of, change
+    ) -> None:
         self.put(tmp_path)
         edit(tmp_path / "params.yaml", change)
         track(tmp_path)
@@ -395,7 +446,9 @@ class TestPruning:
     def test_nor_does_a_file_that_nobody_knows(self, tmp_path, error_of) -> None:
         self.put(tmp_path)
         before = files_of(tmp_path)
-        assert error_of(check, tmp_path).startswith("benchmarks/pairs-old: neither declared nor known to git or")
+        assert error_of(check, tmp_path).startswith(
+            "benchmarks/pairs-old: neither declared nor known to git or"
+        )
         assert files_of(tmp_path) == before
 
     def test_a_changelog_is_read_too(self, tmp_path, error_of) -> None:
@@ -409,7 +462,10 @@ class TestPruning:
 class TestArtifacts:
     def test_every_benchmark_of_any_scale_is_one(self, tmp_path) -> None:
         told.put(tmp_path)
-        names = ["framing-hair", *(f"pairs-{name}" for name in ("bred", "doctors", "found", "later", "nurses"))]
+        names = [
+            "framing-hair",
+            *(f"pairs-{name}" for name in ("bred", "doctors", "found", "later", "nurses")),
+        ]
         assert f"dvc.yaml: artifacts are now {', '.join(names)}" in check(tmp_path)
         assert (tmp_path / "dvc.yaml").read_text().startswith(told.PIPELINE)
         assert list(read_yaml(tmp_path / "dvc.yaml")["artifacts"]) == names
@@ -424,21 +480,30 @@ class TestArtifacts:
 
 ENCODER = (
     '  parked: {kind: nli, source: "local:weights/parked"',
-    '  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli}, source: "local:weights/parked"',
+    "  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli}, source: "
+    '"local:weights/parked"',
 )
-DATA = ("diagnosis: {", 'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\ndiagnosis: {')
+DATA = (
+    "diagnosis: {",
+    'training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\ndiagnosis: {',
+)
 
 
 class TestFilesOfModels:
-    @pytest.mark.parametrize("name", ["tiny", "parked"])  # one that is asked, one that an instrument names
+    @pytest.mark.parametrize(
+        "name", ["tiny", "parked"]
+    )  # one that is asked, one that an instrument names
     def test_a_folder_that_is_missing_is_said(self, tmp_path, error_of, name) -> None:
         path, folder = told.put(tmp_path), tmp_path / "weights" / name
         folder.rmdir()
         assert error_of(check, tmp_path) == (
-            f"{path}: models.{name}.source: {folder}: no such file or folder; save the model there, or fix `source`"
+            f"{path}: models.{name}.source: {folder}: no such file or folder; save the model "
+            "there, or fix `source`"
         )
 
-    def test_so_is_that_of_the_model_that_an_untrained_one_is_made_of(self, tmp_path, error_of) -> None:
+    def test_so_is_that_of_the_model_that_an_untrained_one_is_made_of(
+        self, tmp_path, error_of
+    ) -> None:
         told.put(tmp_path, ('source: "local:weights/tiny"', 'source: "untrained:big"'))
         (tmp_path / "weights/big").rmdir()
         assert "models.big.source: " in error_of(check, tmp_path)
@@ -450,13 +515,18 @@ class TestFilesOfModels:
 
 
 def test_an_instrument_that_a_model_names_and_nobody_has_is_told(tmp_path: Path) -> None:
-    named = ('"local:weights/tiny", ', '"local:weights/tiny", instruments: {quick: [hair, bread]}, ')
+    named = (
+        '"local:weights/tiny", ',
+        '"local:weights/tiny", instruments: {quick: [hair, bread]}, ',
+    )
     told.put(tmp_path, named)
     lines = [line for line in check(tmp_path) if line.startswith("warning: ")]
     assert lines == ["warning: models.tiny.instruments names 'bread'; did you mean 'bred'?"]
 
 
-def test_what_is_said_of_ones_own_instruments_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_said_of_ones_own_instruments_comes_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of those whose source is new, or differs from what git has."""
     monkeypatch.setattr(told.Settings, "warnings", lambda self, source: ["beware"])
     told.put(tmp_path)
@@ -467,7 +537,11 @@ def test_what_is_said_of_ones_own_instruments_comes_last(tmp_path: Path, monkeyp
     def warned() -> list[str]:
         lines = check(tmp_path)
         assert lines[-1] == CHECKED
-        return [line.removeprefix("warning: ").split(":")[0] for line in lines if line.endswith(": beware")]
+        return [
+            line.removeprefix("warning: ").split(":")[0]
+            for line in lines
+            if line.endswith(": beware")
+        ]
 
     assert warned() == ["doctors", "nurses", "found", "bred"]
     source = tmp_path / "data/sources/pairs/doctors.yaml"
@@ -499,7 +573,10 @@ class TestLeftOut:
 
     def test_all_models_of_a_family(self, tmp_path) -> None:
         """The others go on, and what git has of it stays: what was published, and figures."""
-        card, figures = tmp_path / "benchmarks/pairs-doctors/README.md", tmp_path / "data/diagnosis/pairs/metrics.json"
+        card, figures = (
+            tmp_path / "benchmarks/pairs-doctors/README.md",
+            tmp_path / "data/diagnosis/pairs/metrics.json",
+        )
         for file in (card, figures):
             file.parent.mkdir(parents=True)
             file.touch()
@@ -508,7 +585,9 @@ class TestLeftOut:
         lines, active = self.told(tmp_path, "ask@pairs-tiny", "ask@pairs-shared")
         why = "no model can be asked for the family pairs, e.g. ask@pairs-tiny: torn; fix it"
         names = ("doctors", "nurses", "found", "bred")
-        assert lines == [f"warning: {name} is left out until it is finished: {why}" for name in names]
+        assert lines == [
+            f"warning: {name} is left out until it is finished: {why}" for name in names
+        ]
         assert list(active.families) == ["framing"]
         assert list(active.instruments) == ["hair"]
         assert card.exists()
@@ -564,30 +643,40 @@ class TestCommits:
         assert not active.evolve
 
     def test_what_an_instrument_does_without_is_said_once(self, tmp_path, monkeypatch) -> None:
-        monkeypatch.setattr(told.Settings, "waiting", "regard: its commit is to be given", raising=False)
+        monkeypatch.setattr(
+            told.Settings, "waiting", "regard: its commit is to be given", raising=False
+        )
         told.put(tmp_path)
         said = [line for line in check(tmp_path) if "do without" in line]
-        assert said == ["warning: instruments of pairs do without regard: its commit is to be given"]
+        assert said == [
+            "warning: instruments of pairs do without regard: its commit is to be given"
+        ]
 
     def test_of_several_in_one_line(self, tmp_path) -> None:
         also = ("of: doctors, judge: parked", "of: doctors, judge: parked, also: head")
         head = ('source: "local:weights/head"', 'source: "hub:org/head", revision: to be given')
         told.put(tmp_path, self.NAMED, head, also)
         (said,) = [line for line in check(tmp_path) if line.startswith("warning: bred")]
-        assert "parked (https://huggingface.co/org/parked/commits/main), head (https://huggingface.co/org/head/" in said
+        assert (
+            "parked (https://huggingface.co/org/parked/commits/main), head "
+            "(https://huggingface.co/org/head/" in said
+        )
         assert said.endswith("as the `revision` of parked, and so on for all 2")
 
     def test_one_that_is_made_of_such_a_model(self, tmp_path) -> None:
         """Its files are that model's."""
         told.put(tmp_path, self.IDLE, ('source: "local:weights/tiny"', 'source: "untrained:big"'))
-        assert f"warning: tiny is left out until it is pinned: {self.line('big')}" in check(tmp_path)
+        assert f"warning: tiny is left out until it is pinned: {self.line('big')}" in check(
+            tmp_path
+        )
 
     def test_a_family_that_nobody_is_left_for(self, tmp_path, error_of, monkeypatch) -> None:
         monkeypatch.setattr(told.declare, "takes", lambda catalogue, model: model == "tiny")
         path = told.put(tmp_path, self.ASKED)
         before = path.read_bytes()
         assert error_of(check, tmp_path) == (
-            f"{path}: models: no model of the scale 'quick' supports the questions of the family pairs; "
+            f"{path}: models: no model of the scale 'quick' supports the questions of the family "
+            "pairs; "
             f"{self.line('tiny')}"
         )
         assert path.read_bytes() == before
@@ -597,7 +686,12 @@ class TestAdapters:
     """Of an encoder that an instrument names."""
 
     def record(self, root: Path, recipe: dict[str, Any]) -> Path:
-        content = {"labels": [], "base": "", "recipe": recipe, "held_out": {"accuracy": 0.7, "n": 40}}
+        content = {
+            "labels": [],
+            "base": "",
+            "recipe": recipe,
+            "held_out": {"accuracy": 0.7, "n": 40},
+        }
         path = root / "data/adapters/parked/training.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
@@ -616,9 +710,14 @@ class TestAdapters:
     def test_one_that_was_never_fitted(self, tmp_path, error_of) -> None:
         folder = self.put(tmp_path)
         shutil.rmtree(folder)
-        assert error_of(check, tmp_path) == f"{folder}: parked has no adapter yet; run `evenruler finetune parked`"
+        assert (
+            error_of(check, tmp_path)
+            == f"{folder}: parked has no adapter yet; run `evenruler finetune parked`"
+        )
 
-    @pytest.mark.parametrize(("key", "value"), [("seed", 17), ("bar", 0.1), ("half", 2), ("data", ["other"])])
+    @pytest.mark.parametrize(
+        ("key", "value"), [("seed", 17), ("bar", 0.1), ("half", 2), ("data", ["other"])]
+    )
     def test_one_that_was_fitted_by_another_recipe(self, tmp_path, error_of, key, value) -> None:
         folder = self.put(tmp_path)
         recipe = load_params(tmp_path / "params.yaml").models["parked"].finetune.model_dump()
@@ -631,7 +730,10 @@ class TestAdapters:
 
     @pytest.mark.parametrize(
         "change",
-        [("judge: parked", "judge: head"), ("of: doctors, judge: parked", "of: doctors, judge: parked, scale: paper")],
+        [
+            ("judge: parked", "judge: head"),
+            ("of: doctors, judge: parked", "of: doctors, judge: parked, scale: paper"),
+        ],
     )
     def test_what_is_not_in_use_need_not_be(self, tmp_path, change) -> None:
         shutil.rmtree(self.put(tmp_path, change))
@@ -639,8 +741,13 @@ class TestAdapters:
 
     def test_a_model_that_is_asked_must_be(self, tmp_path, monkeypatch, error_of) -> None:
         """Named by no instrument, taken by the family."""
-        monkeypatch.setattr(told.declare, "takes", lambda catalogue, model: model in ("tiny", "big", "fitted"))
-        fitted = (ENCODER[0], f"{ENCODER[1].replace('parked', 'fitted', 1)}, licence: mit, origin: o}}\n{ENCODER[0]}")
+        monkeypatch.setattr(
+            told.declare, "takes", lambda catalogue, model: model in ("tiny", "big", "fitted")
+        )
+        fitted = (
+            ENCODER[0],
+            f"{ENCODER[1].replace('parked', 'fitted', 1)}, licence: mit, origin: o}}\n{ENCODER[0]}",
+        )
         path = told.put(tmp_path, fitted, DATA)
         assert "fitted has no adapter yet" in error_of(check, tmp_path)
         edit(path, ("{kind: encoder, ", "{kind: encoder, scale: none, "))
@@ -669,5 +776,10 @@ def test_ends_of_lines_as_on_windows_are_read_and_stay(tmp_path) -> None:
 
 
 def test_an_alias_that_holds_itself_is_one_line(tmp_path, error_of) -> None:
-    told.put(tmp_path, ("  nurses: {family: pairs, others: true}", "  nurses: &n {family: pairs, others: *n}"))
-    assert "params.yaml: line 18: an alias that holds itself; write it out" in error_of(check, tmp_path)
+    told.put(
+        tmp_path,
+        ("  nurses: {family: pairs, others: true}", "  nurses: &n {family: pairs, others: *n}"),
+    )
+    assert "params.yaml: line 18: an alias that holds itself; write it out" in error_of(
+        check, tmp_path
+    )

@@ -36,7 +36,11 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
     stages = {
         "texts": {"cmd": "python texts.py", "deps": ["texts.py"], "outs": ["data/texts"]},
-        "joined": {"cmd": "python joined.py", "deps": ["data/texts", "joined.py"], "outs": ["joined"]},
+        "joined": {
+            "cmd": "python joined.py",
+            "deps": ["data/texts", "joined.py"],
+            "outs": ["joined"],
+        },
     }
     (folder / "dvc.yaml").write_text(json.dumps({"stages": stages}))
     (folder / "params.yaml").write_text("{}\n")
@@ -57,7 +61,9 @@ def build(root: Path) -> str:
     """What is said when damaged files are removed, and what `dvc repro` then prints."""
     messages = remove_damaged(root)
     command = [sys.executable, "-m", "dvc", "repro"]
-    done = subprocess.run(command, cwd=root, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=root, env=environment(), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return "\n".join([*messages, done.stdout])
 
@@ -79,7 +85,9 @@ def damage(path: Path) -> None:
 
 def ran(printed: str) -> list[str]:
     """The stages that were built or restored, in order."""
-    return re.findall(r"^(?:Running stage|Stage) '(.+)'(?::| is cached - skipping run)", printed, re.MULTILINE)
+    return re.findall(
+        r"^(?:Running stage|Stage) '(.+)'(?::| is cached - skipping run)", printed, re.MULTILINE
+    )
 
 
 def test_nothing_is_damaged(root: Path) -> None:
@@ -97,7 +105,10 @@ def test_a_damaged_object_is_removed_and_its_stage_runs(root: Path) -> None:
     damage(object_of(root, "two 1"))
     shutil.rmtree(root / "data/texts")
     printed = build(root)
-    assert f"{object_of(root, 'two 1')}: damaged in DVC's cache, and removed; texts writes it again" in printed
+    assert (
+        f"{object_of(root, 'two 1')}: damaged in DVC's cache, and removed; texts writes it again"
+        in printed
+    )
     assert ran(printed) == ["texts"]
     assert (root / "data/texts/two").read_text() == object_of(root, "two 1").read_text() == "two 1"
     assert ran(build(root)) == []
@@ -116,7 +127,12 @@ def test_a_damaged_output_is_restored(root: Path) -> None:
     assert ran(build(root)) == []
     damage(root / "joined")
     alone = subprocess.run(
-        [sys.executable, "-m", "dvc", "repro"], cwd=root, env=environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-m", "dvc", "repro"],
+        cwd=root,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "Data and pipelines are up to date" in alone.stdout
     assert (root / "joined").read_text() == "?" * 11
@@ -143,7 +159,9 @@ def test_the_cache_may_lie_elsewhere(root: Path, tmp_path_factory: pytest.TempPa
     moved = cache / "dvc" / object_of(Path(), "one 1").relative_to(".dvc/cache")
     damage(moved)
     (message,) = remove_damaged(root)
-    assert message == f"warning: {moved}: damaged in DVC's cache, and removed; texts writes it again"
+    assert (
+        message == f"warning: {moved}: damaged in DVC's cache, and removed; texts writes it again"
+    )
     assert not moved.exists()
 
 

@@ -17,13 +17,15 @@ MD5 = "9e107d9d372bb6826bd81d3542a419d6"
 def entry(stage: str, *outs: str) -> str:
     """A stage in dvc.lock, as DVC writes it."""
     made = "".join(
-        f"    - path: {out}\n      hash: md5\n      md5: {MD5}.dir\n      size: 1234\n      nfiles: 12\n"
+        f"    - path: {out}\n      hash: md5\n      md5: {MD5}.dir\n      size: 1234\n      "
+        "nfiles: 12\n"
         for out in outs
     )
     return (
         f"  {stage}:\n    cmd: python -m stages.{stage.partition('@')[0]}\n    deps:\n"
         f"    - path: params.yaml\n      hash: md5\n      md5: {MD5}\n      size: 4321\n"
-        f"    params:\n      data/declared.yaml:\n        settings.most: 3\n        tools: {{}}\n    outs:\n{made}"
+        f"    params:\n      data/declared.yaml:\n        settings.most: 3\n        tools: {{}}\n  "
+        f"  outs:\n{made}"
     )
 
 
@@ -34,10 +36,17 @@ WHOLE = HEADER + ROWS + CARD + REPORT
 
 
 def outputs(*paths: str) -> list[dict[str, object]]:
-    return [{"path": path, "hash": "md5", "md5": f"{MD5}.dir", "size": 1234, "nfiles": 12} for path in paths]
+    return [
+        {"path": path, "hash": "md5", "md5": f"{MD5}.dir", "size": 1234, "nfiles": 12}
+        for path in paths
+    ]
 
 
-ALL = {"rows@jobs": outputs("data/rows"), "card@jobs": outputs("data/card", "data/plots"), "report": outputs("r")}
+ALL = {
+    "rows@jobs": outputs("data/rows"),
+    "card@jobs": outputs("data/card", "data/plots"),
+    "report": outputs("r"),
+}
 
 
 def write(path: Path, text: str) -> None:
@@ -48,7 +57,9 @@ def write(path: Path, text: str) -> None:
 def has_only_whole(found: Mapping[str, list[dict[str, str]]]) -> bool:
     """Whether all outputs are ones of the whole lock."""
     known = {(stage, out["path"], out["md5"]) for stage, outs in ALL.items() for out in outs}
-    return all((stage, out["path"], out["md5"]) in known for stage, outs in found.items() for out in outs)
+    return all(
+        (stage, out["path"], out["md5"]) in known for stage, outs in found.items() for out in outs
+    )
 
 
 class TestReadLock:
@@ -75,7 +86,16 @@ class TestReadLock:
             "- a\n",
             f"{HEADER}- a\n",
         ],
-        ids=["empty", "a-word", "no-stages", "half-a-name", "marks-of-a-merge", "NULs", "a-list", "a-list-of-stages"],
+        ids=[
+            "empty",
+            "a-word",
+            "no-stages",
+            "half-a-name",
+            "marks-of-a-merge",
+            "NULs",
+            "a-list",
+            "a-list-of-stages",
+        ],
     )
     def test_one_that_dvc_cannot_read_is_refused(self, tmp_path: Path, text: str) -> None:
         write(tmp_path / dvc.LOCK, text)
@@ -90,7 +110,9 @@ class TestReadLock:
 
     def test_cut_at_an_entry_it_has_the_stages_before(self, tmp_path: Path) -> None:
         write(tmp_path / dvc.LOCK, HEADER + ROWS + CARD)
-        assert dvc.read_lock(tmp_path) == {stage: ALL[stage] for stage in ("rows@jobs", "card@jobs")}
+        assert dvc.read_lock(tmp_path) == {
+            stage: ALL[stage] for stage in ("rows@jobs", "card@jobs")
+        }
 
     @pytest.mark.parametrize(
         ("before", "outs"),
@@ -159,14 +181,19 @@ stages:
         assert self.forget(tmp_path, ROWS, CARD, listed, REPORT) == []
         assert (tmp_path / dvc.LOCK).read_text() == before
 
-    def test_one_whose_key_is_gone_is_removed_and_others_stay_byte_for_byte(self, tmp_path: Path) -> None:
+    def test_one_whose_key_is_gone_is_removed_and_others_stay_byte_for_byte(
+        self, tmp_path: Path
+    ) -> None:
         gone = entry("rows@old", "data/old")
         assert self.forget(tmp_path, ROWS, gone, CARD, REPORT) == ["rows@old"]
         assert (tmp_path / dvc.LOCK).read_text() == WHOLE
 
     def test_one_whose_group_is_gone_is_removed(self, tmp_path: Path) -> None:
         gone = [entry("score@jobs", "data/scores"), entry("summary", "data/summary")]
-        assert self.forget(tmp_path, gone[0], ROWS, CARD, gone[1], REPORT) == ["score@jobs", "summary"]
+        assert self.forget(tmp_path, gone[0], ROWS, CARD, gone[1], REPORT) == [
+            "score@jobs",
+            "summary",
+        ]
         assert (tmp_path / dvc.LOCK).read_text() == WHOLE
 
     def test_where_all_are_gone_dvc_reads_what_is_left(self, tmp_path: Path) -> None:
@@ -188,10 +215,14 @@ class TestRunningList:
         assert dvc.repair_running_list(tmp_path) == []
         assert (tmp_path / dvc.RUNNING).exists()
 
-    @pytest.mark.parametrize("cut", ["", '{"write": {"/data/x": {"pi'], ids=["empty", "within-a-line"])
+    @pytest.mark.parametrize(
+        "cut", ["", '{"write": {"/data/x": {"pi'], ids=["empty", "within-a-line"]
+    )
     def test_a_cut_one_is_removed(self, tmp_path: Path, cut: str) -> None:
         write(tmp_path / dvc.RUNNING, cut)
-        assert dvc.repair_running_list(tmp_path) == ["removed .dvc/tmp/rwlock, cut off when DVC was killed"]
+        assert dvc.repair_running_list(tmp_path) == [
+            "removed .dvc/tmp/rwlock, cut off when DVC was killed"
+        ]
         assert not (tmp_path / dvc.RUNNING).exists()
 
 
@@ -223,7 +254,10 @@ def root(tmp_path: Path) -> Path:
     stages = {
         "first": {"cmd": "python first.py", "deps": ["first.py"], "outs": ["made"]},
         "second": {"cmd": "python second.py", "deps": ["made", "second.py"], "outs": ["copied"]},
-        "rows": {"foreach": ["a", "b", "c"], "do": {"cmd": "python rows.py ${item}", "outs": ["${item}"]}},
+        "rows": {
+            "foreach": ["a", "b", "c"],
+            "do": {"cmd": "python rows.py ${item}", "outs": ["${item}"]},
+        },
     }
     write(tmp_path / "dvc.yaml", json.dumps({"stages": stages}))
     write(tmp_path / "first.py", "open('made', 'w').write('1')\n")

@@ -31,7 +31,9 @@ def add(document) -> None:
 
 
 def test_a_section_changes_and_the_rest_stays_byte_for_byte() -> None:
-    assert edited(TEXT, "two", add) == TEXT.replace("  # The last word.\n", "  # The last word.\n  c: 3\n")
+    assert edited(TEXT, "two", add) == TEXT.replace(
+        "  # The last word.\n", "  # The last word.\n  c: 3\n"
+    )
 
 
 def test_comments_before_the_next_section_stay_before_it() -> None:
@@ -59,11 +61,18 @@ def test_an_anchor_that_another_section_names_is_kept() -> None:
     ("setting", "old", "new"),
     [
         ("diagnosis.seed=21", "\n  seed: 20\n", "\n  seed: 21\n"),
-        ("instruments.occupation-gender-evolved.evolve.weights.alpha=0", "        alpha: 0.2\n", "        alpha: 0\n"),
+        (
+            "instruments.occupation-gender-evolved.evolve.weights.alpha=0",
+            "        alpha: 0.2\n",
+            "        alpha: 0\n",
+        ),
     ],
 )
-def test_params_yaml_is_in_the_style_that_dvc_writes(tmp_path: Path, setting: str, old: str, new: str) -> None:
-    """`dvc exp run --set-param` changes one line. Of a value that an alias shares it would change none."""
+def test_params_yaml_is_in_the_style_that_dvc_writes(
+    tmp_path: Path, setting: str, old: str, new: str
+) -> None:
+    """`dvc exp run --set-param` changes one line. Of a value that an alias shares it would change
+    none."""
     path = Path(shutil.copy(ROOT / "params.yaml", tmp_path / "params.yaml"))
     before = path.read_text()
     apply_overrides(str(path), [setting])

@@ -35,10 +35,22 @@ def test_configurations(changes, expected) -> None:
         ({"forms": []}, "at least 1 item"),
         ({"forms": ["mlm"]}, "'verbaliser', 'sentence' or 'options'"),
         ({"forms": ["sentence", "sentence"]}, "`forms`: each once"),
-        ({"kind": "masked", "forms": ["sentence"]}, "verbaliser and sentence of causal and completions"),
-        ({"kind": "nli", "forms": ["verbaliser"]}, "verbaliser and sentence of causal and completions"),
-        ({"kind": "masked", "labels": ["a", "b"]}, "`labels` belongs to the kinds nli and classifier"),
-        ({"kind": "masked", "intervention": "every"}, "`intervention` belongs to models that answer whether"),
+        (
+            {"kind": "masked", "forms": ["sentence"]},
+            "verbaliser and sentence of causal and completions",
+        ),
+        (
+            {"kind": "nli", "forms": ["verbaliser"]},
+            "verbaliser and sentence of causal and completions",
+        ),
+        (
+            {"kind": "masked", "labels": ["a", "b"]},
+            "`labels` belongs to the kinds nli and classifier",
+        ),
+        (
+            {"kind": "masked", "intervention": "every"},
+            "`intervention` belongs to models that answer whether",
+        ),
     ],
 )
 def test_what_is_refused(changes, message) -> None:
@@ -59,4 +71,6 @@ def test_what_is_refused(changes, message) -> None:
 )
 def test_who_answers_questionnaires(changes, expected, tmp_path) -> None:
     catalogue = tiny_params({"tiny": tmp_path}, **changes)
-    assert [name for name in catalogue.models if catalogue.entails(name)] == (["tiny"] if expected else [])
+    assert [name for name in catalogue.models if catalogue.entails(name)] == (
+        ["tiny"] if expected else []
+    )

@@ -15,7 +15,9 @@ from tests.project import told
 
 ROOT = Path(__file__).parents[2]
 
-STARTED = [family for family, package in FAMILIES.items() if files(package).joinpath("starter").is_dir()]
+STARTED = [
+    family for family, package in FAMILIES.items() if files(package).joinpath("starter").is_dir()
+]
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +26,11 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def files_of(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize("family", STARTED)
@@ -38,22 +44,33 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
     declared, door = Declared(tmp_path / "params.yaml", scale), room(family, "declare")
     assert declared.instruments["brand-new"] == family
     settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
-    source = door.load(folder / f"{settings.written_as('brand-new')}.yaml", settings, folder / "shared")
+    source = door.load(
+        folder / f"{settings.written_as('brand-new')}.yaml", settings, folder / "shared"
+    )
     assert "brand-new" in source.title
-    written = {name: content for name, content in files_of(tmp_path).items() if before.get(name) != content}
+    written = {
+        name: content for name, content in files_of(tmp_path).items() if before.get(name) != content
+    }
     assert f"data/sources/{family}/brand-new.yaml" in written
     assert not any(b"NAME" in content for name, content in written.items() if name != "params.yaml")
-    assert all(name == "params.yaml" or name not in before for name in written), "what was there stays"
+    assert all(name == "params.yaml" or name not in before for name in written), (
+        "what was there stays"
+    )
 
 
 def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
     """Six single words a group (docs/adding-a-probe-domain.md)."""
     shutil.copy(ROOT / "params.yaml", tmp_path)
     start(tmp_path, "probes", "brand-new")
-    settings, folder = Declared(tmp_path / "params.yaml").settings("brand-new"), tmp_path / "data/sources/probes"
+    settings, folder = (
+        Declared(tmp_path / "params.yaml").settings("brand-new"),
+        tmp_path / "data/sources/probes",
+    )
     source = room("probes", "declare").load(folder / "brand-new.yaml", settings, folder / "shared")
     assert [len(words) for words in source.targets.values()] == [6, 6]
-    assert not any(" " in word or "-" in word for words in source.targets.values() for word in words.values())
+    assert not any(
+        " " in word or "-" in word for words in source.targets.values() for word in words.values()
+    )
 
 
 def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> None:
@@ -65,7 +82,11 @@ def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> No
 
 
 def test_every_family_of_the_house_that_is_behind_its_doors_is_tried() -> None:
-    behind = [family for family, package in FAMILIES.items() if files(package).joinpath("declare").is_dir()]
+    behind = [
+        family
+        for family, package in FAMILIES.items()
+        if files(package).joinpath("declare").is_dir()
+    ]
     assert set(behind) == {*STARTED, "pairs"}
 
 
@@ -78,7 +99,9 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
     ]
     last = "  later: {family: pairs, scale: paper}\n"
     assert path.read_text() == told.PARAMS.replace(last, f"{last}  sailors: {{family: pairs}}\n")
-    assert (tmp_path / "data/sources/pairs/sailors.yaml").read_text().splitlines()[0] == ("title: Pairs sailors")
+    assert (tmp_path / "data/sources/pairs/sailors.yaml").read_text().splitlines()[0] == (
+        "title: Pairs sailors"
+    )
     assert "pairs doctors, nurses, found, bred, sailors" in check(tmp_path)[-1]
     entry = "    sailors: {family: pairs, source: data/sources/pairs/sailors.yaml, remote: ''}\n"
     assert entry in (tmp_path / "active.yaml").read_text()
@@ -90,9 +113,14 @@ def test_texts_of_the_starter_are_warned_of_until_they_are_replaced(tmp_path) ->
     path = tmp_path / "data/sources/framing/beards.yaml"
     text = path.read_text()
     line = text.splitlines().index("source: who wrote this, and when # FILL") + 1
-    (said,) = [one for one in check(tmp_path) if one.startswith("warning: data/sources/framing/beards.yaml")]
+    (said,) = [
+        one
+        for one in check(tmp_path)
+        if one.startswith("warning: data/sources/framing/beards.yaml")
+    ]
     assert said == (
-        f"warning: data/sources/framing/beards.yaml: line {line}: still says what `evenruler new` wrote; "
+        f"warning: data/sources/framing/beards.yaml: line {line}: still says what `evenruler new` "
+        "wrote; "
         "write your text there and take out `# FILL`"
     )
     path.write_text(text.replace("who wrote this, and when # FILL", "A. Author, 2026"))
@@ -104,10 +132,16 @@ def test_the_first_of_all(tmp_path, text) -> None:
     path = told.put(tmp_path)
     before = told.PARAMS
     first, last = before.index("instruments:"), before.index("\nfamilies:")
-    path.write_text((before[:first] + text + before[last:]).replace("versions: {pairs-doctors: 1.2.0} # by hand\n", ""))
+    path.write_text(
+        (before[:first] + text + before[last:]).replace(
+            "versions: {pairs-doctors: 1.2.0} # by hand\n", ""
+        )
+    )
     start(tmp_path, "framing", "beards")
     assert Declared(path).instruments == {"beards": "framing"}
-    assert check(tmp_path)[-1] == "checked: profile quick; models tiny, shared, writer; framing beards"
+    assert (
+        check(tmp_path)[-1] == "checked: profile quick; models tiny, shared, writer; framing beards"
+    )
 
 
 def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
@@ -143,20 +177,34 @@ class TestWhatIsRefused:
         [
             ("pears", "sailors", "no family 'pears'; did you mean 'pairs'?"),
             ("pairs", "x" * 101, "a name of 101 letters; use 100 at most"),
-            ("xyz", "sailors", "no family 'xyz'; known: fixed, framing, pairs, probes, questionnaires, saged"),
+            (
+                "xyz",
+                "sailors",
+                "no family 'xyz'; known: fixed, framing, pairs, probes, questionnaires, saged",
+            ),
             *(
-                ("pairs", name, f"{name!r} is not a valid name; use lower-case letters, digits and single hyphens")
+                (
+                    "pairs",
+                    name,
+                    f"{name!r} is not a valid name; use lower-case letters, digits and single "
+                    "hyphens",
+                )
                 for name in ("Sailors", "a--b", "a/b", "", "a\n")
             ),
             *(
-                ("pairs", name, f"{name!r} is not a string in YAML; begin with a word, as in 'set-1'")
+                (
+                    "pairs",
+                    name,
+                    f"{name!r} is not a string in YAML; begin with a word, as in 'set-1'",
+                )
                 for name in ("2024", "null", "2024-01-01")
             ),
             *(
                 (
                     "pairs",
                     name,
-                    f"instruments.{name}: a parameter called {name!r} is invisible to DVC; call it something "
+                    f"instruments.{name}: a parameter called {name!r} is invisible to DVC; call it "
+                    "something "
                     "else, for example 'n_rows'",
                 )
                 for name in ("size", "nfiles")

@@ -39,7 +39,10 @@ def put(root: Path, *names: str) -> None:
 
 def locked(root: Path, *outs: str) -> None:
     """A dvc.lock that knows some outs."""
-    made = "".join(f"    - path: {out}\n      hash: md5\n      md5: {'a' * 32}\n      size: 1\n" for out in outs)
+    made = "".join(
+        f"    - path: {out}\n      hash: md5\n      md5: {'a' * 32}\n      size: 1\n"
+        for out in outs
+    )
     (root / dvc.LOCK).write_text(f"schema: '2.0'\nstages:\n  old:\n    cmd: x\n    outs:\n{made}")
 
 
@@ -76,17 +79,29 @@ def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, acti
     assert (tmp_path / "data/sources/probes/old").exists()
 
 
-def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared(tmp_path: Path) -> None:
+def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared(
+    tmp_path: Path,
+) -> None:
     nobody = Active(profile="quick")
     put(
         tmp_path,
-        *(f"data/diagnosis/{family}/{file}" for family in ("framing", "saged") for file in ("m.json", "t.csv")),
+        *(
+            f"data/diagnosis/{family}/{file}"
+            for family in ("framing", "saged")
+            for file in ("m.json", "t.csv")
+        ),
     )
     locked(tmp_path, *(f"data/diagnosis/{family}/t.csv" for family in ("framing", "saged")))
-    for command in (["init", "-q"], ["add", "data/diagnosis/framing/m.json", "data/diagnosis/saged/m.json"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "data/diagnosis/framing/m.json", "data/diagnosis/saged/m.json"],
+    ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     found = check.stale(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
-    assert [path.as_posix() for path in found] == ["data/diagnosis/framing", "data/diagnosis/saged/t.csv"]
+    assert [path.as_posix() for path in found] == [
+        "data/diagnosis/framing",
+        "data/diagnosis/saged/t.csv",
+    ]
 
 
 def test_what_belongs_where() -> None:
@@ -96,7 +111,9 @@ def test_what_belongs_where() -> None:
             "framing": ActiveFamily(instruments=["age", "hair"], models=["m"]),
             "saged": ActiveFamily(instruments=["fruit"], models=["m", "n"]),
         },
-        scrape={"fruit": ScrapeEntry(family="saged", source="a.yaml", material="a.md", found="a.yaml")},
+        scrape={
+            "fruit": ScrapeEntry(family="saged", source="a.yaml", material="a.md", found="a.yaml")
+        },
     )
     families = {"framing", "saged"}
     assert check.made(active) == {
@@ -150,8 +167,15 @@ def test_a_download_is_named_and_stays(tmp_path: Path, active: Active, folder: s
 
 
 def test_all_that_nobody_knows_is_in_the_line(tmp_path: Path, active: Active) -> None:
-    put(tmp_path, "benchmarks/saged-theirs", "data/built/theirs", "data/answers/probes/theirs.parquet")
-    with pytest.raises(UserError, match=r"dvc\.lock \(and data/answers/probes/theirs\.parquet, data/built/theirs\)"):
+    put(
+        tmp_path,
+        "benchmarks/saged-theirs",
+        "data/built/theirs",
+        "data/answers/probes/theirs.parquet",
+    )
+    with pytest.raises(
+        UserError, match=r"dvc\.lock \(and data/answers/probes/theirs\.parquet, data/built/theirs\)"
+    ):
         stale(tmp_path, active)
 
 
@@ -179,6 +203,8 @@ def test_what_was_never_finished_and_what_is_empty_goes(tmp_path: Path, active: 
     assert stale(tmp_path, active) == ["data/answers/probes/m.parquet.partial", "data/built/old"]
 
 
-def test_what_is_no_benchmark_of_ours_by_its_name_is_nobodys_business(tmp_path: Path, active: Active) -> None:
+def test_what_is_no_benchmark_of_ours_by_its_name_is_nobodys_business(
+    tmp_path: Path, active: Active
+) -> None:
     put(tmp_path, "benchmarks/mine", "benchmarks/.probes-old.old")
     assert stale(tmp_path, active) == []

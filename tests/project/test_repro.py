@@ -40,7 +40,10 @@ Path(f"{group}-{name}").write_text(name)
 """
 """Waits until the other one of its group has begun, too."""
 REPORT = "import shutil\nprint('reported')\nshutil.copy('ask-x', 'report')\n"
-FAILS = "import sys\nprint('error: params.yaml: models: no such; fix it', file=sys.stderr)\nsys.exit(2)\n"
+FAILS = (
+    "import sys\nprint('error: params.yaml: models: no such; fix it', "
+    "file=sys.stderr)\nsys.exit(2)\n"
+)
 WAITS = """\
 import time
 from pathlib import Path
@@ -53,8 +56,12 @@ def wait():
 as_program(wait)
 """
 
-TWO_CORES = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="on one core stages run one after the other")
-ENV = {key: value for key, value in os.environ.items() if key != "DVC_STAGE"} | {"PYTHONPATH": str(ROOT)}
+TWO_CORES = pytest.mark.skipif(
+    (os.cpu_count() or 1) < 2, reason="on one core stages run one after the other"
+)
+ENV = {key: value for key, value in os.environ.items() if key != "DVC_STAGE"} | {
+    "PYTHONPATH": str(ROOT)
+}
 
 
 @pytest.fixture
@@ -67,12 +74,24 @@ def root(tmp_path: Path) -> Path:
         "deps": ["rows-a", "rows-b", "together.py"],
         "outs": ["ask-${item}"],
     }
-    rows = {"cmd": "python together.py rows ${item}", "deps": ["declared", "together.py"], "outs": ["rows-${item}"]}
+    rows = {
+        "cmd": "python together.py rows ${item}",
+        "deps": ["declared", "together.py"],
+        "outs": ["rows-${item}"],
+    }
     stages = {
-        "declared": {"cmd": "python declared.py", "deps": ["params.yaml", "declared.py"], "outs": ["declared"]},
+        "declared": {
+            "cmd": "python declared.py",
+            "deps": ["params.yaml", "declared.py"],
+            "outs": ["declared"],
+        },
         "rows": {"foreach": ["a", "b"], "do": rows},
         "ask": {"foreach": ["x", "y"], "do": ask},
-        "report": {"cmd": "python report.py", "deps": ["ask-x", "ask-y", "report.py"], "outs": ["report"]},
+        "report": {
+            "cmd": "python report.py",
+            "deps": ["ask-x", "ask-y", "report.py"],
+            "outs": ["report"],
+        },
     }
     (tmp_path / "dvc.yaml").write_text(json.dumps({"stages": stages}))
     (tmp_path / "params.yaml").write_text("{}\n")
@@ -91,7 +110,9 @@ def start(root: Path, *words: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background ignores it
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a shell's background ignores it
     )
 
 
@@ -142,13 +163,21 @@ def test_where_one_of_several_fails_the_others_are_kept(root: Path) -> None:
     locked = (root / "dvc.lock").read_text()
     assert "  ask@x:\n" in locked
     assert "  ask@y:\n" not in locked
-    hint = "to build without ask@y: write `left_out: {ask@y: REASON}` into params.yaml, then `make repro`"
+    hint = (
+        "to build without ask@y: write `left_out: {ask@y: REASON}` into params.yaml, then `make "
+        "repro`"
+    )
     assert done.stdout.splitlines()[-1] == hint
 
 
 @pytest.mark.parametrize(
     ("count", "visible", "expected"),
-    [(2, None, ["0", "1"]), (2, "5, 3", ["5", "3"]), (1, "GPU-8f,GPU-9a", ["GPU-8f"]), (2, "", ["0", "1"])],
+    [
+        (2, None, ["0", "1"]),
+        (2, "5, 3", ["5", "3"]),
+        (1, "GPU-8f,GPU-9a", ["GPU-8f"]),
+        (2, "", ["0", "1"]),
+    ],
 )
 def test_gpus_have_the_names_by_which_this_process_sees_them(
     count: int, visible: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
@@ -175,7 +204,9 @@ def test_what_dvc_refuses_is_its_status(root: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", [(), ("report",)], ids=["all", "one stage"])
-def test_a_signal_ends_dvc_and_its_stage(root: Path, sent: signal.Signals, words: tuple[str, ...]) -> None:
+def test_a_signal_ends_dvc_and_its_stage(
+    root: Path, sent: signal.Signals, words: tuple[str, ...]
+) -> None:
     """Sent to the command alone, as `kill` does."""
     (root / "declared.py").write_text(WAITS)
     check_interrupt(root, sent, words, "declared.py")

@@ -49,7 +49,9 @@ def params():
 def at_scale():
     """What is in use at each scale."""
     return {
-        scale: in_use(instruments_at(ROOT, ROOT / "params.yaml", scale), ROOT / "params.yaml", scale)
+        scale: in_use(
+            instruments_at(ROOT, ROOT / "params.yaml", scale), ROOT / "params.yaml", scale
+        )
         for scale in ("quick", "paper")
     }
 
@@ -77,15 +79,22 @@ class TestParams:
     @pytest.mark.parametrize("family", ["probes", "framing", "saged"])
     def test_the_quick_scale_has_the_models_inside_packages(self, at_scale, family):
         untrained = ["untrained-smollm2"] if family == "probes" else []
-        assert at_scale["quick"].families[family].models == ["smollm2-135m-instruct", "gemma-3-270m", *untrained]
+        assert at_scale["quick"].families[family].models == [
+            "smollm2-135m-instruct",
+            "gemma-3-270m",
+            *untrained,
+        ]
 
     def test_the_scale_of_the_paper_has_the_models_of_the_papers(self, at_scale):
-        """Eight of PMPO; of framings five of its six and four of Flan-T5. The sixth brings code along."""
+        """Eight of PMPO; of framings five of its six and four of Flan-T5. The sixth brings code
+        along."""
         families = at_scale["paper"].families
         assert families["probes"].models == OF_PMPO
         assert families["framing"].models == [*OF_PMPO, *OF_FRAMINGS]
 
-    def test_features_wait_for_the_commits_of_their_classifiers_and_domains_do_not(self, at_scale, instruments):
+    def test_features_wait_for_the_commits_of_their_classifiers_and_domains_do_not(
+        self, at_scale, instruments
+    ):
         domains = ["countries", "fruit", "ideologies", "countries-article"]
         assert at_scale["paper"].families["saged"].instruments == domains
         assert at_scale["paper"].families["saged"].models == OF_PMPO
@@ -94,7 +103,10 @@ class TestParams:
             own = instruments["paper"][name].settings
             assert list(own.features) == ["vader", "sentiment", "distance", "topics"]
             assert own.waiting.startswith("sentiment-student, regard, ")
-            assert all(classifier in own.waiting for classifier in [*classifiers, "edit-personality", "toxic-bert"])
+            assert all(
+                classifier in own.waiting
+                for classifier in [*classifiers, "edit-personality", "toxic-bert"]
+            )
         unfinished = [own.name for own in instruments["paper"].values() if own.unfinished]
         assert unfinished == ["countries-wikipedia"]  # its pages are to be fetched
 
@@ -109,7 +121,10 @@ class TestParams:
 
     def test_questionnaires_are_asked_of_those_that_tell_what_entails_what(self, at_scale):
         ours = ["mpnet-nli-a", "mpnet-nli-b", "mpnet-nli-c"]
-        assert {scale: set(active.families["questionnaires"].models) for scale, active in at_scale.items()} == {
+        assert {
+            scale: set(active.families["questionnaires"].models)
+            for scale, active in at_scale.items()
+        } == {
             "quick": {*ours},
             "paper": {*ours, *OF_PMPO},
         }
@@ -117,14 +132,22 @@ class TestParams:
     @pytest.mark.parametrize("family", FAMILIES)
     def test_every_instrument_has_a_file_and_every_file_an_instrument(self, instruments, family):
         """What evolves has that of what it evolves of."""
-        written = {own.written.name for found in instruments.values() for own in found.values() if own.family == family}
+        written = {
+            own.written.name
+            for found in instruments.values()
+            for own in found.values()
+            if own.family == family
+        }
         assert written == {path.name for path in (SOURCES / family).glob("*.yaml")}
 
     def test_the_scale_of_the_paper_has_the_classifiers_of_saged(self, params, tmp_path):
-        """Table 2: what a text scores that is all of one label; at the quick scale none of them is there."""
+        """Table 2: what a text scores that is all of one label; at the quick scale none of them is
+        there."""
         given = tmp_path / "params.yaml"
         given.write_text((ROOT / "params.yaml").read_text().replace("to be given", "a" * 40))
-        quick, paper = (Declared(given, scale).settings("countries").features for scale in ("quick", "paper"))
+        quick, paper = (
+            Declared(given, scale).settings("countries").features for scale in ("quick", "paper")
+        )
         open_commits = {name for name, entry in params.models.items() if entry.lacks_commit}
         of_table = {name: own for name, own in paper.items() if own.model in open_commits}
         assert not [name for name, own in quick.items() if own.model in open_commits]
@@ -133,12 +156,20 @@ class TestParams:
             "regard": 2,
             "toxic-bert": 1,
             **{f"stereotype-{of}": 1 for of in ("gender", "religion", "profession", "race")},
-            **dict.fromkeys(["extraversion", "neuroticism", "agreeableness", "conscientiousness", "openness"], 1),
+            **dict.fromkeys(
+                ["extraversion", "neuroticism", "agreeableness", "conscientiousness", "openness"], 1
+            ),
         }
         lowest = {name: own.offset + min(own.score.values()) for name, own in of_table.items()}
         assert set(lowest.values()) == {0}
-        chosen = {name: [label for label, weight in own.score.items() if weight == 1] for name, own in of_table.items()}
-        assert (chosen["stereotype-race"], chosen["openness"]) == (["stereotype_race"], ["openness"])
+        chosen = {
+            name: [label for label, weight in own.score.items() if weight == 1]
+            for name, own in of_table.items()
+        }
+        assert (chosen["stereotype-race"], chosen["openness"]) == (
+            ["stereotype_race"],
+            ["openness"],
+        )
 
     def test_text_of_others_is_that_of_one_domain_and_of_published_benchmarks(self, at_scale):
         published = [path.stem for path in (SOURCES / "fixed").glob("*.yaml")]
@@ -160,7 +191,10 @@ class TestParams:
 
     def test_the_templates_of_the_paper_keep_their_articles(self, instruments):
         settings = instruments["quick"]["occupation-gender"].settings
-        assert (settings.article_of("validation"), settings.article_of("seed")) == ("literal", "agree")
+        assert (settings.article_of("validation"), settings.article_of("seed")) == (
+            "literal",
+            "agree",
+        )
 
 
 class TestOccupations:
@@ -187,11 +221,17 @@ class TestOccupations:
             if template.keying == -1 or template.control
         ]
         negated = ("not-typical", "not-employed", "not-primary-role", "not-common", "not-story")
-        assert turned == [("seed", "odd", True), *(("validation-negated", slug, True) for slug in negated)]
+        assert turned == [
+            ("seed", "odd", True),
+            *(("validation-negated", slug, True) for slug in negated),
+        ]
 
     def test_who_wrote_what_under_which_licence(self, occupations):
         assert occupations.licence == "cc-by-4.0"
-        assert (occupations.sets["seed"].source, occupations.sets["seed"].licence) == ("Even Ruler", "apache-2.0")
+        assert (occupations.sets["seed"].source, occupations.sets["seed"].licence) == (
+            "Even Ruler",
+            "apache-2.0",
+        )
 
 
 class TestSimulatedChoices:
@@ -211,7 +251,9 @@ class TestSimulatedChoices:
 
     def test_the_template_that_is_keyed_the_other_way_is_a_control(self, source):
         templates = source.sets["seed"].templates.values()
-        assert [(template.keying, template.control) for template in templates] == [(1, False)] * 8 + [(-1, True)]
+        assert [(template.keying, template.control) for template in templates] == [
+            (1, False)
+        ] * 8 + [(-1, True)]
 
     def test_placebos_are_as_long_as_cues(self, source):
         framings = source.framings
@@ -243,7 +285,11 @@ class TestEvolution:
     def test_every_domain_starts_with_eight_templates_and_keeps_four(self, evolving):
         for own in evolving["paper"]:
             evolve = own.settings.evolve
-            assert (evolve.start, len(own.source.sets["seed"].scored), evolve.elites) == ("seed", 8, 4)
+            assert (evolve.start, len(own.source.sets["seed"].scored), evolve.elites) == (
+                "seed",
+                8,
+                4,
+            )
 
     def test_it_asks_models_of_its_scale(self, at_scale, evolving):
         for scale, found in evolving.items():
@@ -285,7 +331,8 @@ class TestCriterion:
         ]
 
     @pytest.mark.parametrize(
-        ("slug", "men"), [("engineer", 85.2), ("receptionist", 10.0), ("mechanic", 97.6), ("ceo", 70.9)]
+        ("slug", "men"),
+        [("engineer", 85.2), ("receptionist", 10.0), ("mechanic", 97.6), ("ceo", 70.9)],
     )
     def test_counts_men(self, criterion, slug, men):
         # 100 - 14.8, 90.0, 2.4 and 29.1 percent of women in table 11 of 2021.

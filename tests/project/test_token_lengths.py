@@ -24,7 +24,9 @@ def tokenizer(tmp_path: Path) -> Path:
     """A tokenizer that knows letters, and cuts at spaces and hyphens."""
     letters = {letter: place for place, letter in enumerate("?abcdefghijklmnopqrstuvwxyz-")}
     made = Tokenizer(
-        models.BPE(vocab={**letters, "ma": 90, "man": 91}, merges=[("m", "a"), ("ma", "n")], unk_token="?")
+        models.BPE(
+            vocab={**letters, "ma": 90, "man": 91}, merges=[("m", "a"), ("ma", "n")], unk_token="?"
+        )
     )
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     path = tmp_path / "models/own/tokenizer.json"
@@ -40,7 +42,9 @@ def test_tokens_of_words_within_a_sentence(tokenizer) -> None:
 def test_they_are_kept(tokenizer, cache, monkeypatch) -> None:
     lengths(tokenizer, ["man"])
     assert list(json.loads((cache / COUNTED).read_text()).values()) == [[1]]
-    monkeypatch.setattr("tokenizers.Tokenizer.from_file", lambda path: pytest.fail("loaded again"), raising=False)
+    monkeypatch.setattr(
+        "tokenizers.Tokenizer.from_file", lambda path: pytest.fail("loaded again"), raising=False
+    )
     assert lengths(tokenizer, ["man"]) == [1]
 
 

@@ -1,4 +1,5 @@
-"""A repository with instruments of framing and of a fifth family whose settings say of themselves what others' do."""
+"""A repository with instruments of framing and of a fifth family whose settings say of themselves
+what others' do."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -95,18 +96,26 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
     """The repository, each (old, new) replaced once in `PARAMS`; returns params.yaml."""
     text = PARAMS
     for old, new in changes:
-        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the text of the test"
+        assert text.count(old) == 1, (
+            f"{old!r} stands {text.count(old)} times in the text of the test"
+        )
         text = text.replace(old, new)
     path = root / "params.yaml"
     path.write_text(text, encoding="utf-8")
     (root / "dvc.yaml").write_text(PIPELINE, encoding="utf-8")
-    for family, names in {"pairs": ["doctors", "nurses", "found", "later"], "framing": ["hair"]}.items():
+    for family, names in {
+        "pairs": ["doctors", "nurses", "found", "later"],
+        "framing": ["hair"],
+    }.items():
         starter = files(FAMILIES[family]).joinpath("starter/NAME.yaml").read_text(encoding="utf-8")
         for name in names:
             source = root / "data/sources" / family / f"{name}.yaml"
             source.parent.mkdir(parents=True, exist_ok=True)
-            # Without a headline or marks, so that nobody is warned: no verdict, texts of the starter.
-            said = starter.replace("NAME", name).replace("\nheadline: ", "\n# ").replace(" # FILL", "")
+            # Without a headline or marks, so that nobody is warned: no verdict, texts of the
+            # starter.
+            said = (
+                starter.replace("NAME", name).replace("\nheadline: ", "\n# ").replace(" # FILL", "")
+            )
             source.write_text(said, encoding="utf-8")
     for name in ("tiny", "big", "shared", "head", "parked"):
         (root / "weights" / name).mkdir(parents=True, exist_ok=True)

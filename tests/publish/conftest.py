@@ -17,7 +17,9 @@ COLUMNS = ("id", "content_sha256", "source", "licence", "text")
 
 def table(*rows: tuple[str, str, str, str, str]) -> pa.Table:
     schema = columns(f"{' '.join(COLUMNS)}: str")
-    return pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=schema)
+    return pa.Table.from_pylist(
+        [dict(zip(COLUMNS, row, strict=True)) for row in rows], schema=schema
+    )
 
 
 @pytest.fixture
@@ -26,7 +28,9 @@ def make_table() -> Callable[..., pa.Table]:
     return table
 
 
-def figure(value: float | None, n: int, low: float | None = None, high: float | None = None) -> dict[str, Any]:
+def figure(
+    value: float | None, n: int, low: float | None = None, high: float | None = None
+) -> dict[str, Any]:
     """A figure as `metrics.json` holds it."""
     interval = {} if low is None else {"low": low, "high": high}
     reason = {} if value is not None else {"reason": "fewer than 4 attributes"}
@@ -35,7 +39,8 @@ def figure(value: float | None, n: int, low: float | None = None, high: float | 
 
 @pytest.fixture
 def benchmark() -> Benchmark:
-    """Two tables: probes of two sources under two licences, and their template; two models; one release before."""
+    """Two tables: probes of two sources under two licences, and their template; two models; one
+    release before."""
     probes = table(
         ("1", "aa", "Paper", "mit", "He said “no”."),
         ("2", "bb", "Paper", "mit", "Sœur | frère"),
@@ -62,11 +67,21 @@ def benchmark() -> Benchmark:
         parameters={"article": "agree"},
         plan={"prefixed": 0, "tools": {}},
         quality=[
-            Column("r", "r", "correlation with the criterion", "headline", not_shown="It shows no harm."),
+            Column(
+                "r",
+                "r",
+                "correlation with the criterion",
+                "headline",
+                not_shown="It shows no harm.",
+            ),
             Column("r_exact", "r, exact", "the same over exact matches"),
             Column("alpha", "alpha", "Cronbach's alpha"),
         ],
-        quality_of_any=[Column("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
+        quality_of_any=[
+            Column(
+                "semantic_diversity", "semantic diversity", "semantic diversity of the templates"
+            )
+        ],
         listed=[],
         compared=[],
         evidence={
@@ -83,7 +98,10 @@ def benchmark() -> Benchmark:
                     "alpha": figure(0.91, 50),
                     "items": {"plain": {"mean": -0.5, "sd": 0.125}},
                 },
-                "any-model": {"semantic_diversity": figure(0.3, 8), "lexical_diversity": figure(0.7, 8)},
+                "any-model": {
+                    "semantic_diversity": figure(0.3, 8),
+                    "lexical_diversity": figure(0.7, 8),
+                },
             }
         },
         models={"tiny": "org/tiny at 0123456789ab; mit", "small": "org/small; apache-2.0"},
@@ -93,7 +111,9 @@ def benchmark() -> Benchmark:
             "rows.py": "ROWS = 1\n",
         },
         harness_task="probes_jobs",
-        changelog=Changelog(releases={"1.1.0": Release(date=datetime.date(2025, 3, 1), changes=["First release."])}),
+        changelog=Changelog(
+            releases={"1.1.0": Release(date=datetime.date(2025, 3, 1), changes=["First release."])}
+        ),
         papers=[Paper("Wang and others", "https://example.org/pmpo"), Paper("Someone")],
         responsible=Responsible(
             uses="Testing.",
@@ -103,7 +123,9 @@ def benchmark() -> Benchmark:
             made="A program filled it.",
             synthetic=True,
         ),
-        validity=Validity("Jobs.", "Only jobs.", "All.", "None.", "Public.", "Intervals.", "Some.", "Not done."),
+        validity=Validity(
+            "Jobs.", "Only jobs.", "All.", "None.", "Public.", "Intervals.", "Some.", "Not done."
+        ),
     )
 
 
@@ -112,6 +134,10 @@ def contents() -> Callable[[Path], dict[str, bytes]]:
     """Reads the bytes of every file under a folder."""
 
     def read(folder: Path) -> dict[str, bytes]:
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
 
     return read

@@ -34,7 +34,9 @@ def manifest_of(folder):
 
 def with_probes(benchmark, table):
     """The benchmark with another first table."""
-    return replace(benchmark, configs=[replace(benchmark.configs[0], table=table), *benchmark.configs[1:]])
+    return replace(
+        benchmark, configs=[replace(benchmark.configs[0], table=table), *benchmark.configs[1:]]
+    )
 
 
 def cell(table, row, column, value):
@@ -54,7 +56,9 @@ class TestFolder:
     def test_rows(self, benchmark, folder):
         write_benchmark(benchmark, folder)
         for config in benchmark.configs:
-            written = pq.read_table(folder / config.name / "test-00000-of-00001.parquet", partitioning=None)
+            written = pq.read_table(
+                folder / config.name / "test-00000-of-00001.parquet", partitioning=None
+            )
             assert written.equals(config.as_read, check_metadata=True)
 
     def test_the_files_of_the_harness(self, benchmark, folder):
@@ -64,10 +68,16 @@ class TestFolder:
 
     def test_evidence_is_what_was_given(self, benchmark, folder):
         write_benchmark(benchmark, folder)
-        assert json.loads((folder / "evidence.json").read_text(encoding="utf-8")) == benchmark.evidence
+        assert (
+            json.loads((folder / "evidence.json").read_text(encoding="utf-8")) == benchmark.evidence
+        )
 
     def test_the_plan_is_what_was_given(self, benchmark, folder):
-        plan = {"tools": {"models": {"judge": {"kind": "nli"}}}, "asked": ["é", 2, 0.5, None], "mass": "words"}
+        plan = {
+            "tools": {"models": {"judge": {"kind": "nli"}}},
+            "asked": ["é", 2, 0.5, None],
+            "mass": "words",
+        }
         write_benchmark(replace(benchmark, plan=plan), folder)
         assert json.loads((folder / "plan.json").read_text(encoding="utf-8")) == plan
         assert manifest_of(folder)["parameters"] == {"article": "agree"}
@@ -128,8 +138,14 @@ class TestManifest:
         ("change", "same"),
         [
             pytest.param(lambda b: replace(b, configs=b.configs[::-1]), True, id="order-of-tables"),
-            pytest.param(lambda b: replace(b, version="1.2.4", evidence={}), True, id="version-and-evidence"),
-            pytest.param(lambda b: with_probes(b, cell(b.configs[0].table, 1, "text", "x")), False, id="text-alone"),
+            pytest.param(
+                lambda b: replace(b, version="1.2.4", evidence={}), True, id="version-and-evidence"
+            ),
+            pytest.param(
+                lambda b: with_probes(b, cell(b.configs[0].table, 1, "text", "x")),
+                False,
+                id="text-alone",
+            ),
             pytest.param(lambda b: replace(b, plan={"prefixed": 1, "tools": {}}), False, id="plan"),
         ],
     )
@@ -161,7 +177,10 @@ class TestSameInputSameBytes:
             set_name: {model: dict(reversed(figures.items())) for model, figures in models.items()}
             for set_name, models in benchmark.evidence.items()
         }
-        write_benchmark(replace(benchmark, parameters=parameters, plan=plan, evidence=evidence), tmp_path / "other")
+        write_benchmark(
+            replace(benchmark, parameters=parameters, plan=plan, evidence=evidence),
+            tmp_path / "other",
+        )
         assert contents(folder) == contents(tmp_path / "other")
 
 
@@ -192,19 +211,35 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("change", "error"),
         [
-            pytest.param({"evidence": {"hand": {"any": {"alpha": {1, 2}}}}}, TypeError, id="evidence-no-json"),
-            pytest.param({"evidence": {"hand": {"any": {"alpha": math.nan}}}}, ValueError, id="evidence-not-a-number"),
+            pytest.param(
+                {"evidence": {"hand": {"any": {"alpha": {1, 2}}}}}, TypeError, id="evidence-no-json"
+            ),
+            pytest.param(
+                {"evidence": {"hand": {"any": {"alpha": math.nan}}}},
+                ValueError,
+                id="evidence-not-a-number",
+            ),
             pytest.param({"parameters": {"a": object()}}, TypeError, id="parameters-no-json"),
             pytest.param({"plan": {"a": {1, 2}}}, TypeError, id="plan-no-json"),
             pytest.param({"plan": {"a": math.nan}}, ValueError, id="plan-not-a-number"),
             pytest.param(
-                {"configs": [Config("probes", "a row", table=pa.table({"id": ["1"], "content_sha256": ["a"]}))]},
+                {
+                    "configs": [
+                        Config(
+                            "probes",
+                            "a row",
+                            table=pa.table({"id": ["1"], "content_sha256": ["a"]}),
+                        )
+                    ]
+                },
                 KeyError,
                 id="column-missing",
             ),
         ],
     )
-    def test_the_old_folder_stays_when_input_is_bad(self, benchmark, folder, contents, change, error):
+    def test_the_old_folder_stays_when_input_is_bad(
+        self, benchmark, folder, contents, change, error
+    ):
         write_benchmark(benchmark, folder)
         before = contents(folder)
         with pytest.raises(error):
@@ -217,7 +252,9 @@ class TestFailure:
             write_benchmark(benchmark, folder)
         assert not folder.exists()
 
-    def test_the_next_run_is_as_if_nothing_had_been(self, benchmark, folder, tmp_path, contents, monkeypatch):
+    def test_the_next_run_is_as_if_nothing_had_been(
+        self, benchmark, folder, tmp_path, contents, monkeypatch
+    ):
         write_benchmark(benchmark, tmp_path / "clean")
         with monkeypatch.context() as patch:
             patch.setattr("evenruler.publish.write.render_card", fail)

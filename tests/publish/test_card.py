@@ -39,7 +39,9 @@ def table(body, header):
 
 def section(body, heading):
     """The text under a heading, up to the next, or inside a fold."""
-    if found := re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |^<details>|\Z)", body, re.MULTILINE | re.DOTALL):
+    if found := re.search(
+        rf"^## {re.escape(heading)}\n(.*?)(?=^## |^<details>|\Z)", body, re.MULTILINE | re.DOTALL
+    ):
         return found[1]
     fold = rf"^<details><summary><b>{re.escape(heading)}</b></summary>\n\n(.*?)\n</details>$"
     return re.search(fold, body, re.MULTILINE | re.DOTALL)[1]
@@ -47,7 +49,9 @@ def section(body, heading):
 
 def with_evidence(benchmark, **figures):
     """The benchmark with other figures of its first model, which is alone then."""
-    return replace(benchmark, evidence={"hand": {"tiny": {**benchmark.evidence["hand"]["tiny"], **figures}}})
+    return replace(
+        benchmark, evidence={"hand": {"tiny": {**benchmark.evidence["hand"]["tiny"], **figures}}}
+    )
 
 
 class TestFrontMatter:
@@ -69,7 +73,10 @@ class TestFrontMatter:
                     "default": True,
                     "data_files": [{"split": "test", "path": "probes/test-*.parquet"}],
                 },
-                {"config_name": "templates", "data_files": [{"split": "test", "path": "templates/test-*.parquet"}]},
+                {
+                    "config_name": "templates",
+                    "data_files": [{"split": "test", "path": "templates/test-*.parquet"}],
+                },
             ],
         }
 
@@ -87,7 +94,11 @@ class TestFrontMatter:
         assert card.text.startswith("# Jobs and gender\n")
 
     def test_task_categories_and_tags_are_those_given(self, benchmark):
-        changed = replace(benchmark, task_categories=["text-generation", "question-answering"], tags=["a: b", "no"])
+        changed = replace(
+            benchmark,
+            task_categories=["text-generation", "question-answering"],
+            tags=["a: b", "no"],
+        )
         matter, _ = front_matter(render_card(changed))
         assert matter["task_categories"] == ["text-generation", "question-answering"]
         assert matter["tags"] == ["a: b", "no"]
@@ -101,9 +112,15 @@ class TestFrontMatter:
 
     def test_a_table_without_rows_is_no_config_since_datasets_cannot_load_it(self, benchmark):
         empty = replace(benchmark.configs[1], table=benchmark.configs[1].table.slice(0, 0))
-        matter, body = front_matter(render_card(replace(benchmark, configs=[benchmark.configs[0], empty])))
+        matter, body = front_matter(
+            render_card(replace(benchmark, configs=[benchmark.configs[0], empty]))
+        )
         assert [config["config_name"] for config in matter["configs"]] == ["probes"]
-        assert table(body, TestTables.HEADER)[1] == ["`templates`", "a template", "none, so there is nothing to load"]
+        assert table(body, TestTables.HEADER)[1] == [
+            "`templates`",
+            "a template",
+            "none, so there is nothing to load",
+        ]
 
     def test_one_licence_is_named(self, benchmark):
         matter, _ = front_matter(render_card(replace(benchmark, configs=benchmark.configs[1:])))
@@ -112,7 +129,13 @@ class TestFrontMatter:
 
     @pytest.mark.parametrize(
         ("rows", "category"),
-        [(1, "n<1K"), (999, "n<1K"), (1_000, "1K<n<10K"), (9_999, "1K<n<10K"), (10_000, "10K<n<100K")],
+        [
+            (1, "n<1K"),
+            (999, "n<1K"),
+            (1_000, "1K<n<10K"),
+            (9_999, "1K<n<10K"),
+            (10_000, "10K<n<100K"),
+        ],
     )
     def test_size_is_that_of_all_tables(self, benchmark, make_table, rows, category):
         # One of the rows is in the other table.
@@ -138,7 +161,8 @@ class TestFrontMatter:
 class TestBody:
     def test_the_warning_stands_before_all_but_the_title(self, benchmark):
         assert body_of(benchmark).startswith(
-            "# Jobs and gender\n\n> **Content warning.** These sentences repeat stereotypes.\n\n## What it measures\n"
+            "# Jobs and gender\n\n> **Content warning.** These sentences repeat stereotypes.\n\n## "
+            "What it measures\n"
         )
 
     def test_without_a_warning(self, benchmark):
@@ -148,7 +172,8 @@ class TestBody:
 
     def test_what_it_measures_and_how_a_score_is_read(self, benchmark):
         assert section(body_of(benchmark), "What it measures") == (
-            "Association of jobs with gender, in language models. A bias above 0 is closer to men.\n\n"
+            "Association of jobs with gender, in language models. A bias above 0 is closer to "
+            "men.\n\n"
             "Version 1.2.3, not released yet. Built with Even Ruler, after "
             "[Wang and others](https://example.org/pmpo); Someone; [how to cite it](#citation).\n\n"
         )
@@ -181,13 +206,17 @@ class TestBody:
 
     def test_sources_and_licences(self, benchmark):
         assert section(body_of(benchmark), "Sources and licences") == (
-            "- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own in the column `licence`.\n"
+            "- Even Ruler\n- Paper\n\nLicences: apache-2.0, mit; each row carries its own in the "
+            "column `licence`.\n"
         )
 
     @pytest.mark.parametrize(
         ("limits", "expected"),
         [
-            (["It compares two groups.", "Two words a group."], "- It compares two groups.\n- Two words a group.\n"),
+            (
+                ["It compares two groups.", "Two words a group."],
+                "- It compares two groups.\n- Two words a group.\n",
+            ),
             (["One | two."], "- One | two.\n"),
         ],
     )
@@ -201,9 +230,12 @@ class TestBody:
         )
 
     def test_the_benchmark_itself_is_cited_first_with_version_and_commit(self, benchmark):
-        cited = section(body_of(replace(benchmark, title="Jobs & gender", citations=[])), "Citation")
+        cited = section(
+            body_of(replace(benchmark, title="Jobs & gender", citations=[])), "Citation"
+        )
         assert cited == (
-            "The benchmark first, then what it rests on. `COMMIT` is what `git rev-parse HEAD` prints in the "
+            "The benchmark first, then what it rests on. `COMMIT` is what `git rev-parse HEAD` "
+            "prints in the "
             "repository; of a version on the Hub it is the commit of its tag.\n\n"
             "```bibtex\n@misc{evenruler-probes-jobs,\n"
             "  title = {{Jobs \\& gender}},\n"
@@ -222,7 +254,14 @@ class TestBody:
         "change",
         [
             {},
-            {"warning": None, "citations": [], "limits": [], "evidence": {}, "models": {}, "changelog": Changelog()},
+            {
+                "warning": None,
+                "citations": [],
+                "limits": [],
+                "evidence": {},
+                "models": {},
+                "changelog": Changelog(),
+            },
             {"warning": None, "quality": []},
         ],
     )
@@ -250,7 +289,9 @@ class TestTables:
         assert table(body, self.HEADER) == [["`probes`", "a sentence", "1,234"]]
 
     def test_columns(self, benchmark):
-        described = replace(benchmark.configs[1], described={"text": "the template", "id": "its name"})
+        described = replace(
+            benchmark.configs[1], described={"text": "the template", "id": "its name"}
+        )
         body = body_of(replace(benchmark, configs=[benchmark.configs[0], described]))
         assert table(body, "| column | of | holds |") == [
             ["`text`", "`probes`", "the sentence"],
@@ -266,7 +307,9 @@ class TestTables:
         assert table(body, "| column | of | holds |") == [["`id`", "`templates`", "its name"]]
 
     def test_pipes_and_newlines_stay_in_their_cell(self, benchmark):
-        odd = replace(benchmark.configs[0], what="one |\n two\n\n| ---", described={"text": "a\r\n| b"})
+        odd = replace(
+            benchmark.configs[0], what="one |\n two\n\n| ---", described={"text": "a\r\n| b"}
+        )
         body = body_of(replace(benchmark, configs=[odd]))
         assert table(body, self.HEADER) == [["`probes`", r"one \| two \| ---", "3"]]
         assert table(body, "| column | of | holds |") == [["`text`", "`probes`", r"a \| b"]]
@@ -279,7 +322,9 @@ class TestTables:
     def test_no_word_of_others_is_a_link_or_an_image(self, benchmark):
         odd = replace(benchmark.configs[0], what=r"![x](http://evil) \[a\](b) `code` a \| b")
         body = body_of(replace(benchmark, configs=[odd]))
-        assert r"| `probes` | !&#91;x]&#40;http://evil) \[a\]&#40;b) `code` a &#92;\| b | 3 |" in body
+        assert (
+            r"| `probes` | !&#91;x]&#40;http://evil) \[a\]&#40;b) `code` a &#92;\| b | 3 |" in body
+        )
 
     def test_neither_is_a_source_or_an_origin(self, benchmark):
         table = benchmark.configs[0].table
@@ -292,7 +337,10 @@ class TestTables:
 
     def test_a_reason_with_pipes_and_newlines_stays_in_its_cell(self, benchmark):
         body = body_of(with_evidence(benchmark, r={"value": None, "n": 0, "reason": "a | b\nc"}))
-        assert table(body, "| model | r | r, exact | alpha |")[0][:2] == ["tiny", r"none (a \| b c)"]
+        assert table(body, "| model | r | r, exact | alpha |")[0][:2] == [
+            "tiny",
+            r"none (a \| b c)",
+        ]
 
 
 class TestQuality:
@@ -302,15 +350,27 @@ class TestQuality:
         body = body_of(benchmark)
         assert f"\n### `hand`\n{self.HEADER}\n" in body
         assert table(body, self.HEADER) == [
-            ["tiny", "0.76 [0.60, 0.85], n = 43", "none (fewer than 4 attributes)", "0.90 [0.85, 0.94], n = 50"],
-            ["small", "-0.12 [-0.40, 0.20], n = 43", "none (fewer than 4 attributes)", "0.91, n = 50"],
+            [
+                "tiny",
+                "0.76 [0.60, 0.85], n = 43",
+                "none (fewer than 4 attributes)",
+                "0.90 [0.85, 0.94], n = 50",
+            ],
+            [
+                "small",
+                "-0.12 [-0.40, 0.20], n = 43",
+                "none (fewer than 4 attributes)",
+                "0.91, n = 50",
+            ],
         ]
 
     def test_what_they_are(self, benchmark):
         assert section(body_of(benchmark), "Quality").startswith(
-            "Value [95% interval], n; where there is one, the control: what it would be if nothing were there. All "
+            "Value [95% interval], n; where there is one, the control: what it would be if nothing "
+            "were there. All "
             "figures, also by template or item: `evidence.json`.\n\n"
-            "- **r**: correlation with the criterion.\n- **r, exact**: the same over exact matches.\n"
+            "- **r**: correlation with the criterion.\n- **r, exact**: the same over exact "
+            "matches.\n"
             "- **alpha**: Cronbach's alpha.\n\n### `hand`\n"
         )
 
@@ -327,7 +387,9 @@ class TestQuality:
 
     def test_each_part_has_its_table(self, benchmark):
         tiny, small = ({name: benchmark.evidence["hand"][name]} for name in ("tiny", "small"))
-        quality = section(body_of(replace(benchmark, evidence={"hand": tiny, "other": small})), "Quality")
+        quality = section(
+            body_of(replace(benchmark, evidence={"hand": tiny, "other": small})), "Quality"
+        )
         first, second = quality.split("### `other`\n")
         assert [row[0] for row in table(first, self.HEADER)] == ["tiny"]
         assert [row[0] for row in table(second, self.HEADER)] == ["small"]
@@ -361,13 +423,19 @@ RELEASED = ["- **1.10.0** (2025-05-31): Even more. And | else.", "- **1.9.0** (2
 class TestVersions:
     def lines(self, benchmark, version):
         changed = replace(benchmark, version=version, changelog=Changelog(releases=RELEASES))
-        return [line for line in section(body_of(changed), "Versions").splitlines() if line.startswith("- ")]
+        return [
+            line
+            for line in section(body_of(changed), "Versions").splitlines()
+            if line.startswith("- ")
+        ]
 
     def test_newest_first(self, benchmark):
         assert self.lines(benchmark, "1.10.0") == RELEASED
 
     def test_one_that_is_not_released_says_so(self, benchmark):
-        assert sorted(self.lines(benchmark, "1.11.0")) == sorted([*RELEASED, "- **1.11.0**: not released yet."])
+        assert sorted(self.lines(benchmark, "1.11.0")) == sorted(
+            [*RELEASED, "- **1.11.0**: not released yet."]
+        )
 
     def test_nothing_released(self, benchmark):
         versions = section(body_of(replace(benchmark, changelog=Changelog())), "Versions")
@@ -388,7 +456,9 @@ class TestExample:
         assert "> **source**: Paper\n>\n> **text**: Sœur | frère\n" in body_of(changed)
 
     def test_a_row_that_is_not_there_is_a_fault(self, benchmark):
-        with pytest.raises(ValueError, match="probes has no row 'nobody', which is to be its example"):
+        with pytest.raises(
+            ValueError, match="probes has no row 'nobody', which is to be its example"
+        ):
             render_card(replace(benchmark, example=Example("nobody", "")))
 
     def test_none(self, benchmark):
@@ -402,7 +472,9 @@ class TestMeasuring:
         )
 
     def test_from_its_folder_where_no_package_brings_it(self, benchmark):
-        said = section(body_of(replace(benchmark, of_others=True, withheld="Ask them.")), "Measure your model")
+        said = section(
+            body_of(replace(benchmark, of_others=True, withheld="Ask them.")), "Measure your model"
+        )
         assert "\nevenruler measure hub:ORG/MODEL --with DIR\n" in said
         assert "It is not part of the package" in said
 
@@ -415,7 +487,8 @@ class TestMeasuring:
 class TestValidityAndUse:
     def test_each_recommendation_with_what_was_done(self, benchmark):
         assert section(body_of(benchmark), "Validity") == (
-            "The eight recommendations of [Bean and others (2025)](https://arxiv.org/abs/2511.04703), each with what "
+            "The eight recommendations of [Bean and others "
+            "(2025)](https://arxiv.org/abs/2511.04703), each with what "
             "was done here.\n\n1. **Define the phenomenon.** Jobs.\n"
             "2. **Measure the phenomenon and only the phenomenon.** Only jobs.\n"
             "3. **Construct a representative dataset for the task.** All.\n"
@@ -428,8 +501,10 @@ class TestValidityAndUse:
 
     def test_use_and_risks(self, benchmark):
         assert section(body_of(benchmark), "Use and risks") == (
-            "- **Uses.** Testing.\n- **Biases of the data.** Two groups.\n- **Social impact.** It may be misread.\n"
-            "- **Personal and sensitive information.** None.\n- **Synthetic data.** A program filled it.\n"
+            "- **Uses.** Testing.\n- **Biases of the data.** Two groups.\n- **Social impact.** It "
+            "may be misread.\n"
+            "- **Personal and sensitive information.** None.\n- **Synthetic data.** A program "
+            "filled it.\n"
         )
 
     def test_none_where_a_family_says_nothing(self, benchmark):
@@ -439,19 +514,38 @@ class TestValidityAndUse:
 
 
 def test_columns_stand_in_the_order_of_a_reader(benchmark):
-    assert benchmark.configs[0].as_read.column_names == ["text", "source", "licence", "id", "content_sha256"]
+    assert benchmark.configs[0].as_read.column_names == [
+        "text",
+        "source",
+        "licence",
+        "id",
+        "content_sha256",
+    ]
 
 
 def test_why_nothing_was_measured_on_a_model(benchmark):
-    nothing = {"value": 0.0, "n": 20, "unit": "root items", "verdict": "invalid on this model", "why": "All refused."}
+    nothing = {
+        "value": 0.0,
+        "n": 20,
+        "unit": "root items",
+        "verdict": "invalid on this model",
+        "why": "All refused.",
+    }
     body = body_of(replace(benchmark, evidence={"hand": {"tiny": {"spread": nothing}}}))
     assert table(body, "| model | finding |") == [["tiny", "INVALID ON THIS MODEL: All refused."]]
 
 
 def test_what_people_need_first_is_not_folded(benchmark):
-    """What it measures, what was found, how to measure, load and cite; everything else is folded."""
+    """What it measures, what was found, how to measure, load and cite; everything else is
+    folded."""
     body = body_of(replace(benchmark, planted=[]))
     headings = re.findall(r"^## (.*)$", body, re.MULTILINE)
-    assert headings == ["What it measures", "What was found", "Measure your model", "Load it", "Citation"]
+    assert headings == [
+        "What it measures",
+        "What was found",
+        "Measure your model",
+        "Load it",
+        "Citation",
+    ]
     assert body.index("<details>") > body.index("## Citation")
     assert body.count("<details>") == body.count("</details>") == 9

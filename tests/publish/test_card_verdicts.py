@@ -50,18 +50,27 @@ class TestVerdicts:
     def test_a_row_a_model_in_sentences_and_what_they_do_not_show(self, benchmark):
         evidence = {part: {"tiny": {"r": JUDGED}} for part in ("a", "b")}
         body = body_of(replace(benchmark, evidence=evidence))
-        numbers = "0.92 [0.89, 0.95], placebo 0.38, beyond placebos [0.30, 1.50], p 0.013. It is larger than 0.2."
-        assert table(body, FINDING) == [["tiny", f"EFFECT, r (a): {numbers}<br>EFFECT, r (b): {numbers}"]]
+        numbers = (
+            "0.92 [0.89, 0.95], placebo 0.38, beyond placebos [0.30, 1.50], p 0.013. It is "
+            "larger than 0.2."
+        )
+        assert table(body, FINDING) == [
+            ["tiny", f"EFFECT, r (a): {numbers}<br>EFFECT, r (b): {numbers}"]
+        ]
         assert "|\n\nIt shows no harm.\n\n## Measure" in body
 
     def test_parts_with_a_verdict_come_first_with_their_titles(self, benchmark):
         evidence = {"a": benchmark.evidence["hand"], "b": {"tiny": {"r": JUDGED}}}
-        quality = section(body_of(replace(benchmark, evidence=evidence, titles={"b": "The headline"})), "Quality")
+        quality = section(
+            body_of(replace(benchmark, evidence=evidence, titles={"b": "The headline"})), "Quality"
+        )
         assert quality.index("### `b`: The headline\n") < quality.index("### `a`\n")
 
     def test_without_placebos(self, benchmark):
         gone = ("placebo", "specific", "levels")
-        record = {key: value for key, value in JUDGED.items() if key not in gone} | {"verdict": "inconclusive"}
+        record = {key: value for key, value in JUDGED.items() if key not in gone} | {
+            "verdict": "inconclusive"
+        }
         found = table(
             body_of(with_evidence(benchmark, r=record)),
             HEADER,
@@ -73,7 +82,9 @@ class TestVerdicts:
         assert "0.92, n = 43; control 0.38" in section(body, "Quality")
 
     def test_all_of_one_model_stand_together(self, benchmark):
-        evidence = {part: {model: {"r": JUDGED} for model in ("tiny", "small")} for part in ("a", "b")}
+        evidence = {
+            part: {model: {"r": JUDGED} for model in ("tiny", "small")} for part in ("a", "b")
+        }
         found = table(body_of(replace(benchmark, evidence=evidence)), HEADER)
         assert [row[:2] for row in found] == [
             ["tiny", "`a`"],
@@ -101,10 +112,21 @@ class TestItems:
 class TestCompared:
     def test_differences_with_their_sign(self, benchmark):
         compared = {
-            "seed": {"alpha": {"value": 0.9, "other": 0.8, "difference": 0.104, "low": -0.02, "high": 0.2}},
+            "seed": {
+                "alpha": {
+                    "value": 0.9,
+                    "other": 0.8,
+                    "difference": 0.104,
+                    "low": -0.02,
+                    "high": 0.2,
+                }
+            },
             "human": {"alpha": {"other": 0.8, "reason": "no value"}},
         }
-        given = replace(with_evidence(benchmark, compared=compared), compared=[Column("alpha", "alpha", "alpha")])
+        given = replace(
+            with_evidence(benchmark, compared=compared),
+            compared=[Column("alpha", "alpha", "alpha")],
+        )
         assert table(body_of(given), "| model | against | alpha |") == [
             ["tiny", "seed", "+0.10 [-0.02, +0.20]"],
             ["tiny", "human", ""],
@@ -149,14 +171,18 @@ class TestPlanted:
             "high": None,
         }
         body = body_of(replace(benchmark, planted=[PLANTED, other]))
-        head = "| planted | same construct | part | figure | change per nat | change at 2 nats | smallest relevant |"
+        head = (
+            "| planted | same construct | part | figure | change per nat | change at 2 nats | "
+            "smallest relevant |"
+        )
         ends = "**0.31 [0.25, 0.37]**", "0.62 [0.5, 0.74]"
         assert table(body, f"{head} detected |") == [
             ["occupation-gender", "yes", "`hand`", "r", *ends, "0.2", PLANTED["found"]],
             ["mood", "no", "`hand`", "r", "none", ends[1], "0.2", "not known"],
         ]
         assert (
-            "\n**Planted bias.** The benchmark detects a planted association of 2 nats (occupation-gender).\n" in body
+            "\n**Planted bias.** The benchmark detects a planted association of 2 nats "
+            "(occupation-gender).\n" in body
         )
 
     def test_what_was_held_against_nothing_says_nothing_of_it(self, benchmark):

@@ -99,7 +99,9 @@ class TestRecords:
         records = list(dataset_of(folder).records(config))
 
         found = [{name: plain(value) for name, value in record.items()} for record in records]
-        expected = [{f"{config}/{name}": value for name, value in row.items()} for row in rows.to_pylist()]
+        expected = [
+            {f"{config}/{name}": value for name, value in row.items()} for row in rows.to_pylist()
+        ]
         assert found == expected
         assert [[type(value) for value in row.values()] for row in found] == [
             [type(value) for value in row.values()] for row in expected
@@ -110,7 +112,9 @@ class TestRecords:
             assert {type(value) for value in record.values()} == {bytes}
 
     def test_types_of_the_fields(self, folder):
-        (described,) = [found for found in content_of(folder)["recordSet"] if found["name"] == "attributes"]
+        (described,) = [
+            found for found in content_of(folder)["recordSet"] if found["name"] == "attributes"
+        ]
         assert described["description"] == "an attribute"
         assert {field["name"]: field["dataType"] for field in described["field"]} == {
             **dict.fromkeys(("id", "content_sha256", "source", "licence", "label"), "sc:Text"),
@@ -124,7 +128,9 @@ class TestFiles:
     def test_sha256_is_that_of_the_manifest(self, folder):
         files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
         found = {file["contentUrl"]: file["sha256"] for file in content_of(folder)["distribution"]}
-        assert found == {name: sha256 for name, sha256 in files.items() if name.endswith(".parquet")}
+        assert found == {
+            name: sha256 for name, sha256 in files.items() if name.endswith(".parquet")
+        }
         assert len(found) == 3
 
     def test_an_altered_file_is_refused(self, folder):
@@ -141,10 +147,14 @@ class TestWhatItSays:
         del content["@context"], content["distribution"], content["recordSet"]
         assert content == {
             "@type": "sc:Dataset",
-            "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
+            "conformsTo": [
+                "http://mlcommons.org/croissant/1.1",
+                "http://mlcommons.org/croissant/RAI/1.0",
+            ],
             "name": "probes-jobs",
             "description": (
-                "Association of jobs with gender, measured in language models. A bias above 0 is closer to men."
+                "Association of jobs with gender, measured in language models. A bias above 0 is "
+                "closer to men."
             ),
             "version": "1.2.3",
             "license": ["apache-2.0", "mit"],
@@ -174,7 +184,13 @@ class TestWhatItSays:
 
     def test_what_neurips_asks_of_data_sets(self, folder):
         asked = (
-            *("dataLimitations", "dataBiases", "personalSensitiveInformation", "dataUseCases", "dataSocialImpact"),
+            *(
+                "dataLimitations",
+                "dataBiases",
+                "personalSensitiveInformation",
+                "dataUseCases",
+                "dataSocialImpact",
+            ),
             "hasSyntheticData",
         )
         assert {f"rai:{name}" for name in asked} <= content_of(folder).keys()
@@ -189,19 +205,25 @@ class TestWhatItSays:
 
     def test_nothing_is_said_of_use_where_nothing_is_known(self, benchmark, folder):
         found = json.loads(render_croissant(replace(benchmark, responsible=None), folder))
-        assert [name for name in found if name.startswith(("rai", "prov"))] == ["rai:dataLimitations"]
+        assert [name for name in found if name.startswith(("rai", "prov"))] == [
+            "rai:dataLimitations"
+        ]
 
     def test_published_on_the_date_of_its_version(self, benchmark, folder):
         found = json.loads(render_croissant(released(benchmark, "1.2.3"), folder))
         assert (found["version"], found["datePublished"][:10]) == ("1.2.3", "2025-04-05")
 
     def test_not_on_that_of_another(self, benchmark, folder):
-        assert "datePublished" not in json.loads(render_croissant(released(benchmark, "1.2.4"), folder))
+        assert "datePublished" not in json.loads(
+            render_croissant(released(benchmark, "1.2.4"), folder)
+        )
 
     def test_without_citations(self, benchmark, folder):
         alone = replace(benchmark, citations=[])
         assert json.loads(render_croissant(alone, folder))["citeAs"] == alone.bibtex[0]
 
     def test_two_citations(self, benchmark, folder):
-        found = json.loads(render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder))
+        found = json.loads(
+            render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder)
+        )
         assert found["citeAs"] == f"{benchmark.bibtex[0]}\n@misc{{a}}\n@misc{{é}}"

@@ -33,7 +33,13 @@ FILES = {
 def row(id_, text="any", source="Paper", **more):
     """A row whose content hash is that of its text."""
     content = hashlib.sha256(text.encode()).hexdigest()
-    return {"id": id_, "content_sha256": content, "source": source, "licence": "mit", "text": text} | more
+    return {
+        "id": id_,
+        "content_sha256": content,
+        "source": source,
+        "licence": "mit",
+        "text": text,
+    } | more
 
 
 def data_file(folder, config="probes"):
@@ -55,7 +61,10 @@ def write(
     tables = {}
     for name, rows in configs.items():
         if not isinstance(rows, pa.Table):
-            kinds = {key: (TYPES | (types or {})).get(key, pa.string()) for key in (rows[0] if rows else row(""))}
+            kinds = {
+                key: (TYPES | (types or {})).get(key, pa.string())
+                for key in (rows[0] if rows else row(""))
+            }
             rows = pa.Table.from_pylist(rows, schema=pa.schema(kinds.items()))
         tables[name] = rows
         data_file(folder, name).parent.mkdir(parents=True)
@@ -90,7 +99,11 @@ def compared(tmp_path):
     """Compares two folders, each given as what differs from the usual one."""
 
     def run(old=None, new=None, **options):
-        return compare(write(tmp_path / "old", **(old or {})), write(tmp_path / "new", **(new or {})), **options)
+        return compare(
+            write(tmp_path / "old", **(old or {})),
+            write(tmp_path / "new", **(new or {})),
+            **options,
+        )
 
     return run
 
@@ -100,7 +113,8 @@ def test_two_benchmarks_are_not_two_versions_of_one(tmp_path, error_of):
     path = new / "manifest.json"
     path.write_text(path.read_text().replace('"name": "jobs"', '"name": "ages"'))
     assert error_of(compare, old, new) == (
-        f"{new}: jobs and ages are two benchmarks, not two versions of one; name the same benchmark twice"
+        f"{new}: jobs and ages are two benchmarks, not two versions of one; name the same "
+        "benchmark twice"
     )
 
 
@@ -128,7 +142,10 @@ class TestHashesOfLastBits:
 
     def test_another_text_still_asks_for_a_major_version(self, compared):
         found = compared(probes(hashed(0.3)), probes(hashed(0.3 + 3e-15, "other")))
-        assert (found.needs, found.configs[0].by_column) == ("major", {"content_sha256": 1, "text": 1})
+        assert (found.needs, found.configs[0].by_column) == (
+            "major",
+            {"content_sha256": 1, "text": 1},
+        )
 
     def test_neither_do_checksums_of_rows_in_croissant(self, compared):
         files = [
@@ -139,15 +156,25 @@ class TestHashesOfLastBits:
 
     def test_another_croissant_does(self, compared):
         files = [FILES | {"croissant.json": f'{{"name": "{name}"}}'} for name in ("jobs", "other")]
-        assert compared({"files": files[0]}, {"files": files[1]}).reasons == [("patch", "croissant.json changed")]
+        assert compared({"files": files[0]}, {"files": files[1]}).reasons == [
+            ("patch", "croissant.json changed")
+        ]
 
 
 class TestRows:
     def test_by_hand(self, compared):
         old = [row("1"), row("2"), row("3", "a"), row("4"), row("5", "b"), row("6", "c"), row("7")]
-        # 2 and 7 are gone, 8 is new; 3 says something else, 4 has another source, 5 has both, 6 another text alone.
+        # 2 and 7 are gone, 8 is new; 3 says something else, 4 has another source, 5 has both, 6
+        # another text alone.
         edited = row("6", "c") | {"text": "d"}
-        new = [row("8"), edited, row("5", "B", "Other"), row("4", source="Other"), row("3", "A"), row("1")]
+        new = [
+            row("8"),
+            edited,
+            row("5", "B", "Other"),
+            row("4", source="Other"),
+            row("3", "A"),
+            row("1"),
+        ]
         (found,) = compared(probes(*old), probes(*new)).configs
         assert found == ConfigDifference(
             config="probes",
@@ -183,7 +210,8 @@ class TestRows:
         }
 
     @pytest.mark.parametrize(
-        ("old", "new", "added", "removed"), [([], ["1", "2"], 2, 0), (["1", "2"], [], 0, 2), ([], [], 0, 0)]
+        ("old", "new", "added", "removed"),
+        [([], ["1", "2"], 2, 0), (["1", "2"], [], 0, 2), ([], [], 0, 0)],
     )
     def test_no_rows(self, compared, old, new, added, removed):
         (found,) = compared(probes(*map(row, old)), probes(*map(row, new))).configs
@@ -248,7 +276,9 @@ class TestValues:
 
     @pytest.mark.parametrize(("tolerance", "changed"), [(0.0, 2), (0.0625, 1), (0.25, 0)])
     def test_another_tolerance(self, compared, tolerance, changed):
-        old, new = (probes(*(row(str(i), value=step * i) for i in range(3))) for step in (0.0, 0.0625))
+        old, new = (
+            probes(*(row(str(i), value=step * i) for i in range(3))) for step in (0.0, 0.0625)
+        )
         assert compared(old, new, tolerance=tolerance).configs[0].changed == changed
 
 
@@ -277,7 +307,9 @@ class TestColumns:
         assert difference.configs == [ConfigDifference("probes", 2, 2)]
 
     def test_ids_of_another_type(self, compared):
-        (found,) = compared(probes(row("1")), probes(row("1"), types={"id": pa.large_string()})).configs
+        (found,) = compared(
+            probes(row("1")), probes(row("1"), types={"id": pa.large_string()})
+        ).configs
         assert found.columns_retyped == ["id"]
 
 
@@ -294,7 +326,10 @@ class TestConfigs:
     def test_each_by_itself(self, compared):
         old = {"configs": {"a": [row("1"), row("2")], "b": [row("1")]}}
         new = {"configs": {"a": [row("1")], "b": [row("1"), row("2")]}}
-        assert [(c.config, c.added, c.removed) for c in compared(old, new).configs] == [("a", 0, 1), ("b", 1, 0)]
+        assert [(c.config, c.added, c.removed) for c in compared(old, new).configs] == [
+            ("a", 0, 1),
+            ("b", 1, 0),
+        ]
 
 
 FIGURES = [
@@ -307,8 +342,18 @@ FIGURES = [
     pytest.param(R | {"n": 43_000}, R | {"n": 43_001}, True, id="large-n"),
     pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
     pytest.param(R, {"value": None, "n": 2, "reason": "few"}, True, id="none"),
-    pytest.param({"value": None, "n": 2, "reason": "a"}, {"value": None, "n": 2, "reason": "a"}, False, id="nones"),
-    pytest.param({"value": None, "n": 2, "reason": "a"}, {"value": None, "n": 2, "reason": "b"}, True, id="reason"),
+    pytest.param(
+        {"value": None, "n": 2, "reason": "a"},
+        {"value": None, "n": 2, "reason": "a"},
+        False,
+        id="nones",
+    ),
+    pytest.param(
+        {"value": None, "n": 2, "reason": "a"},
+        {"value": None, "n": 2, "reason": "b"},
+        True,
+        id="reason",
+    ),
 ]
 
 
@@ -318,7 +363,8 @@ class TestFigures:
     def test_whether_they_differ(self, compared, before, after, differs, swapped):
         before, after = (after, before) if swapped else (before, after)
         found = compared(
-            {"evidence": {"hand": {"tiny": {"r": before}}}}, {"evidence": {"hand": {"tiny": {"r": after}}}}
+            {"evidence": {"hand": {"tiny": {"r": before}}}},
+            {"evidence": {"hand": {"tiny": {"r": after}}}},
         )
         assert found.figures == [FigureDifference("hand / tiny / r", before, after, differs)]
         assert found.needs == ("patch" if differs else "none")
@@ -339,7 +385,9 @@ class TestFigures:
 
 
 class TestFiles:
-    @pytest.mark.parametrize(("old", "new"), [(HERE, THERE), (THERE, HERE)], ids=["published", "fetched"])
+    @pytest.mark.parametrize(
+        ("old", "new"), [(HERE, THERE), (THERE, HERE)], ids=["published", "fetched"]
+    )
     def test_a_moved_location_is_no_change(self, compared, old, new):
         found = compared({"location": old}, {"location": new})
         assert (found.files, found.needs) == ([], "none")
@@ -348,12 +396,20 @@ class TestFiles:
         ("name", "text"),
         [
             pytest.param("README.md", '# Jobs\nOther rows = load_dataset("LOCATION")\n', id="card"),
-            pytest.param("croissant.json", '{\n  "url": "a",\n    "url": "LOCATION"\n}\n', id="croissant"),
-            pytest.param("lm_eval/jobs.yaml", 'rows = load_dataset("LOCATION")\n  "url": "LOCATION"\n', id="task"),
+            pytest.param(
+                "croissant.json", '{\n  "url": "a",\n    "url": "LOCATION"\n}\n', id="croissant"
+            ),
+            pytest.param(
+                "lm_eval/jobs.yaml",
+                'rows = load_dataset("LOCATION")\n  "url": "LOCATION"\n',
+                id="task",
+            ),
         ],
     )
     def test_other_words_that_changed_count(self, compared, name, text):
-        sides = ({"location": location, "files": FILES | {name: text}} for location in (HERE, THERE))
+        sides = (
+            {"location": location, "files": FILES | {name: text}} for location in (HERE, THERE)
+        )
         assert compared(*sides).files == [name]
 
     def test_changed_added_and_removed(self, compared):
@@ -385,10 +441,29 @@ BROADER = [record | {"number": 1, "a": ""} for record in THREE]
 # (old, new, needed, next version, reasons)
 NEEDS = [
     pytest.param({}, {}, "none", "1.2.3", [], id="nothing"),
-    pytest.param({}, {"evidence": OTHER_EVIDENCE}, "patch", "1.2.4", ["2 figures of quality differ"], id="figures"),
-    pytest.param({}, {"files": FILES | {"README.md": "x"}}, "patch", "1.2.4", ["README.md changed"], id="card"),
     pytest.param(
-        {}, {"parameters": {"article": "a"}}, "patch", "1.2.4", ["the parameter article changed"], id="parameter"
+        {},
+        {"evidence": OTHER_EVIDENCE},
+        "patch",
+        "1.2.4",
+        ["2 figures of quality differ"],
+        id="figures",
+    ),
+    pytest.param(
+        {},
+        {"files": FILES | {"README.md": "x"}},
+        "patch",
+        "1.2.4",
+        ["README.md changed"],
+        id="card",
+    ),
+    pytest.param(
+        {},
+        {"parameters": {"article": "a"}},
+        "patch",
+        "1.2.4",
+        ["the parameter article changed"],
+        id="parameter",
     ),
     pytest.param(
         {},
@@ -398,8 +473,22 @@ NEEDS = [
         ["2 rows of probes have other provenance"],
         id="provenance",
     ),
-    pytest.param({}, probes(*THREE, row("4"), row("5")), "minor", "1.3.0", ["2 rows of probes are new"], id="rows"),
-    pytest.param({}, probes(*BROADER), "minor", "1.3.0", ["columns of probes are new: number, a"], id="columns"),
+    pytest.param(
+        {},
+        probes(*THREE, row("4"), row("5")),
+        "minor",
+        "1.3.0",
+        ["2 rows of probes are new"],
+        id="rows",
+    ),
+    pytest.param(
+        {},
+        probes(*BROADER),
+        "minor",
+        "1.3.0",
+        ["columns of probes are new: number, a"],
+        id="columns",
+    ),
     pytest.param(
         {},
         {"configs": {"probes": THREE, "templates": THREE}},
@@ -408,7 +497,9 @@ NEEDS = [
         ["the config templates is new"],
         id="config",
     ),
-    pytest.param({}, probes(row("1")), "major", "2.0.0", ["2 rows of probes are gone"], id="rows-gone"),
+    pytest.param(
+        {}, probes(row("1")), "major", "2.0.0", ["2 rows of probes are gone"], id="rows-gone"
+    ),
     pytest.param(
         {},
         probes(row("1", "other", "Other"), *THREE[1:]),
@@ -503,7 +594,12 @@ class TestVersion:
 
     def test_it_is_counted_from_the_earlier_one(self, compared):
         found = compared({"version": "0.9.9"}, {"version": "3.0.0"} | probes(*THREE, row("4")))
-        assert (found.name, found.before, found.after, found.next_version) == ("jobs", "0.9.9", "3.0.0", "0.10.0")
+        assert (found.name, found.before, found.after, found.next_version) == (
+            "jobs",
+            "0.9.9",
+            "3.0.0",
+            "0.10.0",
+        )
 
 
 @pytest.fixture
@@ -520,7 +616,10 @@ class TestErrors:
         rows = [[*THREE, row("4")], [*THREE, row("4")]]
         rows[side][3] = row("2", "other")
         folders = [write(tmp_path / str(i), **probes(*rows[i])) for i in (0, 1)]
-        assert error_of(compare, *folders) == f"{data_file(folders[side])}: an id stands twice; {VERIFY}"
+        assert (
+            error_of(compare, *folders)
+            == f"{data_file(folders[side])}: an id stands twice; {VERIFY}"
+        )
 
     def test_no_rows_file(self, folders, error_of, side):
         data_file(folders[side]).unlink()
@@ -530,7 +629,9 @@ class TestErrors:
         folders = [write(tmp_path / "0"), write(tmp_path / "1")]
         folders[side] = write(tmp_path / "more", configs={"probes": THREE, "more": THREE})
         data_file(folders[side], "more").unlink()
-        assert error_of(compare, *folders) == f"{data_file(folders[side], 'more')}: missing; {VERIFY}"
+        assert (
+            error_of(compare, *folders) == f"{data_file(folders[side], 'more')}: missing; {VERIFY}"
+        )
 
     def test_half_a_rows_file(self, folders, error_of, side):
         path = data_file(folders[side])
@@ -578,14 +679,22 @@ class TestErrors:
 
     def test_no_benchmark(self, folders, error_of, side):
         (folders[side] / "manifest.json").unlink()
-        assert error_of(compare, *folders) == f"{folders[side]}: no manifest.json here; name a folder of a benchmark"
+        assert (
+            error_of(compare, *folders)
+            == f"{folders[side]}: no manifest.json here; name a folder of a benchmark"
+        )
 
 
 def same(before, after):
-    """As the documentation says: numbers within the tolerance are equal, and nulls, and not-a-numbers."""
+    """As the documentation says: numbers within the tolerance are equal, and nulls, and
+    not-a-numbers."""
     if not isinstance(before, float) or not isinstance(after, float):
         return before == after
-    return abs(before - after) <= 0.0015 or before == after or (math.isnan(before) and math.isnan(after))
+    return (
+        abs(before - after) <= 0.0015
+        or before == after
+        or (math.isnan(before) and math.isnan(after))
+    )
 
 
 ROWS = st.dictionaries(
@@ -618,12 +727,21 @@ def test_counts_are_those_of_dictionaries(old, new, order):
     with tempfile.TemporaryDirectory() as root:
         folders = []
         for side, rows in (("old", before), ("new", after)):
-            table = pa.Table.from_pylist(order.sample(list(rows.values()), len(rows)), schema=schema)
+            table = pa.Table.from_pylist(
+                order.sample(list(rows.values()), len(rows)), schema=schema
+            )
             folders.append(write(Path(root, side), configs={"probes": table}))
         (there,), (back,) = compare(*folders).configs, compare(*folders[::-1]).configs
     common = before.keys() & after.keys()
-    by_column = {name: sum(not same(before[id_][name], after[id_][name]) for id_ in common) for name in columns}
-    changed = {id_ for id_ in common if not all(same(before[id_][name], after[id_][name]) for name in columns)}
+    by_column = {
+        name: sum(not same(before[id_][name], after[id_][name]) for id_ in common)
+        for name in columns
+    }
+    changed = {
+        id_
+        for id_ in common
+        if not all(same(before[id_][name], after[id_][name]) for name in columns)
+    }
     found = replace(there, examples={})
     assert found == ConfigDifference(
         config="probes",
@@ -632,10 +750,20 @@ def test_counts_are_those_of_dictionaries(old, new, order):
         added=len(after.keys() - common),
         removed=len(before.keys() - common),
         changed=len(changed),
-        recontented=len({id_ for id_ in common if any(not same(before[id_][name], after[id_][name]) for name in SAID)}),
+        recontented=len(
+            {
+                id_
+                for id_ in common
+                if any(not same(before[id_][name], after[id_][name]) for name in SAID)
+            }
+        ),
         by_column={name: count for name, count in by_column.items() if count},
     )
-    for kind, ids in {"added": after.keys() - common, "removed": before.keys() - common, "changed": changed}.items():
+    for kind, ids in {
+        "added": after.keys() - common,
+        "removed": before.keys() - common,
+        "changed": changed,
+    }.items():
         examples = there.examples.get(kind, [])
         assert set(examples) <= ids
         assert len(examples) == min(len(ids), 5)
@@ -697,7 +825,9 @@ class TestShowing:
                 "evidence": {"hand": {"tiny": old, "n": 8}},
             },
             {
-                "configs": {"probes": [row("0"), row("1", source="Other"), row("2", "other"), row("4")]},
+                "configs": {
+                    "probes": [row("0"), row("1", source="Other"), row("2", "other"), row("4")]
+                },
                 "evidence": {"hand": {"tiny": new, "n": 8}},
                 "version": "2.0.0",
             },
@@ -709,7 +839,9 @@ class TestShowing:
     def test_a_folder_that_is_not_what_its_manifest_says(self, tmp_path):
         folders = [write(tmp_path / name) for name in ("old", "new")]
         path = folders[1] / "manifest.json"
-        path.write_text(path.read_text().replace("not read", f"rows+plan:{'0' * 64}"), encoding="utf-8")
+        path.write_text(
+            path.read_text().replace("not read", f"rows+plan:{'0' * 64}"), encoding="utf-8"
+        )
         found = compare(*folders)
         assert (found.needs, found.altered) == ("none", [str(folders[1])])
         line = f"{folders[1]} is not what its manifest says: see `evenruler verify`."
@@ -717,7 +849,11 @@ class TestShowing:
 
     def test_names_of_others_are_no_markdown(self, compared):
         odd, new = "![x](http://evil)", {"probes": [row("1"), row("<b>[y](http://evil)")]}
-        found = as_markdown(compared({"configs": {"probes": [row("1")]}}, {"configs": new, "parameters": {odd: "1"}}))
+        found = as_markdown(
+            compared(
+                {"configs": {"probes": [row("1")]}}, {"configs": new, "parameters": {odd: "1"}}
+            )
+        )
         assert "- patch: the parameter !&#91;x]&#40;http://evil) changed\n" in found
         assert "- added, for example: &lt;b>[y]&#40;http://evil)\n" in found
         assert "](" not in found

@@ -9,7 +9,8 @@ from evenruler.publish.write import write_benchmark
 
 @pytest.fixture
 def load(benchmark, tmp_path, monkeypatch):
-    """Loads a config of the benchmark, once written, without a network or a cache outside the test."""
+    """Loads a config of the benchmark, once written, without a network or a cache outside the
+    test."""
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     import datasets
@@ -22,7 +23,9 @@ def load(benchmark, tmp_path, monkeypatch):
     write_benchmark(benchmark, folder)
 
     def load(*config: str):
-        return datasets.load_dataset(str(folder), *config, split="test", cache_dir=str(tmp_path / "cache"))
+        return datasets.load_dataset(
+            str(folder), *config, split="test", cache_dir=str(tmp_path / "cache")
+        )
 
     yield load
     datasets.enable_progress_bars()
@@ -52,7 +55,9 @@ def test_the_snippet_of_the_card_loads_a_copy_anywhere(benchmark, load, tmp_path
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    snippet = re.search(r"```python\n(.*?)```", (copied / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    snippet = re.search(
+        r"```python\n(.*?)```", (copied / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )[1]
     names = {}
     exec(snippet.replace("DIR", "../my copy"), names)
     assert names["rows"].to_list() == benchmark.configs[0].table.to_pylist()

@@ -8,7 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.manifest import Manifest, as_json, columns_of, data_file, identity_of, read_manifest
+from evenruler.publish.manifest import (
+    Manifest,
+    as_json,
+    columns_of,
+    data_file,
+    identity_of,
+    read_manifest,
+)
 from evenruler.tables.schemas import columns
 
 SPAN = pa.struct([pa.field("begin", pa.int32()), pa.field("word", pa.string())])
@@ -23,7 +30,10 @@ TABLES = {
             "control": [False, None, True],
             "criterion": pa.array([0.1, None, 2.0], pa.float64()),
             "order": pa.array([["a", "bc"], None, []], pa.list_(pa.string())),
-            "spans": pa.array([[{"begin": 3, "word": "é"}, None], [], [{"begin": None, "word": ""}]], pa.list_(SPAN)),
+            "spans": pa.array(
+                [[{"begin": 3, "word": "é"}, None], [], [{"begin": None, "word": ""}]],
+                pa.list_(SPAN),
+            ),
         }
     ),
     "templates": pa.table({"id": ["4", "5"], "text": ["A {ATTRIBUTE}.", "ab"]}),
@@ -37,7 +47,9 @@ def by_hand(tables: dict[str, pa.Table], plan: str | None) -> str:
     for name, table in tables.items():
         parts = {}
         for column in table.schema:
-            for part, content in _by_hand([column.name], column.type, table.column(column.name).to_pylist()):
+            for part, content in _by_hand(
+                [column.name], column.type, table.column(column.name).to_pylist()
+            ):
                 parts[json.dumps(part)] = sha256(content)
         told[name] = {"rows": len(table), **parts}
     return f"rows+plan:{sha256((json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False) + chr(10)).encode())}"
@@ -46,19 +58,29 @@ def by_hand(tables: dict[str, pa.Table], plan: str | None) -> str:
 def _by_hand(path, kind, values):
     if pa.types.is_list(kind):
         yield [*path, "list"], eights(None if each is None else len(each) for each in values)
-        yield from _by_hand([*path, "list"], kind.value_type, [one for each in values for one in each or []])
+        yield from _by_hand(
+            [*path, "list"], kind.value_type, [one for each in values for one in each or []]
+        )
     elif pa.types.is_struct(kind):
         yield [*path, "struct"], eights(each and 1 for each in values)
         for field in kind:
             yield from _by_hand(
-                [*path, "struct", field.name], field.type, [each and each[field.name] for each in values]
+                [*path, "struct", field.name],
+                field.type,
+                [each and each[field.name] for each in values],
             )
     elif pa.types.is_floating(kind):
         yield [*path, "float"], eights(None if each is None else 1 for each in values)
-        yield [*path, "float", "values"], b"".join(f"{each}\n".encode() for each in values if each is not None)
+        yield (
+            [*path, "float", "values"],
+            b"".join(f"{each}\n".encode() for each in values if each is not None),
+        )
     else:
         called = {"string": "text", "bool": "bool"}.get(str(kind), "int")
-        texts = [None if each is None else str(each).lower() if called == "bool" else str(each) for each in values]
+        texts = [
+            None if each is None else str(each).lower() if called == "bool" else str(each)
+            for each in values
+        ]
         texts = [each if each is None else each.encode() for each in texts]
         yield [*path, called], eights(None if each is None else len(each) for each in texts)
         yield [*path, called, "values"], b"".join(each for each in texts if each is not None)
@@ -113,12 +135,19 @@ class TestIdentity:
         numbers = [i * 7919 % 1_000_003 / 7 for i in range(n)]
         many = {
             "probes": pa.table(
-                {"id": [f"{i:06x}" for i in range(n)], "x": numbers, "y": [["a"] * (i % 3) for i in range(n)]}
+                {
+                    "id": [f"{i:06x}" for i in range(n)],
+                    "x": numbers,
+                    "y": [["a"] * (i % 3) for i in range(n)],
+                }
             )
         }
         whole = identity(many, None)
         assert whole == by_hand(many, None)
-        assert identity(many, None, row_group_size=1_001, use_dictionary=False, compression="gzip") == whole
+        assert (
+            identity(many, None, row_group_size=1_001, use_dictionary=False, compression="gzip")
+            == whole
+        )
 
     @pytest.mark.parametrize(
         "packed",
@@ -139,17 +168,29 @@ class TestIdentity:
         [
             pytest.param(dict(reversed(TABLES.items())), id="order-of-tables"),
             pytest.param(probes(lambda t: t.select(t.column_names[::-1])), id="order-of-columns"),
-            pytest.param(probes(lambda t: pa.concat_tables([t.slice(0, 1), t.slice(1)])), id="in-pieces"),
-            pytest.param(probes(lambda t: t.replace_schema_metadata({"by": "another"})), id="metadata"),
             pytest.param(
-                probes(lambda t: column(t, "text", t["text"].to_pylist(), pa.large_string())), id="large-texts"
+                probes(lambda t: pa.concat_tables([t.slice(0, 1), t.slice(1)])), id="in-pieces"
             ),
             pytest.param(
-                probes(lambda t: column(t, "text", t["text"].combine_chunks().dictionary_encode())), id="categories"
+                probes(lambda t: t.replace_schema_metadata({"by": "another"})), id="metadata"
             ),
-            pytest.param(probes(lambda t: column(t, "keying", [1, -1, None], pa.int64())), id="wide-numbers"),
             pytest.param(
-                probes(lambda t: column(t, "order", t["order"].to_pylist(), pa.large_list(pa.large_string()))),
+                probes(lambda t: column(t, "text", t["text"].to_pylist(), pa.large_string())),
+                id="large-texts",
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "text", t["text"].combine_chunks().dictionary_encode())),
+                id="categories",
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "keying", [1, -1, None], pa.int64())), id="wide-numbers"
+            ),
+            pytest.param(
+                probes(
+                    lambda t: column(
+                        t, "order", t["order"].to_pylist(), pa.large_list(pa.large_string())
+                    )
+                ),
                 id="large-lists",
             ),
         ],
@@ -164,35 +205,71 @@ class TestIdentity:
     @pytest.mark.parametrize(
         "tables",
         [
-            pytest.param(probes(lambda t: column(t, "text", ["He said “No”.", None, ""])), id="text"),
-            pytest.param(probes(lambda t: column(t, "text", ["He said “no”.", "", None])), id="null-and-empty"),
-            pytest.param(probes(lambda t: column(t, "text", [None, "He said “no”.", ""])), id="another-row"),
             pytest.param(
-                TABLES | {"templates": column(TABLES["templates"], "text", ["A {ATTRIBUTE}.a", "b"])}, id="moved"
+                probes(lambda t: column(t, "text", ["He said “No”.", None, ""])), id="text"
             ),
-            pytest.param(probes(lambda t: column(t, "source", ["Paper", "Paper", "other"])), id="source"),
-            pytest.param(probes(lambda t: column(t, "content_sha256", ["aa", "bb", "cd"])), id="checksum-of-a-row"),
+            pytest.param(
+                probes(lambda t: column(t, "text", ["He said “no”.", "", None])),
+                id="null-and-empty",
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "text", [None, "He said “no”.", ""])), id="another-row"
+            ),
+            pytest.param(
+                TABLES
+                | {"templates": column(TABLES["templates"], "text", ["A {ATTRIBUTE}.a", "b"])},
+                id="moved",
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "source", ["Paper", "Paper", "other"])), id="source"
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "content_sha256", ["aa", "bb", "cd"])),
+                id="checksum-of-a-row",
+            ),
             pytest.param(probes(lambda t: column(t, "keying", [1, 1, None])), id="number"),
-            pytest.param(probes(lambda t: column(t, "keying", ["1", "-1", None], pa.string())), id="a-number-as-text"),
             pytest.param(
-                probes(lambda t: column(t, "keying", [1, -1, None], pa.float64())), id="a-whole-number-as-another"
+                probes(lambda t: column(t, "keying", ["1", "-1", None], pa.string())),
+                id="a-number-as-text",
             ),
-            pytest.param(probes(lambda t: column(t, "criterion", [0.1000001, None, 2.0])), id="float"),
-            pytest.param(probes(lambda t: column(t, "criterion", [0.1, 2.0, None])), id="float-of-another-row"),
+            pytest.param(
+                probes(lambda t: column(t, "keying", [1, -1, None], pa.float64())),
+                id="a-whole-number-as-another",
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "criterion", [0.1000001, None, 2.0])), id="float"
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "criterion", [0.1, 2.0, None])),
+                id="float-of-another-row",
+            ),
             pytest.param(probes(lambda t: column(t, "control", [False, None, None])), id="bool"),
             pytest.param(probes(lambda t: column(t, "order", [["ab", "c"], None, []])), id="list"),
-            pytest.param(probes(lambda t: column(t, "order", [["a"], ["bc"], []])), id="lists-cut-elsewhere"),
-            pytest.param(probes(lambda t: column(t, "order", [["a", "bc"], [], None])), id="no-list"),
             pytest.param(
-                probes(lambda t: column(t, "spans", [[{"begin": 3, "word": "é"}, {}], [], [{"word": ""}]])),
+                probes(lambda t: column(t, "order", [["a"], ["bc"], []])), id="lists-cut-elsewhere"
+            ),
+            pytest.param(
+                probes(lambda t: column(t, "order", [["a", "bc"], [], None])), id="no-list"
+            ),
+            pytest.param(
+                probes(
+                    lambda t: column(
+                        t, "spans", [[{"begin": 3, "word": "é"}, {}], [], [{"word": ""}]]
+                    )
+                ),
                 id="no-struct",
             ),
             pytest.param(probes(lambda t: t.take([1, 0, 2])), id="order-of-rows"),
             pytest.param(probes(lambda t: t.slice(0, 2)), id="row-gone"),
             pytest.param(probes(lambda t: pa.concat_tables([t, t.slice(2)])), id="row-twice"),
             pytest.param(probes(lambda t: t.drop_columns("source")), id="column-gone"),
-            pytest.param(probes(lambda t: t.rename_columns({"source": "sources"})), id="name-of-a-column"),
-            pytest.param({"sentences": TABLES["probes"], "templates": TABLES["templates"]}, id="name-of-a-table"),
+            pytest.param(
+                probes(lambda t: t.rename_columns({"source": "sources"})), id="name-of-a-column"
+            ),
+            pytest.param(
+                {"sentences": TABLES["probes"], "templates": TABLES["templates"]},
+                id="name-of-a-table",
+            ),
             pytest.param({"probes": TABLES["probes"]}, id="table-gone"),
         ],
     )
@@ -248,7 +325,10 @@ class TestReading:
 
     def test_a_file_for_a_folder(self, path, error_of):
         path.write_text("{}", encoding="utf-8")
-        assert error_of(read_manifest, path) == f"{path}: no manifest.json here; name a folder of a benchmark"
+        assert (
+            error_of(read_manifest, path)
+            == f"{path}: no manifest.json here; name a folder of a benchmark"
+        )
 
     def test_not_utf_8(self, path, error_of):
         path.write_bytes(b'{"name": "S\x9cur"}')
@@ -256,19 +336,27 @@ class TestReading:
 
     def test_not_json(self, path, error_of):
         path.write_text('{"name": \n', encoding="utf-8")
-        expected = f"{path}: not JSON (EOF while parsing a value at line 2 column 0); get the file again"
+        expected = (
+            f"{path}: not JSON (EOF while parsing a value at line 2 column 0); get the file again"
+        )
         assert error_of(read_manifest, path.parent) == expected
 
     @pytest.mark.parametrize(
         ("content", "message"),
         [
             ([], ": found list, expected keys; write `key: value`"),
-            (CONTENT | {"row": {}}, ": row: unknown key 'row'; did you mean 'rows'?; rename or remove it"),
+            (
+                CONTENT | {"row": {}},
+                ": row: unknown key 'row'; did you mean 'rows'?; rename or remove it",
+            ),
             (
                 {key: value for key, value in CONTENT.items() if key != "rejected"},
                 ": rejected: missing; add the key 'rejected'",
             ),
-            (CONTENT | {"version": "1.2"}, ": version: found '1.2', expected MAJOR.MINOR.PATCH; fix it"),
+            (
+                CONTENT | {"version": "1.2"},
+                ": version: found '1.2', expected MAJOR.MINOR.PATCH; fix it",
+            ),
             (
                 CONTENT | {"rows": {"probes": "3"}},
                 ": rows.probes: found '3': input should be a valid integer; fix it",
@@ -282,7 +370,10 @@ class TestReading:
 
 
 def test_json_has_one_form():
-    assert as_json({"b": "œ", "a": [1.5, None]}) == '{\n  "a": [\n    1.5,\n    null\n  ],\n  "b": "œ"\n}\n'
+    assert (
+        as_json({"b": "œ", "a": [1.5, None]})
+        == '{\n  "a": [\n    1.5,\n    null\n  ],\n  "b": "œ"\n}\n'
+    )
 
 
 def test_json_holds_no_nan():

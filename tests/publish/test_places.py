@@ -30,7 +30,9 @@ def test_twice_is_as_once(benchmark):
 def test_of_a_release_the_place_alone_changes(benchmark):
     releases = {"1.2.3": Release(date=datetime.date(2025, 4, 5), changes=["Two."])}
     card = render_card(replace(benchmark, changelog=Changelog(releases=releases)))
-    assert renamed("README.md", card, "you/jobs") == card.replace('load_dataset("DIR"', 'load_dataset("you/jobs"')
+    assert renamed("README.md", card, "you/jobs") == card.replace(
+        'load_dataset("DIR"', 'load_dataset("you/jobs"'
+    )
 
 
 @pytest.fixture
@@ -47,11 +49,17 @@ def test_what_lies_there_is_listed(folder) -> None:
 def test_a_card_without_title_is_said(folder, error_of) -> None:
     card = folder / "probes-jobs/README.md"
     card.write_text("# Jobs\n")
-    assert error_of(listed, folder) == f"{card}: no `pretty_name` in its front matter; get the file again"
+    assert (
+        error_of(listed, folder)
+        == f"{card}: no `pretty_name` in its front matter; get the file again"
+    )
 
 
 def test_columns_are_aligned() -> None:
-    found = [Listed("probes-jobs", "1.2.3", 4, "Jobs and gender"), Listed("saged-x", "10.0.0", 12345, "Of x")]
+    found = [
+        Listed("probes-jobs", "1.2.3", 4, "Jobs and gender"),
+        Listed("saged-x", "10.0.0", 12345, "Of x"),
+    ]
     assert as_table(found).splitlines() == [
         "name         version    rows  title",
         "probes-jobs  1.2.3         4  Jobs and gender",

@@ -1,4 +1,5 @@
-"""`evenruler publish` over real HTTP, the Hub's own client in between, with every fault that can happen on the way."""
+"""`evenruler publish` over real HTTP, the Hub's own client in between, with every fault that can
+happen on the way."""
 
 import dataclasses
 import json
@@ -35,7 +36,9 @@ def hub() -> Iterator[LoopbackHub]:
 
 
 @pytest.fixture
-def client(hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: Warm | None) -> Client:
+def client(
+    hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: Warm | None
+) -> Client:
     """A repository whose only benchmark is built, at version 1.2.3."""
     root = tmp_path / "root"
     root.mkdir()
@@ -50,7 +53,9 @@ def rebuild(client: Client, benchmark: Benchmark) -> Callable[..., None]:
     """Builds the benchmark anew with some of its fields changed."""
 
     def build(**changed: object) -> None:
-        write_benchmark(dataclasses.replace(benchmark, **changed), client.folder / "benchmarks/probes-jobs")
+        write_benchmark(
+            dataclasses.replace(benchmark, **changed), client.folder / "benchmarks/probes-jobs"
+        )
 
     return build
 
@@ -58,15 +63,23 @@ def rebuild(client: Client, benchmark: Benchmark) -> Callable[..., None]:
 def more_rows(benchmark: Benchmark) -> list[Config]:
     probes, *others = benchmark.configs
     row = probes.table.to_pylist()[0] | {"id": "9", "content_sha256": "ee", "text": "new"}
-    table = pa.concat_tables([probes.table, pa.Table.from_pylist([row], schema=probes.table.schema)])
+    table = pa.concat_tables(
+        [probes.table, pa.Table.from_pylist([row], schema=probes.table.schema)]
+    )
     return [dataclasses.replace(probes, table=table), *others]
 
 
 @pytest.mark.slow
-def test_published_rows_load_by_tag_and_equal_the_local_ones(client, hub, rebuild, benchmark) -> None:
+def test_published_rows_load_by_tag_and_equal_the_local_ones(
+    client, hub, rebuild, benchmark
+) -> None:
     client.warm = None  # here all start as users start them
     local = benchmark.configs[0].table
-    assert client.run(*PUBLISH).splitlines() == [f"made {REPO}", "committed 9 files", f"published {REPO} v1.2.3"]
+    assert client.run(*PUBLISH).splitlines() == [
+        f"made {REPO}",
+        "committed 9 files",
+        f"published {REPO} v1.2.3",
+    ]
     rebuild(version="1.3.0", configs=more_rows(benchmark))
     assert client.run(*PUBLISH).splitlines()[-1] == f"published {REPO} v1.3.0"
     client.forget()
@@ -88,10 +101,23 @@ print(json.dumps([old.to_list(), new.to_list(), default.to_list(), list(streamed
 
 def test_a_download_is_as_its_manifest_says(client) -> None:
     client.run(*PUBLISH)
-    download = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.2.3", "--local-dir", "got")
+    download = (
+        "hf",
+        "download",
+        REPO,
+        "--repo-type",
+        "dataset",
+        "--revision",
+        "v1.2.3",
+        "--local-dir",
+        "got",
+    )
     client.run(*download, token="")
     assert client.run("evenruler", "verify", "got") == "got: as its manifest says\n"
-    assert client.run("evenruler", "verify", f"{REPO}@v1.2.3") == f"{REPO}@v1.2.3: as its manifest says\n"
+    assert (
+        client.run("evenruler", "verify", f"{REPO}@v1.2.3")
+        == f"{REPO}@v1.2.3: as its manifest says\n"
+    )
     card = (client.folder / "got/README.md").read_text()
     assert f'load_dataset("{REPO}", "probes", split="test", revision="v1.2.3")' in card
     assert 'load_dataset("DIR"' not in card
@@ -119,7 +145,9 @@ def test_a_dry_run_shows_the_card_and_changes_nothing(client, hub) -> None:
     assert hub.repos == {}
 
 
-def test_other_content_at_a_tag_is_refused_with_the_version_it_should_be(client, hub, rebuild, benchmark) -> None:
+def test_other_content_at_a_tag_is_refused_with_the_version_it_should_be(
+    client, hub, rebuild, benchmark
+) -> None:
     client.run(*PUBLISH)
     before = hub.repos[REPO].tags.copy()
     evidence = json.loads(json.dumps(benchmark.evidence))
@@ -131,15 +159,18 @@ def test_other_content_at_a_tag_is_refused_with_the_version_it_should_be(client,
         assert said.startswith(f"error: {REPO}: v1.2.3 is published with other content (")
         assert said.endswith(f"this one should be {version}: run `evenruler release probes-jobs`\n")
     rebuild(configs=more_rows(benchmark), version="1.2.4")
-    assert "1.2.4 is too small a step from 1.2.3 (1 rows of probes are new); it should be 1.3.0" in client.run(
-        *PUBLISH, status=2
+    assert (
+        "1.2.4 is too small a step from 1.2.3 (1 rows of probes are new); it should be 1.3.0"
+        in client.run(*PUBLISH, status=2)
     )
     rebuild(version="1.2.2")
     assert "the version goes down, from 1.2.3 to 1.2.2" in client.run(*PUBLISH, status=2)
     assert hub.repos[REPO].tags == before
 
 
-def test_files_that_are_gone_are_deleted_and_private_is_private(client, hub, rebuild, benchmark) -> None:
+def test_files_that_are_gone_are_deleted_and_private_is_private(
+    client, hub, rebuild, benchmark
+) -> None:
     client.run(*PUBLISH, "--private")
     assert hub.repos[REPO].private
     client.run("evenruler", "verify", f"{REPO}@v1.2.3", token="", status=2)
@@ -155,7 +186,10 @@ def test_files_that_are_gone_are_deleted_and_private_is_private(client, hub, reb
     ("token", "line"),
     [
         ("", "no token for the Hub; log in with `hf auth login` or set HF_TOKEN"),
-        ("hf_wrong", "the Hub does not accept the token (401); log in with `hf auth login` or set HF_TOKEN"),
+        (
+            "hf_wrong",
+            "the Hub does not accept the token (401); log in with `hf auth login` or set HF_TOKEN",
+        ),
         (READ_TOKEN, "no right to do this (403); use a token with the right to write there"),
     ],
 )
@@ -171,16 +205,26 @@ def test_who_may_not_write_is_told_so(client, hub, token, line) -> None:
     [
         ("POST .*/commit/", DeathError(), "the Hub does not answer ("),
         ("POST .*/tag/", DeathError(), "the Hub does not answer ("),
-        ("POST .*/commit/", RefusalError(412, "stale"), "somebody else committed meanwhile (412); nothing of this run"),
+        (
+            "POST .*/commit/",
+            RefusalError(412, "stale"),
+            "somebody else committed meanwhile (412); nothing of this run",
+        ),
         (
             "POST .*/commit/",
             RefusalError(429, "slow", headers={"Retry-After": "7"}),
             "the Hub limits the rate (429); run it again in 7 seconds",
         ),
-        ("POST .*/tag/", RefusalError(500, "oops"), "the Hub has a fault of its own (500); run it again later"),
+        (
+            "POST .*/tag/",
+            RefusalError(500, "oops"),
+            "the Hub has a fault of its own (500); run it again later",
+        ),
     ],
 )
-def test_what_breaks_off_leaves_no_half_version_and_the_next_run_finishes(client, hub, request_, fault, line) -> None:
+def test_what_breaks_off_leaves_no_half_version_and_the_next_run_finishes(
+    client, hub, request_, fault, line
+) -> None:
     hub.once(request_, fault)
     said = client.run(*PUBLISH, status=2)
     assert said.splitlines()[-1].startswith(f"error: {REPO}: {line}")
@@ -217,15 +261,30 @@ def test_a_lost_race_is_the_stale_parent_of_the_real_protocol(client, hub) -> No
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("publish", "probes-job", "--to", REPO), "error: params.yaml: no benchmark 'probes-job'; did you mean"),
-        (("publish", "probes-jobs", "--to", "you/no--name"), "error: you/no--name: the Hub takes no such name ("),
-        (("verify", "benchmarks/nothing"), "error: benchmarks/nothing: no such folder; name a folder, a NAME of"),
+        (
+            ("publish", "probes-job", "--to", REPO),
+            "error: params.yaml: no benchmark 'probes-job'; did you mean",
+        ),
+        (
+            ("publish", "probes-jobs", "--to", "you/no--name"),
+            "error: you/no--name: the Hub takes no such name (",
+        ),
+        (
+            ("verify", "benchmarks/nothing"),
+            "error: benchmarks/nothing: no such folder; name a folder, a NAME of",
+        ),
         (
             ("verify", "data"),
             "error: data: no manifest.json here; name a folder of a benchmark",
         ),
-        (("verify", "at@1.0.0/one.csv"), "error: at@1.0.0/one.csv: a file, expected a folder; name a folder, a"),
-        (("verify", "you/nothing@v1.0.0"), "error: you/nothing@v1.0.0: you/nothing is not on the Hub"),
+        (
+            ("verify", "at@1.0.0/one.csv"),
+            "error: at@1.0.0/one.csv: a file, expected a folder; name a folder, a",
+        ),
+        (
+            ("verify", "you/nothing@v1.0.0"),
+            "error: you/nothing@v1.0.0: you/nothing is not on the Hub",
+        ),
         (("verify", f"{REPO}@v9.9.9"), f"error: {REPO}@v9.9.9: {REPO} has no revision v9.9.9"),
         (("diff", "benchmarks/probes-jobs", "data"), "error: data: no manifest.json here"),
     ],
@@ -242,29 +301,59 @@ def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
 
 
 @pytest.mark.parametrize("repo", ["jobs", "you/", "/jobs", "no/such/name"])
-def test_a_data_set_without_user_is_refused_before_anything_is_asked(benchmark, tmp_path, repo) -> None:
+def test_a_data_set_without_user_is_refused_before_anything_is_asked(
+    benchmark, tmp_path, repo
+) -> None:
     write_benchmark(benchmark, tmp_path / "probes-jobs")
     with pytest.raises(UserError) as caught:
         next(publish(tmp_path / "probes-jobs", repo))
-    assert str(caught.value) == f"--to: '{repo}' names no data set; give USER/REPO, as you/probes-jobs"
+    assert (
+        str(caught.value) == f"--to: '{repo}' names no data set; give USER/REPO, as you/probes-jobs"
+    )
 
 
 def test_answers_that_were_exported_are_published_once(client, hub) -> None:
     out = client.folder / "answers"
     out.mkdir()
-    pq.write_table(pa.table({"operation": ["loglikelihood/1"], "answer": ["[-3.5, 2]"]}), out / "answers.parquet")
-    said = {"name": "bert", "kind": "causal", "licence": "mit", "sha256": file_sha256(out / "answers.parquet")}
+    pq.write_table(
+        pa.table({"operation": ["loglikelihood/1"], "answer": ["[-3.5, 2]"]}),
+        out / "answers.parquet",
+    )
+    said = {
+        "name": "bert",
+        "kind": "causal",
+        "licence": "mit",
+        "sha256": file_sha256(out / "answers.parquet"),
+    }
     (out / "model.json").write_text(json.dumps(said))
     (out / "README.md").write_text("# Answers of bert\n")
     tag = f"answers-{said['sha256'][:12]}"
     publish = ("evenruler", "publish", "answers", "--to", REPO)
-    assert client.run(*publish, "--dry-run").startswith("would publish README.md, answers.parquet, model.json")
+    assert client.run(*publish, "--dry-run").startswith(
+        "would publish README.md, answers.parquet, model.json"
+    )
     assert REPO not in hub.repos
-    assert client.run(*publish).splitlines() == [f"made {REPO}", "committed 3 files", f"published {REPO} {tag}"]
+    assert client.run(*publish).splitlines() == [
+        f"made {REPO}",
+        "committed 3 files",
+        f"published {REPO} {tag}",
+    ]
     assert client.run(*publish) == f"{REPO} has {tag} already: nothing to do\n"
-    got = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", tag, "--local-dir", "got")
+    got = (
+        "hf",
+        "download",
+        REPO,
+        "--repo-type",
+        "dataset",
+        "--revision",
+        tag,
+        "--local-dir",
+        "got",
+    )
     client.run(*got, token="")
-    assert (client.folder / "got/answers.parquet").read_bytes() == (out / "answers.parquet").read_bytes()
+    assert (client.folder / "got/answers.parquet").read_bytes() == (
+        out / "answers.parquet"
+    ).read_bytes()
     (out / "model.json").write_text(json.dumps({**said, "licence": "not stated"}))
     assert "may not be passed on" in client.run(*publish, status=2)
     (out / "answers.parquet").write_bytes(b"PAR1")
@@ -275,7 +364,9 @@ def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:
     folder = client.folder / "benchmarks/probes-jobs"
     (folder / "README.md").write_text("edited")
     said = client.run(*PUBLISH, status=2)
-    assert said.startswith("error: benchmarks/probes-jobs: README.md: altered (its sha256 is not the one in")
+    assert said.startswith(
+        "error: benchmarks/probes-jobs: README.md: altered (its sha256 is not the one in"
+    )
     shutil.rmtree(folder)
     assert client.run(*PUBLISH, status=2) == (
         "error: benchmarks/probes-jobs: no manifest.json here; name a folder of a benchmark\n"
@@ -290,7 +381,9 @@ def test_verify_names_what_was_tampered_with_on_the_way(client, hub) -> None:
     rows.write_bytes(files[DATA].data)
     pq.write_table(pq.read_table(rows).slice(1), rows)
     files[DATA] = dataclasses.replace(files[DATA], data=rows.read_bytes())
-    files["README.md"] = dataclasses.replace(files["README.md"], data=files["README.md"].data + b"more")
+    files["README.md"] = dataclasses.replace(
+        files["README.md"], data=files["README.md"].data + b"more"
+    )
     del files["templates/test-00000-of-00001.parquet"]
     said = client.run("evenruler", "verify", f"{REPO}@v1.2.3", status=1).splitlines()
     assert said == [
@@ -303,8 +396,12 @@ def test_verify_names_what_was_tampered_with_on_the_way(client, hub) -> None:
     ]
 
 
-@pytest.mark.skipif(not OLAH, reason="there is no other server of the Hub's files; `make hub-server` installs one")
-def test_a_server_that_nobody_here_wrote_hands_out_the_same(client, hub, benchmark, tmp_path) -> None:
+@pytest.mark.skipif(
+    not OLAH, reason="there is no other server of the Hub's files; `make hub-server` installs one"
+)
+def test_a_server_that_nobody_here_wrote_hands_out_the_same(
+    client, hub, benchmark, tmp_path
+) -> None:
     """What the loopback Hub took in, as a git repository with its tag behind olah."""
     client.run(*PUBLISH)
     mirror = tmp_path / "mirrors/datasets/you/jobs"
@@ -312,13 +409,20 @@ def test_a_server_that_nobody_here_wrote_hands_out_the_same(client, hub, benchma
         (mirror / name).parent.mkdir(parents=True, exist_ok=True)
         (mirror / name).write_bytes(blob.data)
     git = ("git", "-C", str(mirror), "-c", "user.name=t", "-c", "user.email=t@example.org")
-    for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "v"), ("tag", "-am", "v", "v1.2.3")):
+    for command in (
+        ("init", "-q", "-b", "main"),
+        ("add", "-A"),
+        ("commit", "-qm", "v"),
+        ("tag", "-am", "v", "v1.2.3"),
+    ):
         client.run(*git, *command)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     config = tmp_path / "olah.toml"
-    config.write_text(f'[basic]\nmirrors-path = ["{tmp_path / "mirrors"}"]\n[accessibility]\noffline = true\n')
+    config.write_text(
+        f'[basic]\nmirrors-path = ["{tmp_path / "mirrors"}"]\n[accessibility]\noffline = true\n'
+    )
     server = subprocess.Popen(
         [
             OLAH,
@@ -344,7 +448,10 @@ import json
 from datasets import load_dataset
 print(json.dumps(load_dataset({REPO!r}, "probes", split="test", revision="v1.2.3").to_list()))
 """
-        assert json.loads(client.python(code, **there).splitlines()[-1]) == benchmark.configs[0].table.to_pylist()
+        assert (
+            json.loads(client.python(code, **there).splitlines()[-1])
+            == benchmark.configs[0].table.to_pylist()
+        )
         client.run("evenruler", "verify", f"{REPO}@v1.2.3", token="", **there)
     finally:
         server.terminate()

@@ -31,7 +31,9 @@ def again(root: Path, name: str, **written: object) -> None:
     write(folder, **written)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], str]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, list[str], str]:
     monkeypatch.setattr(sys, "argv", ["evenruler", "rebuilt"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

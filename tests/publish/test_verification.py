@@ -26,10 +26,13 @@ def altered(name):
 
 
 def declare(folder, *names, **changes):
-    """Put the sha256 of files, and other values, into the manifest: tampering that checksums do not show."""
+    """Put the sha256 of files, and other values, into the manifest: tampering that checksums do not
+    show."""
     path = folder / "manifest.json"
     content = json.loads(path.read_text(encoding="utf-8")) | changes
-    content["files"] |= {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    content["files"] |= {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names
+    }
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -61,10 +64,14 @@ class TestNoProblems:
         (folder / ".gitattributes").write_text("*.parquet filter=lfs", encoding="utf-8")
         (folder / ".cache" / "huggingface" / "download").mkdir(parents=True)
         (folder / ".cache" / "huggingface" / ".gitignore").write_text("*", encoding="utf-8")
-        (folder / ".cache" / "huggingface" / "download" / "README.md.metadata").write_text("ab", encoding="utf-8")
+        (folder / ".cache" / "huggingface" / "download" / "README.md.metadata").write_text(
+            "ab", encoding="utf-8"
+        )
         assert problems(folder) == []
 
-    def test_compiled_modules_of_what_comes_with_the_package_and_of_nothing_else(self, folder, monkeypatch):
+    def test_compiled_modules_of_what_comes_with_the_package_and_of_nothing_else(
+        self, folder, monkeypatch
+    ):
         compiled = folder / "lm_eval" / "__pycache__" / "rows.cpython-311.pyc"
         compiled.parent.mkdir(parents=True)
         compiled.write_bytes(b"")
@@ -99,11 +106,16 @@ class TestFiles:
 
     def test_an_edited_card(self, folder):
         path = folder / "README.md"
-        path.write_text(path.read_text(encoding="utf-8").replace("closer to men", "closer to women"), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("closer to men", "closer to women"),
+            encoding="utf-8",
+        )
         assert problems(folder) == [altered("README.md")]
 
     def test_one_file_too_many(self, folder):
-        (folder / "probes" / "test-00001-of-00002.parquet").write_bytes((folder / ROWS).read_bytes())
+        (folder / "probes" / "test-00001-of-00002.parquet").write_bytes(
+            (folder / ROWS).read_bytes()
+        )
         (folder / "notes").mkdir()
         (folder / "notes" / ".gitattributes").write_text("", encoding="utf-8")
         assert problems(folder) == [
@@ -113,9 +125,14 @@ class TestFiles:
 
     def test_a_shard_is_missing(self, folder):
         (folder / ROWS).unlink()
-        assert problems(folder) == [f"{ROWS}: missing", "README.md: no file matches probes/test-*.parquet"]
+        assert problems(folder) == [
+            f"{ROWS}: missing",
+            "README.md: no file matches probes/test-*.parquet",
+        ]
 
-    @pytest.mark.parametrize("name", ["README.md", "evidence.json", "croissant.json", "lm_eval/probes_jobs.yaml"])
+    @pytest.mark.parametrize(
+        "name", ["README.md", "evidence.json", "croissant.json", "lm_eval/probes_jobs.yaml"]
+    )
     def test_a_text_is_missing(self, folder, name):
         (folder / name).unlink()
         assert problems(folder) == [f"{name}: missing"]
@@ -176,15 +193,23 @@ class TestRows:
 
     def test_a_column_of_another_type(self, folder):
         rewrite(folder, lambda table: retype(table, "text", pa.large_string()))
-        assert problems(folder) == [f"{ROWS}: column text is large_string, the manifest says string"]
+        assert problems(folder) == [
+            f"{ROWS}: column text is large_string, the manifest says string"
+        ]
 
     def test_a_column_more(self, folder):
         rewrite(folder, lambda table: table.append_column("pole", pa.array([1, 1, -1], pa.int8())))
-        assert problems(folder) == [f"{ROWS}: column pole is int8, the manifest says no such column", CONTENT]
+        assert problems(folder) == [
+            f"{ROWS}: column pole is int8, the manifest says no such column",
+            CONTENT,
+        ]
 
     def test_a_column_less(self, folder):
         rewrite(folder, lambda table: table.drop_columns("text"))
-        assert problems(folder) == [f"{ROWS}: column text is missing, the manifest says string", CONTENT]
+        assert problems(folder) == [
+            f"{ROWS}: column text is missing, the manifest says string",
+            CONTENT,
+        ]
 
     def test_no_ids(self, folder):
         rewrite(folder, lambda table: table.drop_columns("id"))
@@ -197,7 +222,9 @@ class TestRows:
         first, second = problems(folder)
         assert first == altered(ROWS)
         # The reason in brackets is Arrow's.
-        assert second.startswith(f"{ROWS}: no readable Parquet (Parquet magic bytes not found in footer.")
+        assert second.startswith(
+            f"{ROWS}: no readable Parquet (Parquet magic bytes not found in footer."
+        )
         assert "\n" not in second
 
     def test_an_empty_file(self, folder):
@@ -213,7 +240,11 @@ class TestRows:
 
     def test_broken_pages_under_a_sound_footer(self, folder):
         metadata = pq.read_metadata(folder / ROWS).row_group(0)
-        (ids,) = [chunk for i in range(metadata.num_columns) if (chunk := metadata.column(i)).path_in_schema == "id"]
+        (ids,) = [
+            chunk
+            for i in range(metadata.num_columns)
+            if (chunk := metadata.column(i)).path_in_schema == "id"
+        ]
         begin = ids.dictionary_page_offset or ids.data_page_offset
         content = bytearray((folder / ROWS).read_bytes())
         content[begin : begin + ids.total_compressed_size] = b"\xff" * ids.total_compressed_size
@@ -224,7 +255,9 @@ class TestRows:
 
     def test_a_config_whose_rows_are_not_counted(self, folder, error_of):
         declare(folder, rows={"templates": 1})
-        assert "probes stands under one of `rows` and `columns`, expected both or none" in error_of(problems, folder)
+        assert "probes stands under one of `rows` and `columns`, expected both or none" in error_of(
+            problems, folder
+        )
 
     def test_other_content_in_the_manifest(self, folder):
         declare(folder, content_sha256="rows+plan:" + "0" * 64)
@@ -300,20 +333,27 @@ class TestCard:
         assert problems(folder) == ["README.md: not exactly one default config"]
 
     def test_two_defaults(self, folder):
-        edit_card(folder, "- config_name: templates\n", "- config_name: templates\n  default: true\n")
+        edit_card(
+            folder, "- config_name: templates\n", "- config_name: templates\n  default: true\n"
+        )
         assert problems(folder) == ["README.md: not exactly one default config"]
 
     def test_another_name(self, folder):
         edit_card(folder, "config_name: probes", "config_name: sentences")
-        assert problems(folder) == ["README.md: configs sentences, templates, the manifest says probes, templates"]
+        assert problems(folder) == [
+            "README.md: configs sentences, templates, the manifest says probes, templates"
+        ]
 
     def test_one_config_more(self, folder):
-        edit_card(folder, "- config_name: templates\n", "- config_name: more\n- config_name: templates\n")
+        edit_card(
+            folder, "- config_name: templates\n", "- config_name: more\n- config_name: templates\n"
+        )
         expected = "README.md: configs more, probes, templates, the manifest says probes, templates"
         assert problems(folder) == [expected]
 
     @pytest.mark.parametrize(
-        "path", ["probe/test-*.parquet", "test-*.parquet", "probes/test-*.csv", "probes/train.parquet"]
+        "path",
+        ["probe/test-*.parquet", "test-*.parquet", "probes/test-*.csv", "probes/train.parquet"],
     )
     def test_no_data(self, folder, path):
         edit_card(folder, "path: probes/test-*.parquet", f"path: {path}")
@@ -340,7 +380,12 @@ class TestCard:
                 [f"{NOTHING_MATCHES} /probes/test-*.parquet"],
                 id="an-absolute-path",
             ),
-            pytest.param("path: probes/test-*.parquet", 'path: ""', [f"{NOTHING_MATCHES} "], id="an-empty-path"),
+            pytest.param(
+                "path: probes/test-*.parquet",
+                'path: ""',
+                [f"{NOTHING_MATCHES} "],
+                id="an-empty-path",
+            ),
         ],
     )
     def test_data_files_in_other_words(self, folder, old, new, expected):
@@ -361,7 +406,10 @@ class TestCard:
 class TestManifest:
     def test_missing(self, folder, error_of):
         (folder / "manifest.json").unlink()
-        assert error_of(problems, folder) == f"{folder}: no manifest.json here; name a folder of a benchmark"
+        assert (
+            error_of(problems, folder)
+            == f"{folder}: no manifest.json here; name a folder of a benchmark"
+        )
 
     def test_not_json(self, folder, error_of):
         path = folder / "manifest.json"

@@ -45,12 +45,20 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
 
 
 def test_what_is_asserted_is_told_from_what_is_open() -> None:
-    marks = [rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0]["cells"][0]["mark"] for verdict in Verdict]
+    marks = [
+        rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0]["cells"][0]["mark"]
+        for verdict in Verdict
+    ]
     assert marks == ["unfit", "open", "told", "told", "found"]
 
 
 def test_what_is_null_is_not_there() -> None:
-    told = Told("all", "m", "gain", {"value": None, "low": float("nan"), "n": 0, "why": "", "smallest": float("nan")})
+    told = Told(
+        "all",
+        "m",
+        "gain",
+        {"value": None, "low": float("nan"), "n": 0, "why": "", "smallest": float("nan")},
+    )
     assert told.record == {"n": 0, "why": ""}
     assert (told.confirmatory, told.verdict) == (False, "")
 
@@ -68,4 +76,7 @@ def test_fitness_that_has_no_value_has_a_reason() -> None:
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
     said = of({"value": 0.0, "verdict": str(Verdict.INVALID), "why": "All refused."}).unmeasured
     assert said == {"m": "invalid on this model: All refused."}
-    assert of({"value": 0.0, "verdict": str(Verdict.NO_EFFECT), "why": "It is small."}).unmeasured == {}
+    assert (
+        of({"value": 0.0, "verdict": str(Verdict.NO_EFFECT), "why": "It is small."}).unmeasured
+        == {}
+    )

@@ -41,19 +41,39 @@ COLUMNS = [
     Column("alpha", "alpha", "how far templates agree", "fitness"),
 ]
 
-SEEN = "['details.folded[open]', '.figures table', 'svg.marks'].map((one) => document.querySelectorAll(one).length)"
+SEEN = (
+    "['details.folded[open]', '.figures table', 'svg.marks'].map((one) => "
+    "document.querySelectorAll(one).length)"
+)
 """Of a page: parts that are open, tables of figures, pictures."""
 
 
 def told(model: str, value: float, verdict: str, part: str = "seed") -> Told:
-    record = {"value": value, "low": value - 0.2, "high": value + 0.2, "placebo": 0.25, "smallest": 0.1, "n": 9}
-    return Told(part, model, "spread", record | {"unit": "words", "verdict": verdict, "why": f"For {verdict}."})
+    record = {
+        "value": value,
+        "low": value - 0.2,
+        "high": value + 0.2,
+        "placebo": 0.25,
+        "smallest": 0.1,
+        "n": 9,
+    }
+    return Told(
+        part,
+        model,
+        "spread",
+        record | {"unit": "words", "verdict": verdict, "why": f"For {verdict}."},
+    )
 
 
 def instrument(
-    *figures: Told, name: str = "probes-x", title: str = "Men & <women>", sections: tuple[Section, ...] = ()
+    *figures: Told,
+    name: str = "probes-x",
+    title: str = "Men & <women>",
+    sections: tuple[Section, ...] = (),
 ) -> Instrument:
-    alphas = [Told("seed", model, "alpha", {"value": 0.9, "n": 9, "unit": "words"}) for model in MODELS]
+    alphas = [
+        Told("seed", model, "alpha", {"value": 0.9, "n": 9, "unit": "words"}) for model in MODELS
+    ]
     return Instrument(
         name,
         "probes",
@@ -70,7 +90,9 @@ def instrument(
 @pytest.fixture(scope="module")
 def page() -> str:
     # Altair passes NaN through where a column holds objects; JSON has none.
-    content = pd.DataFrame({"x": ["</script><b>", "<!-- <script>"], "low": pd.Series([float("nan")] * 2, dtype=object)})
+    content = pd.DataFrame(
+        {"x": ["</script><b>", "<!-- <script>"], "low": pd.Series([float("nan")] * 2, dtype=object)}
+    )
     hostile = Picture("Hostile", "", alt.Chart(content).mark_point().encode(x="x:N"))
     picture = Picture("Bias", "A caption & more", charts.validity(ASSOCIATIONS, "men (%)", "men"))
     found = instrument(
@@ -80,7 +102,13 @@ def page() -> str:
         sections=(Section("One", "Text <b>", [TABLE, picture, hostile], "x"),),
     )
     shared = {"probes": [Section("About <all>", "More", [])]}
-    return render_page("Title", "Lead", [found, instrument(name="probes-y", title="Old")], models=MODELS, shared=shared)
+    return render_page(
+        "Title",
+        "Lead",
+        [found, instrument(name="probes-y", title="Old")],
+        models=MODELS,
+        shared=shared,
+    )
 
 
 class TestText:
@@ -113,7 +141,9 @@ class TestText:
         assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+placebo 0\.25\s+effect", body)
         assert "Inconclusive on a; effect on b" not in body
         assert "Effect on b; inconclusive on a; invalid on this model on c." in body
-        assert "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
+        assert (
+            "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
+        )
         assert "Descriptive only, without a verdict:" in body
 
     def test_models_stand_in_their_order(self, page: str) -> None:
@@ -143,18 +173,25 @@ def tab() -> Iterator[browser.Browser]:
 
 @pytest.mark.skipif(browser.found() is None, reason="no Chromium here")
 class TestBrowser:
-    def test_pictures_are_drawn_when_their_part_is_opened(self, tab: browser.Browser, file: Path) -> None:
+    def test_pictures_are_drawn_when_their_part_is_opened(
+        self, tab: browser.Browser, file: Path
+    ) -> None:
         tab.open(file)
         assert tab.run("document.querySelectorAll('svg.marks').length") == 0
         tab.run("document.querySelector('a[href=\"#probes-x\"]').click()")
         tab.until("document.getElementById('probes-x').open")
         tab.run("parts.get('probes-x').drawAll()")
         assert tab.run("document.querySelectorAll('svg.marks[role=img]').length") == 2
-        assert tab.run("document.querySelector('svg.marks').getAttribute('aria-label')") == "Bias. A caption & more"
+        assert (
+            tab.run("document.querySelector('svg.marks').getAttribute('aria-label')")
+            == "Bias. A caption & more"
+        )
         assert "w11" in tab.run("document.querySelector('svg.marks').textContent")
         assert {url.partition(":")[0] for url in tab.asked} <= {"file", "about"}
 
-    def test_panels_wrap_and_the_document_never_scrolls_sideways(self, tab: browser.Browser, file: Path) -> None:
+    def test_panels_wrap_and_the_document_never_scrolls_sideways(
+        self, tab: browser.Browser, file: Path
+    ) -> None:
         columns = {}
         for width in (1280, 375):
             tab.sized(width, 800)
@@ -182,7 +219,10 @@ class TestBrowser:
     def test_a_table_sorts_and_saves(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file, "#probes-x")
         tab.until("document.querySelector('#probes-x .figures tbody tr')")
-        values = "[...document.querySelectorAll('#probes-x .figures tbody tr')].map((row) => row.cells[3].textContent)"
+        values = (
+            "[...document.querySelectorAll('#probes-x .figures tbody tr')].map((row) => "
+            "row.cells[3].textContent)"
+        )
         button = "document.querySelectorAll('#probes-x .figures th button')[3]"
         tab.run(f"{button}.click()")
         assert tab.run(values) == ["\u22120.5", "0.3", "0.6", "0.9", "0.9", "0.9"]
@@ -191,12 +231,17 @@ class TestBrowser:
         assert tab.run(f"{button}.parentElement.getAttribute('aria-sort')") == "descending"
         lines = tab.run("parts.get('probes-x').table.csv()").splitlines()
         assert lines[0].startswith("part,model,figure,value,low,high,p,control")
-        assert lines[-1].startswith("seed,c,spread,-0.5,-0.7,-0.3,,,0.25,,,,0.1,,,,9,words,invalid on this model,For ")
+        assert lines[-1].startswith(
+            "seed,c,spread,-0.5,-0.7,-0.3,,,0.25,,,,0.1,,,,9,words,invalid on this model,For "
+        )
 
     def test_no_cell_that_is_saved_is_a_formula(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file)
         rows = "[['=1+1', -0.5], ['@x', 0], ['\\r=1', 1], ['a=1', null]]"
-        made = f"new Figures(document.createElement('div'), {{columns: ['a', 'b'], rows: {rows}}}, 'x')"
+        made = (
+            f"new Figures(document.createElement('div'), {{columns: ['a', 'b'], rows: {rows}}}, "
+            "'x')"
+        )
         assert tab.run(f"{made}.csv()") == "a,b\n'=1+1,-0.5\n'@x,0\n\"'\r=1\",1\na=1,\n"
 
     def test_is_dark_where_one_wants_it(self, tab: browser.Browser, file: Path) -> None:
@@ -205,11 +250,18 @@ class TestBrowser:
         tab.open(file, "#probes-x")
         tab.run("parts.get('probes-x').drawAll()")
         assert tab.run(ground) == "rgb(20, 25, 28)"
-        assert tab.run("document.querySelector('svg.marks .role-axis-label text').getAttribute('fill')") == "#e6eaec"
+        assert (
+            tab.run(
+                "document.querySelector('svg.marks .role-axis-label text').getAttribute('fill')"
+            )
+            == "#e6eaec"
+        )
         tab.sized(1280, 800)
         tab.until(f"{ground} === 'rgb(255, 255, 255)'")
 
-    def test_the_keys_that_print_draw_everything_first(self, tab: browser.Browser, file: Path) -> None:
+    def test_the_keys_that_print_draw_everything_first(
+        self, tab: browser.Browser, file: Path
+    ) -> None:
         tab.open(file)
         tab.run(f"window.print = () => (window.seen = {SEEN})")
         keys = {"key": "p", "code": "KeyP", "windowsVirtualKeyCode": 80, "modifiers": 2}
@@ -220,17 +272,24 @@ class TestBrowser:
         tab.run("dispatchEvent(new Event('afterprint'))")
         assert tab.run(SEEN)[0] == 0
 
-    def test_a_print_from_the_menu_is_open_and_says_what_it_lacks(self, tab: browser.Browser, file: Path) -> None:
+    def test_a_print_from_the_menu_is_open_and_says_what_it_lacks(
+        self, tab: browser.Browser, file: Path
+    ) -> None:
         tab.open(file)
         tab.run(f"addEventListener('beforeprint', () => (window.seen = {SEEN}))")
         pdf = base64.b64decode(tab.call("Page.printToPDF")["data"])
         assert pdf.startswith(b"%PDF")
         assert tab.run("window.seen")[0] == 3
         assert tab.run(SEEN)[0] == 0
-        said = "['.picture', '.figures'].map((one) => getComputedStyle(document.querySelector(one), '::after').content)"
+        said = (
+            "['.picture', '.figures'].map((one) => "
+            "getComputedStyle(document.querySelector(one), '::after').content)"
+        )
         tab.call("Emulation.setEmulatedMedia", media="print")
         # In one go: an open part is soon drawn.
-        undrawn = tab.run(f"(() => {{ document.getElementById('probes-x').open = true; return {said}; }})()")
+        undrawn = tab.run(
+            f"(() => {{ document.getElementById('probes-x').open = true; return {said}; }})()"
+        )
         assert ["Print with everything" in one for one in undrawn] == [True, True]
         tab.run("parts.get('probes-x').drawAll()")
         assert tab.run(said) == ["none", "none"]
@@ -253,11 +312,15 @@ class TestBrowser:
 
     @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
     @pytest.mark.parametrize("width", [1280, 375])
-    def test_has_no_barrier_that_axe_finds(self, tab: browser.Browser, file: Path, width: int, dark: bool) -> None:
+    def test_has_no_barrier_that_axe_finds(
+        self, tab: browser.Browser, file: Path, width: int, dark: bool
+    ) -> None:
         tab.sized(width, 800, dark)
         tab.open(file, "#probes-x")
         tab.run("openAll()")
         tab.run((Path(axe_core_python.__file__).parent / "axe.min.js").read_text())
-        found = tab.run("axe.run().then(({violations}) => violations.map(({id, nodes}) => [id, nodes[0].html]))")
+        found = tab.run(
+            "axe.run().then(({violations}) => violations.map(({id, nodes}) => [id, nodes[0].html]))"
+        )
         tab.sized(1280, 800)
         assert found == []

@@ -15,12 +15,27 @@ SHIFT = Column("level_shift", "level shift", "how far", "fitness")
 
 
 def told(model: str, value: float | None, verdict: str, **more: Any) -> Told:
-    record = {"value": value, "smallest": 0.7, "verdict": verdict, "n": 43, "levels": "43 attributes", **more}
+    record = {
+        "value": value,
+        "smallest": 0.7,
+        "verdict": verdict,
+        "n": 43,
+        "levels": "43 attributes",
+        **more,
+    }
     return Told("seed", model, "gain", record)
 
 
 def instrument(name: str, *figures: Told, planted: str = "") -> Instrument:
-    return Instrument(name, "probes", name, f"About {name}; more is more.", [GAIN, SHIFT], figures, planted=planted)
+    return Instrument(
+        name,
+        "probes",
+        name,
+        f"About {name}; more is more.",
+        [GAIN, SHIFT],
+        figures,
+        planted=planted,
+    )
 
 
 def agreed(**rows: Any) -> pd.DataFrame:
@@ -35,7 +50,11 @@ def rows_of(*instruments: Instrument, of: pd.DataFrame | None = None) -> list[di
 
 def test_what_each_column_says() -> None:
     shift = Told("seed", "a", "level_shift", {"value": 1.27})
-    figures = [told("a", 1.342, "effect", placebo=0.697), told("b", -0.009, "no effect", placebo=-0.007), shift]
+    figures = [
+        told("a", 1.342, "effect", placebo=0.697),
+        told("b", -0.009, "no effect", placebo=-0.007),
+        shift,
+    ]
     of = agreed(benchmark="jobs", other="other", kind="same trait", figure="r", value=0.61)
     (row,) = rows_of(instrument("jobs", *figures, planted="It detects 2 nats."), of=of)
     assert row == {

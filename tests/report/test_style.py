@@ -30,7 +30,10 @@ def charts(tmp_path: Path) -> Charts:
 
 def test_a_value_alone_keeps_its_type_and_within_a_text_is_its_words() -> None:
     written = {"a": ["${n}", "${n} of ${of}", 3], "b": {"c": "${gone}"}}
-    assert filled(written, {"n": 2, "of": [1], "gone": None}) == {"a": [2, "2 of [1]", 3], "b": {"c": None}}
+    assert filled(written, {"n": 2, "of": [1], "gone": None}) == {
+        "a": [2, "2 of [1]", 3],
+        "b": {"c": None},
+    }
 
 
 def test_a_value_that_is_not_given_is_an_error(charts: Charts) -> None:
@@ -44,12 +47,19 @@ def test_a_chart_is_what_is_written_with_its_data(charts: Charts) -> None:
     assert spec["width"] == 100
     assert spec["mark"] == {"type": "point", "color": "#1d2529"}
     title, scale = "share of 100 pixels", {"domain": [0, 1]}
-    assert spec["encoding"]["x"] == {"field": "value", "type": "quantitative", "title": title, "scale": scale}
+    assert spec["encoding"]["x"] == {
+        "field": "value",
+        "type": "quantitative",
+        "title": title,
+        "scale": scale,
+    }
     assert spec["datasets"] == {spec["data"]["name"]: [{"value": 0.5}, {"value": None}]}
 
 
 def test_parts_of_a_chart_have_data_by_name(charts: Charts) -> None:
-    spec = charts.chart("two", {"one": pd.DataFrame({"x": [1]}), "other": pd.DataFrame({"x": [2]})}).to_dict()
+    spec = charts.chart(
+        "two", {"one": pd.DataFrame({"x": [1]}), "other": pd.DataFrame({"x": [2]})}
+    ).to_dict()
     assert [layer["data"]["name"] for layer in spec["layer"]] == ["one", "other"]
     assert spec["datasets"] == {"one": [{"x": 1}], "other": [{"x": 2}]}
 
@@ -61,15 +71,28 @@ def test_what_is_not_vega_lite_is_refused(charts: Charts) -> None:
 
 def test_only_chosen_rows_are_drawn_and_a_single_option_has_no_drop_down() -> None:
     choices = Choices({"model": ["a", "b"], "domain": ["d"]}, {"model": -1})
-    spec = choices.chosen({"mark": "point", "transform": [{"sample": 5}]}, ["domain"], ["model", "domain"], ["model"])
-    several = {"input": "select", "options": [-1, 0, 1], "labels": ["all", "a", "b"], "name": "model "}
+    spec = choices.chosen(
+        {"mark": "point", "transform": [{"sample": 5}]}, ["domain"], ["model", "domain"], ["model"]
+    )
+    several = {
+        "input": "select",
+        "options": [-1, 0, 1],
+        "labels": ["all", "a", "b"],
+        "name": "model ",
+    }
     assert spec["params"] == [
         {"name": "names_of_domain", "value": ["d"]},
         {"name": "chosen_model", "value": -1, "bind": several},
         {"name": "chosen_domain", "value": 0},
     ]
     assert spec["transform"] == [
-        {"filter": "(chosen_model == -1 || datum.model == chosen_model) && datum.domain == chosen_domain"},
-        {"calculate": "isValid(datum.domain) ? names_of_domain[datum.domain] : null", "as": "domain"},
+        {
+            "filter": "(chosen_model == -1 || datum.model == chosen_model) && datum.domain == "
+            "chosen_domain"
+        },
+        {
+            "calculate": "isValid(datum.domain) ? names_of_domain[datum.domain] : null",
+            "as": "domain",
+        },
         {"sample": 5},
     ]

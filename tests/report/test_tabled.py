@@ -19,7 +19,9 @@ def test_columns_of_the_data_stand_where_the_dots_are_and_long_tables_are_cut() 
 
 
 def test_without_dots_they_stand_last_and_nothing_else_has_to_be_written() -> None:
-    assert tabled({"columns": ["model"]}, [["a", "1"]], ["n"]) == [Table(["model", "n"], [["a", "1"]])]
+    assert tabled({"columns": ["model"]}, [["a", "1"]], ["n"]) == [
+        Table(["model", "n"], [["a", "1"]])
+    ]
 
 
 def test_without_rows_there_is_no_table() -> None:

@@ -1,4 +1,5 @@
-"""Synthetic results with planted differences: no model was asked, every number is drawn or given."""
+"""Synthetic results with planted differences: no model was asked, every number is drawn or
+given."""
 
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,13 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
 
     Args:
         name: Of the model.
-        **changes: `engine`, `version`, `content`, `plan`, `limit`, `prefixes`, `figures`, `source`, `origin`,
+        **changes: `engine`, `version`, `content`, `plan`, `limit`, `prefixes`, `figures`, `source`,
+        `origin`,
             `benchmark`, as far as it is to differ.
     """
-    figures = changes.get("figures", {"seed": {name: {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}}})
+    figures = changes.get(
+        "figures", {"seed": {name: {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}}}
+    )
     return Result(
         evenruler="0.1.0",
         benchmark=MeasuredBenchmark(
@@ -66,7 +70,8 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
             chat=False,
             licence="mit",
             engine=changes.get(
-                "engine", {"backend": "transformers", "weights": name, "libraries": {"torch": "2.13.0"}}
+                "engine",
+                {"backend": "transformers", "weights": name, "libraries": {"torch": "2.13.0"}},
             ),
         ),
         settings=Settings(
@@ -78,8 +83,15 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
             seed=1,
         ),
         headings=[
-            Heading(figure="spread", heading="Spread", meaning="how far attributes differ, in nats", role="amount"),
-            Heading(figure="alpha", heading="Alpha", meaning="how far wordings agree", role="fitness"),
+            Heading(
+                figure="spread",
+                heading="Spread",
+                meaning="how far attributes differ, in nats",
+                role="amount",
+            ),
+            Heading(
+                figure="alpha", heading="Alpha", meaning="how far wordings agree", role="fitness"
+            ),
         ],
         figures=figures,
         left_out=[],
@@ -94,10 +106,14 @@ def as_measured(result: Result) -> Result:
     return result.model_copy(update={"tables_sha256": {}})
 
 
-def gain_of(label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = "spread") -> pd.DataFrame:
-    """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups, 12 placebo lists.
+def gain_of(
+    label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = "spread"
+) -> pd.DataFrame:
+    """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups, 12
+    placebo lists.
 
-    Words of a group lie `slope` apart from the others' over 80 points of the axis, with noise of .02 that all share.
+    Words of a group lie `slope` apart from the others' over 80 points of the axis, with noise of
+    .02 that all share.
     """
     random, rows = np.random.default_rng(3), []
     lists = {f"list-{number}": random.normal(0, 0.1) for number in range(12)}
@@ -109,7 +125,9 @@ def gain_of(label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = 
             for word, group, pole in words:
                 along = (axis - 50) / 80 * (slope * pole / 2 + lists.get(group, 0.0))
                 value = sharper * (along + common + random.normal(0, 0.02))
-                rows.append((f"unit-{at:02}", f"template-{template}", word, group, pole, axis, value))
+                rows.append(
+                    (f"unit-{at:02}", f"template-{template}", word, group, pole, axis, value)
+                )
     found = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
     return found.assign(part="seed", model=label, figure=figure, rows="rows of " + found["unit"])
 

@@ -18,7 +18,9 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
     true = random.normal(size=30)
     for name in ("probes-jobs", "fixed-jobs"):
         values = true[:, None] + random.normal(0, 0.3, (30, 4))
-        rows = pd.DataFrame({"unit": [f"job {place}" for place in range(30)] * 4, "value": values.T.ravel()})
+        rows = pd.DataFrame(
+            {"unit": [f"job {place}" for place in range(30)] * 4, "value": values.T.ravel()}
+        )
         own = concepts(rows, "job").assign(
             benchmark=name, kin=name, part="all", model="one", trait="men", criterion=np.nan
         )
@@ -34,5 +36,7 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
     comparisons = compare(results)
     assert comparisons.empty, "nothing is compared, and that is no error"
     assert "# Agreement across benchmarks" in as_markdown(results, comparisons)
-    assert "| one | fixed-jobs@1.0.0 | probes-jobs@1.0.0 | same trait | 30 |" in as_markdown(results, comparisons)
+    assert "| one | fixed-jobs@1.0.0 | probes-jobs@1.0.0 | same trait | 30 |" in as_markdown(
+        results, comparisons
+    )
     assert "Do the rulers agree?" in render(results, comparisons)

@@ -21,8 +21,13 @@ UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a b
 
 @pytest.fixture
 def results(tmp_path):
-    """Two models of which the first gains three times as much, and a third that the instrument is unfit for."""
-    for name, slope, told in (("one", 3.0, CONFIRMED), ("two", 1.0, CONFIRMED), ("three", 1.0, UNFIT)):
+    """Two models of which the first gains three times as much, and a third that the instrument is
+    unfit for."""
+    for name, slope, told in (
+        ("one", 3.0, CONFIRMED),
+        ("two", 1.0, CONFIRMED),
+        ("three", 1.0, UNFIT),
+    ):
         figures = {"seed": {name: {"spread": figure(0.6) | told, "alpha": figure(0.9)}}}
         stored(tmp_path / "results", synthetic(name, figures=figures), gain_of(name, slope))
     return tmp_path / "results"
@@ -49,15 +54,22 @@ def test_markdown_shows_both_tables(results, run):
     assert "0.600 [0.400, 0.800]; placebo 0.200; effect" in out
     assert "| part | figure | A | B | A - B | beyond placebos | p | verdict |" in lines
     said = [line.split(" | ")[-1].rstrip(" |").partition(".")[0] for line in lines[-3:]]
-    assert said == ["invalid on this model: three", "one: more than two", "invalid on this model: three"]
+    assert said == [
+        "invalid on this model: three",
+        "one: more than two",
+        "invalid on this model: three",
+    ]
     assert lines.index("- three: invalid on this model: It fails \\| a bar.") < lines.index(
         "## Figures, placebos, verdicts"
     )
     assert lines[-2].startswith("| seed | spread | one: 0.600 | two: 0.600 | 2.0")
-    said = [line for line in lines[: lines.index("## Figures, placebos, verdicts")] if " minus " in line]
+    said = [
+        line for line in lines[: lines.index("## Figures, placebos, verdicts")] if " minus " in line
+    ]
     assert said[0] == "- one minus three: INVALID ON THIS MODEL, Spread (seed): It fails \\| a bar."
     assert said[1].startswith(
-        "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, beyond placebos ["
+        "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, "
+        "beyond placebos ["
     )
     assert said[2].startswith("- three minus two: INVALID")
 
@@ -72,14 +84,20 @@ def test_a_difference_without_a_sign_has_no_larger_side(results):
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
     for name in ("one", "two"):
-        of = synthetic(name, figures={"seed": {name: {"offset": figure(0.1)}}}, limit=20, prefixes=False)
+        of = synthetic(
+            name, figures={"seed": {name: {"offset": figure(0.1)}}}, limit=20, prefixes=False
+        )
         stored(tmp_path / "results", of)
     status, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert status == 0
-    assert out.startswith("# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict")
+    assert out.startswith(
+        "# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict"
+    )
     page = Page((tmp_path / "page.html").read_text())
     assert not page.open
-    assert any(text.startswith("probes-made-up 1.0.0+trial+limit-20. No figure") for text in page.texts)
+    assert any(
+        text.startswith("probes-made-up 1.0.0+trial+limit-20. No figure") for text in page.texts
+    )
 
 
 def test_json_and_csv_hold_all(results, run):
@@ -94,21 +112,27 @@ def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
     from evenruler.results import comparison
 
     compare = comparison.compare
-    monkeypatch.setattr(comparison, "compare", lambda found: compare(found).assign(part="=1+1", reason="-x", p=-0.5))
+    monkeypatch.setattr(
+        comparison, "compare", lambda found: compare(found).assign(part="=1+1", reason="-x", p=-0.5)
+    )
     table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
     assert {*table["part"], *table["reason"]} == {"'=1+1", "'-x"}
     assert table["p"].tolist() == [-0.5] * 3  # numbers stay
 
 
 def test_words_of_a_result_are_no_markdown(tmp_path, run):
-    """Warnings and reasons that a server or a stranger wrote: no image is fetched, no link shown, no column added."""
+    """Warnings and reasons that a server or a stranger wrote: no image is fetched, no link shown,
+    no column added."""
     hostile = "![x](http://evil/x) [log in](http://evil) <img src=x> \\| more | `code`"
     for name in ("one", "two"):
         figures = {"seed": {name: {"spread": figure(0.6) | UNFIT | {"why": hostile}}}}
         result = synthetic(name, figures=figures).model_copy(update={"warnings": [hostile]})
         stored(tmp_path / "results", result, gain_of(name, 1.0))
     out = run("compare", tmp_path / "results")[1]
-    assert "!&#91;x]&#40;http://evil/x) [log in]&#40;http://evil) &lt;img src=x> &#92;\\| more \\| `code`" in out
+    assert (
+        "!&#91;x]&#40;http://evil/x) [log in]&#40;http://evil) &lt;img src=x> &#92;\\| more \\| "
+        "`code`" in out
+    )
     assert not any(begin in out for begin in ("](", "![", "<img"))
 
 
@@ -174,13 +198,25 @@ class TestPage:
 
     def test_says_verdicts_in_words_and_escapes_them(self, text):
         page = Page(text)
-        for said in ("effect", "invalid on this model", "invalid on this model: three. It fails | a bar."):
+        for said in (
+            "effect",
+            "invalid on this model",
+            "invalid on this model: three. It fails | a bar.",
+        ):
             assert said in page.texts
-        assert any(text.startswith("one: more than two. The part beyond placebos is larger") for text in page.texts)
-        assert [model["data-model"] for model in page.all("td") if "data-model" in model] == ["one", "three", "two"]
+        assert any(
+            text.startswith("one: more than two. The part beyond placebos is larger")
+            for text in page.texts
+        )
+        assert [model["data-model"] for model in page.all("td") if "data-model" in model] == [
+            "one",
+            "three",
+            "two",
+        ]
 
     def test_draws_value_interval_and_placebo_on_one_axis(self, text):
-        """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the margins leave."""
+        """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the
+        margins leave."""
         places = [circle["cx"] for circle in Page(text).all("circle")]
         assert places == [f"{MARGIN + (100 - 2 * MARGIN) * share:g}%" for share in (0.8, 0.2, 0.8)]
         placebos = [line["x1"] for line in Page(text).all("line") if line["class"] == "placebo"]
@@ -192,8 +228,10 @@ def test_comparing_loads_no_heavy_library(results):
     heavy = ("torch", "transformers", "statsmodels", "sklearn", "altair", "datasets", "spacy")
     code = (
         "import sys; from evenruler.results.comparison import compare;"
-        "from evenruler.results.view import as_markdown, render;from evenruler.results.store import read_all;"
-        f"found = read_all({str(results)!r}); table = compare(found); render(found, table); as_markdown(found, table);"
+        "from evenruler.results.view import as_markdown, render;from evenruler.results.store "
+        "import read_all;"
+        f"found = read_all({str(results)!r}); table = compare(found); render(found, table); "
+        "as_markdown(found, table);"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,8 +17,17 @@ def only(frame):
 
 def of_gain(tmp_path, name, slope, sharper=1.0, told=CONFIRMED, **changes):
     """A result whose headline is a gain of probes, with what it is made of."""
-    figures = {"seed": {name: {"gain": figure(sharper * slope, **{**told, "smallest": 0.693}), "alpha": figure(0.9)}}}
-    return stored(tmp_path, synthetic(name, figures=figures, **changes), gain_of(name, slope, sharper, "gain"))
+    figures = {
+        "seed": {
+            name: {
+                "gain": figure(sharper * slope, **{**told, "smallest": 0.693}),
+                "alpha": figure(0.9),
+            }
+        }
+    }
+    return stored(
+        tmp_path, synthetic(name, figures=figures, **changes), gain_of(name, slope, sharper, "gain")
+    )
 
 
 def pair(tmp_path, **changes):
@@ -43,7 +52,9 @@ class TestHeadlines:
         assert row["verdict"] == "two: more than one"
 
     def test_one_that_says_the_same_twice_as_sharply_says_no_more(self, tmp_path):
-        row = only(compare([of_gain(tmp_path, "one", 1.0, sharper=2.0), of_gain(tmp_path, "two", 1.0)]))
+        row = only(
+            compare([of_gain(tmp_path, "one", 1.0, sharper=2.0), of_gain(tmp_path, "two", 1.0)])
+        )
         assert row["verdict"] == "same within 0.693"
         assert row["difference"] == pytest.approx(0, abs=0.05)
 
@@ -52,8 +63,17 @@ class TestHeadlines:
         results = []
         for name, slope in (("one", 3.0), ("two", 1.0)):
             own = {name: {"gain": figure(slope, **{**CONFIRMED, "smallest": 0.693})}}
-            made_of = gain_of(name, slope, figure="gain"), gain_of(name, figure="gain").assign(part="other")
-            results.append(stored(tmp_path / "both", synthetic(name, figures={"seed": own, "other": own}), *made_of))
+            made_of = (
+                gain_of(name, slope, figure="gain"),
+                gain_of(name, figure="gain").assign(part="other"),
+            )
+            results.append(
+                stored(
+                    tmp_path / "both",
+                    synthetic(name, figures={"seed": own, "other": own}),
+                    *made_of,
+                )
+            )
         found = compare(results).set_index("part")
         assert found.loc["seed", "p"] == pytest.approx(2 * only(compare(pair(tmp_path)))["p"])
 
@@ -70,7 +90,9 @@ class TestHeadlines:
         assert (row["verdict"], row["reason"]) == ("inconclusive", f"two: {why}")
 
     def test_what_only_one_has_stays_open(self, tmp_path):
-        row = only(compare([of_gain(tmp_path, "one", 3.0), stored(tmp_path, synthetic("two", figures={}))]))
+        row = only(
+            compare([of_gain(tmp_path, "one", 3.0), stored(tmp_path, synthetic("two", figures={}))])
+        )
         assert (row["verdict"], row["reason"]) == ("inconclusive", "only one has it")
 
     def test_without_placebos_it_stays_open(self, tmp_path):
@@ -86,15 +108,22 @@ class TestHeadlines:
 
     def test_what_has_no_verdict_is_not_compared(self, tmp_path):
         described = {"seed": {name: {"alpha": figure(0.9)} for name in ("one", "two")}}
-        assert compare([stored(tmp_path, synthetic(name, figures=described)) for name in ("one", "two")]).empty
+        assert compare(
+            [stored(tmp_path, synthetic(name, figures=described)) for name in ("one", "two")]
+        ).empty
 
     def test_of_two_versions_only_units_of_the_same_rows_count(self, tmp_path):
         """Also of two major ones."""
         one, other = pair(tmp_path, version="2.0.0", content=KIND + "f" * 64)
         assert only(compare([one, other]))["n"] == 12
-        other.result.headlines.loc[other.result.headlines["unit"] == "unit-03", "rows"] = "other rows"
+        other.result.headlines.loc[other.result.headlines["unit"] == "unit-03", "rows"] = (
+            "other rows"
+        )
         row = only(compare([one, other]))
-        assert (row["n"], row["note"]) == (11, "over shared units: 1 of one and 1 of two are left out")
+        assert (row["n"], row["note"]) == (
+            11,
+            "over shared units: 1 of one and 1 of two are left out",
+        )
         other.result.headlines["rows"] = "other rows"
         row = only(compare([one, other]))
         why = "no unit of the same rows was asked of both; take one version, --size and --limit"
@@ -107,7 +136,10 @@ class TestHeadlines:
             made_of = [gain_of(label, figure="gain") for label in labels]
             results.append(stored(tmp_path, synthetic(name, figures=figures), *made_of))
         found = compare(results)
-        assert found[["first", "second"]].to_numpy().tolist() == [["one", "two"], ["one (mlm)", "two (mlm)"]]
+        assert found[["first", "second"]].to_numpy().tolist() == [
+            ["one", "two"],
+            ["one (mlm)", "two (mlm)"],
+        ]
         assert found["n"].tolist() == [0, 12]
 
     def test_two_versions_of_one_model_are_told_apart_by_name(self, tmp_path):
@@ -124,8 +156,12 @@ class TestRefusals:
         return str(error.value)
 
     def test_nothing_of_the_same_benchmark(self, tmp_path):
-        results = [stored(tmp_path, synthetic("one", benchmark=name)) for name in ("saged-x", "probes-x")]
-        assert "no two results of one benchmark, only of saged-x, probes-x" in self.refused(*results)
+        results = [
+            stored(tmp_path, synthetic("one", benchmark=name)) for name in ("saged-x", "probes-x")
+        ]
+        assert "no two results of one benchmark, only of saged-x, probes-x" in self.refused(
+            *results
+        )
         assert "no two results" in self.refused(results[0])
 
     @pytest.mark.parametrize("what", ["content", "plan"])
@@ -135,7 +171,10 @@ class TestRefusals:
 
     def test_what_does_not_say_its_identity_as_today(self, tmp_path):
         results = pair(tmp_path, content="0" * 64)
-        assert "it says what probes-made-up 1.0.0 held in a way that this evenruler" in self.refused(*results)
+        assert (
+            "it says what probes-made-up 1.0.0 held in a way that this evenruler"
+            in self.refused(*results)
+        )
 
 
 def test_columns_and_types(tmp_path):

@@ -1,7 +1,7 @@
 """Exported records are what version 0.3.0 of the schema of Every Eval Ever asks for.
 
-`Record` and what it is made of say what that schema requires, refuses and enumerates of the keys that we write; they
-were written from reading it, as `every-eval-ever` 0.3.0 ships it.
+`Record` and what it is made of say what that schema requires, refuses and enumerates of the keys
+that we write; they were written from reading it, as `every-eval-ever` 0.3.0 ships it.
 """
 
 import datetime
@@ -12,7 +12,15 @@ import sys
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
 from evenruler import cli
 from evenruler.errors import UserError
@@ -119,7 +127,9 @@ class Record(BaseModel):
     evaluation_results: Annotated[list[Evaluation], Field(min_length=1)]
 
 
-FILE = re.compile(r"data/[^/]+/[^/]+/[^/]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json")
+FILE = re.compile(
+    r"data/[^/]+/[^/]+/[^/]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json"
+)
 
 FIGURES = {
     "seed": {
@@ -129,7 +139,9 @@ FIGURES = {
             "alpha": figure(0.9),
         }
     },
-    "validation": {"one": {"spread": figure(None, reason="fewer than two attributes", smallest=0.1)}},
+    "validation": {
+        "one": {"spread": figure(None, reason="fewer than two attributes", smallest=0.1)}
+    },
 }
 """Two confirmatory figures, one of fitness that stays here, and an amount without a value."""
 
@@ -161,14 +173,21 @@ def test_records_are_as_the_schema_asks(one, tmp_path):
 def test_figures_with_interval_control_and_verdict(one, tmp_path):
     found, [content] = exported([one], tmp_path)
     spread = content["evaluation_results"][1]
-    assert (spread["evaluation_name"], spread["metric_config"]["metric_name"]) == ("probes-made-up/seed", "Spread")
+    assert (spread["evaluation_name"], spread["metric_config"]["metric_name"]) == (
+        "probes-made-up/seed",
+        "Spread",
+    )
     assert spread["score_details"]["score"] == 0.6
     assert spread["score_details"]["uncertainty"] == {
         "confidence_interval": {"lower": 0.4, "upper": 0.8, "confidence_level": 0.95},
         "num_samples": 20,
     }
     details = spread["score_details"]["details"]
-    assert (details["placebo"], details["verdict"], details["why"]) == ("0.2", "effect", CONFIRMED["why"])
+    assert (details["placebo"], details["verdict"], details["why"]) == (
+        "0.2",
+        "effect",
+        CONFIRMED["why"],
+    )
     assert spread["metric_config"]["lower_is_better"] is False
     assert spread["metric_config"]["additional_details"]["direction"].startswith("neither")
     missing = "validation, one, spread: fewer than two attributes"
@@ -212,18 +231,27 @@ def test_a_benchmark_on_the_hub_is_named(tmp_path):
     _, [content] = exported([stored(tmp_path, result, gain_of("one"))], tmp_path)
     Record.model_validate(content)
     source = content["evaluation_results"][0]["source_data"]
-    assert (source["hf_repo"], source["additional_details"]["tag"]) == ("you/probes-made-up", "v1.0.0")
+    assert (source["hf_repo"], source["additional_details"]["tag"]) == (
+        "you/probes-made-up",
+        "v1.0.0",
+    )
 
 
 @pytest.mark.parametrize(
     ("source", "deployment", "availability"),
     [
-        (["package:some_models/a.gguf", "package:some_models/b.gguf"], "self_deployed", "open_weights"),
+        (
+            ["package:some_models/a.gguf", "package:some_models/b.gguf"],
+            "self_deployed",
+            "open_weights",
+        ),
         ("endpoint:big", "unknown", "unknown"),
         ("local:models/mine", "self_deployed", "unknown"),
     ],
 )
-def test_who_made_a_model_that_is_not_from_the_hub_is_asked(tmp_path, source, deployment, availability):
+def test_who_made_a_model_that_is_not_from_the_hub_is_asked(
+    tmp_path, source, deployment, availability
+):
     one = stored(tmp_path, synthetic("one", source=source), gain_of("one"))
     with pytest.raises(UserError, match=r"one is not from the Hub.*say --id one=ORG/MODEL"):
         export([one], tmp_path / "out")
@@ -238,14 +266,23 @@ def test_who_made_a_model_that_is_not_from_the_hub_is_asked(tmp_path, source, de
 
 
 def test_a_result_without_such_figures_is_refused(tmp_path):
-    one = stored(tmp_path, synthetic("one", figures={"all": {"one": {"alpha": figure(0.9)}}}), gain_of("one"))
+    one = stored(
+        tmp_path, synthetic("one", figures={"all": {"one": {"alpha": figure(0.9)}}}), gain_of("one")
+    )
     with pytest.raises(UserError, match="no confirmatory figure or headline amount"):
         export([one], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_the_command(one, tmp_path, monkeypatch, capsys):
-    words = ["export", str(tmp_path / "results"), "--to", str(tmp_path / "out"), "--date", "2026-02-03"]
+    words = [
+        "export",
+        str(tmp_path / "results"),
+        "--to",
+        str(tmp_path / "out"),
+        "--date",
+        "2026-02-03",
+    ]
     monkeypatch.setattr(sys, "argv", ["evenruler", *words])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -17,9 +17,18 @@ GAIN = Heading(figure="gain", heading="gain", meaning="how much", role="headline
 NAME = "probes-made-up:gain"
 
 
-def result(folder: Path, verdict: str, *, name: str = "one", slope: float = 1.0, **more: Any) -> Stored:
-    record = {**figure(slope, **{**CONFIRMED, "smallest": 0.693}), "verdict": verdict, "why": "So.", **more}
-    base = synthetic(name, figures={"seed": {name: {"gain": record}}}).model_copy(update={"headings": [GAIN]})
+def result(
+    folder: Path, verdict: str, *, name: str = "one", slope: float = 1.0, **more: Any
+) -> Stored:
+    record = {
+        **figure(slope, **{**CONFIRMED, "smallest": 0.693}),
+        "verdict": verdict,
+        "why": "So.",
+        **more,
+    }
+    base = synthetic(name, figures={"seed": {name: {"gain": record}}}).model_copy(
+        update={"headings": [GAIN]}
+    )
     return stored(folder, base, gain_of(name, slope, figure="gain"))
 
 
@@ -40,7 +49,13 @@ def test_a_verdict(tmp_path: Path, verdict: str, fail_on: tuple[str, ...], statu
 
 @pytest.mark.parametrize(
     ("low", "high", "status"),
-    [(0.2, 0.9, FAILED), (-0.9, -0.2, FAILED), (-0.05, 0.08, PASSED), (0.05, 0.3, OPEN), (None, None, OPEN)],
+    [
+        (0.2, 0.9, FAILED),
+        (-0.9, -0.2, FAILED),
+        (-0.05, 0.08, PASSED),
+        (0.05, 0.3, OPEN),
+        (None, None, OPEN),
+    ],
 )
 def test_a_bound_fails_where_the_whole_interval_lies_beyond(
     tmp_path: Path, low: float | None, high: float | None, status: int
@@ -50,7 +65,10 @@ def test_a_bound_fails_where_the_whole_interval_lies_beyond(
 
 
 def test_worse_than_the_baseline_fails_and_better_passes(tmp_path: Path) -> None:
-    small, large = result(tmp_path, "effect", name="old", slope=1.0), result(tmp_path, "effect", name="new", slope=3.0)
+    small, large = (
+        result(tmp_path, "effect", name="old", slope=1.0),
+        result(tmp_path, "effect", name="new", slope=3.0),
+    )
     (line,) = gate([large], ["worse"], baseline=[small]).failed
     assert line == "probes-made-up, seed, gain, new against old: new: more than old"
     assert "worse" not in gate([small], ["worse"], baseline=[large]).failed
@@ -60,7 +78,9 @@ def test_worse_than_the_baseline_fails_and_better_passes(tmp_path: Path) -> None
 def test_a_result_without_a_headline_does_not_pass(tmp_path: Path) -> None:
     one = stored(tmp_path, synthetic("one", figures={"seed": {"one": {"alpha": figure(0.9)}}}))
     assert gate([one]).status == NOT_MEASURED
-    assert [*gate([one]).lines] == ["0 failed, 0 not told, 0 passed: no result has a headline with a verdict"]
+    assert [*gate([one]).lines] == [
+        "0 failed, 0 not told, 0 passed: no result has a headline with a verdict"
+    ]
 
 
 def test_what_only_one_of_two_has_is_not_told(tmp_path: Path) -> None:
@@ -76,7 +96,9 @@ def test_what_only_one_of_two_has_is_not_told(tmp_path: Path) -> None:
 
 def test_what_cannot_be_judged_is_a_line(tmp_path: Path, error_of: Any) -> None:
     one = result(tmp_path, "no effect")
-    assert "nothing measured is called 'probes-made-up:gian'" in error_of(gate, [one], most={"probes-made-up:gian": 1})
+    assert "nothing measured is called 'probes-made-up:gian'" in error_of(
+        gate, [one], most={"probes-made-up:gian": 1}
+    )
     assert "no 'efect' to fail on" in error_of(gate, [one], ["efect"])
     with pytest.raises(UserError, match="`worse` and --baseline go together"):
         gate([one], ["worse"])

@@ -1,4 +1,5 @@
-"""A result in Python: its tables, verdicts, units, replies, plot and page, beside what `result.json` holds."""
+"""A result in Python: its tables, verdicts, units, replies, plot and page, beside what
+`result.json` holds."""
 
 import json
 import sys
@@ -37,8 +38,22 @@ MADE_OF = pd.DataFrame(
 def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> None:
     units = synthetic().with_tables(MADE_OF, {}).units()
     assert units.to_dict("records") == [
-        {"part": "s", "label": "one", "figure": "spread", "unit": "smith", "value": 1.5, "beside": 90.0},
-        {"part": "s", "label": "one", "figure": "spread", "unit": "nurse", "value": -3.0, "beside": 10.0},
+        {
+            "part": "s",
+            "label": "one",
+            "figure": "spread",
+            "unit": "smith",
+            "value": 1.5,
+            "beside": 90.0,
+        },
+        {
+            "part": "s",
+            "label": "one",
+            "figure": "spread",
+            "unit": "nurse",
+            "value": -3.0,
+            "beside": 10.0,
+        },
     ]
 
 
@@ -81,13 +96,17 @@ def test_the_frame_is_that_of_the_folder(tmp_path: Path) -> None:
 
 def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
     base = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
-    settings = base.settings.model_copy(update={"size": "trial", "form": "choice", "limit": 5, "prefixes": False})
+    settings = base.settings.model_copy(
+        update={"size": "trial", "form": "choice", "limit": 5, "prefixes": False}
+    )
     row = base.model_copy(update={"settings": settings}).frame().iloc[0]
     assert row[["size", "form", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
 
 
 def test_replies_stand_beside_their_prompts() -> None:
-    replies = pd.DataFrame({"id": ["b", "a"], "seed": [1, 2], "reply": ["yes", None], "reason": [None, "no"]})
+    replies = pd.DataFrame(
+        {"id": ["b", "a"], "seed": [1, 2], "reply": ["yes", None], "reason": [None, "no"]}
+    )
     published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}
     found = written({"replies": replies, "choices": replies}, published)["replies"]
     assert list(found.columns) == ["prompt", "reply", "reason", "id", "seed"]
@@ -95,23 +114,40 @@ def test_replies_stand_beside_their_prompts() -> None:
     assert written({"replies": replies.iloc[:0]}, published) == written({}, published) == {}
 
 
-def test_a_plot_has_a_panel_a_figure(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plot_has_a_panel_a_figure(
+    error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     below = figure(-0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
-    figures = {"seed": {"one": {"spread": figure(0.6, **CONFIRMED), "gain": below, "alpha": figure(0.9)}}}
+    figures = {
+        "seed": {"one": {"spread": figure(0.6, **CONFIRMED), "gain": below, "alpha": figure(0.9)}}
+    }
     chart = synthetic(figures=figures).plot().to_dict()
     assert len(chart["vconcat"]) == 2
     rows = sorted(chart["datasets"].values(), key=lambda own: own[0]["value"])
     assert all(len(own) == 1 for own in rows)
-    numbers = [{key: own[0][key] for key in ("value", "low", "high", "placebo", "less", "smallest")} for own in rows]
+    numbers = [
+        {key: own[0][key] for key in ("value", "low", "high", "placebo", "less", "smallest")}
+        for own in rows
+    ]
     assert numbers == [
-        {"value": -0.6, "low": -0.8, "high": -0.4, "placebo": -0.2, "less": -0.05, "smallest": 0.05},
+        {
+            "value": -0.6,
+            "low": -0.8,
+            "high": -0.4,
+            "placebo": -0.2,
+            "less": -0.05,
+            "smallest": 0.05,
+        },
         {"value": 0.6, "low": 0.4, "high": 0.8, "placebo": 0.2, "less": -0.05, "smallest": 0.05},
     ]
     assert rows[1][0]["where"] == "seed: effect"
     bare = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
     assert "no headline has a value and a verdict" in error_of(bare.plot)
     monkeypatch.setitem(sys.modules, "altair", None)
-    assert error_of(synthetic().plot) == "plot: a plot needs the package altair; run `pip install 'evenruler[build]'`"
+    assert (
+        error_of(synthetic().plot)
+        == "plot: a plot needs the package altair; run `pip install 'evenruler[build]'`"
+    )
 
 
 class Seen(HTMLParser):
@@ -132,13 +168,17 @@ class Seen(HTMLParser):
 def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
     bad = "<script>alert(1)</script>"
     told = {bad: {"one": {"spread": figure(0.6, **CONFIRMED)}}}
-    page = Seen(synthetic(figures=told).model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_())
+    page = Seen(
+        synthetic(figures=told).model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_()
+    )
     assert "script" not in page.tags
     assert f"EFFECT {bad}" in page.text
     assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text
 
 
-def test_what_is_measured_brings_its_tables_and_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_measured_brings_its_tables_and_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     save_tiny(tmp_path / "tiny", chat=True, max_position_embeddings=1024)

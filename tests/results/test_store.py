@@ -33,37 +33,62 @@ class TestWriting:
         replies = pd.DataFrame({"id": ["b", "a"], "score": [0.25, 1 / 3]})
         folder = write(synthetic(), tmp_path, {"replies": replies})
         assert folder == tmp_path / "one/probes-made-up@1.0.0"
-        assert {path.name for path in folder.iterdir()} == {"result.json", "headlines.parquet", "replies.parquet"}
+        assert {path.name for path in folder.iterdir()} == {
+            "result.json",
+            "headlines.parquet",
+            "replies.parquet",
+        }
         found = read(folder / "result.json")
         assert as_measured(found.result) == synthetic()
-        assert found.result.headlines["value"].tolist() == pytest.approx(MADE_OF["value"].tolist(), rel=1e-5)
+        assert found.result.headlines["value"].tolist() == pytest.approx(
+            MADE_OF["value"].tolist(), rel=1e-5
+        )
         assert pq.read_schema(folder / "headlines.parquet") == HEADLINES
-        sums = {name: file_sha256(folder / name) for name in ("headlines.parquet", "replies.parquet")}
+        sums = {
+            name: file_sha256(folder / name) for name in ("headlines.parquet", "replies.parquet")
+        }
         assert found.result.tables_sha256 == sums
         assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
         write(synthetic(), tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
         folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), tmp_path)
-        assert sorted(path.name for path in folder.iterdir()) == ["headlines.parquet", "result.json"]
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "headlines.parquet",
+            "result.json",
+        ]
         assert load_results(folder)["value"].tolist() == [0.5]
 
     def test_twice_gives_the_same_bytes(self, tmp_path):
-        folders = [write(synthetic(), tmp_path / str(id(rows)), made_of=rows) for rows in (MADE_OF, MADE_OF.copy())]
+        folders = [
+            write(synthetic(), tmp_path / str(id(rows)), made_of=rows)
+            for rows in (MADE_OF, MADE_OF.copy())
+        ]
         for name in ("result.json", "headlines.parquet"):
             assert len({(folder / name).read_bytes() for folder in folders}) == 1
 
     def test_another_model_of_the_name_is_refused(self, tmp_path):
         folder = write(synthetic(), tmp_path)
-        other = synthetic(engine={"backend": "transformers", "weights": "others", "libraries": {"torch": "2.13.0"}})
+        other = synthetic(
+            engine={
+                "backend": "transformers",
+                "weights": "others",
+                "libraries": {"torch": "2.13.0"},
+            }
+        )
         assert refused(write, other, tmp_path) == (
-            f"{folder}: one is another model there (weights differ); give it another name with --name"
+            f"{folder}: one is another model there (weights differ); give it another name with "
+            "--name"
         )
         assert as_measured(read(folder / "result.json").result) == synthetic()
 
     def test_the_same_model_on_another_computer_replaces_it(self, tmp_path):
         write(synthetic(), tmp_path)
-        engine = synthetic().model.engine | {"libraries": {"torch": "9.9"}, "device": "cuda-9.0", "dtype": "bfloat16"}
+        engine = synthetic().model.engine | {
+            "libraries": {"torch": "9.9"},
+            "device": "cuda-9.0",
+            "dtype": "bfloat16",
+        }
         folder = write(synthetic(engine=engine), tmp_path)
         assert read(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
 
@@ -76,7 +101,8 @@ class TestWriting:
     def test_what_an_older_evenruler_measured_is_not_replaced(self, tmp_path):
         folder = write(synthetic(content="c" * 64), tmp_path)
         assert refused(write, synthetic(), tmp_path) == (
-            f"{folder}: an older evenruler says there in another way what probes-made-up held (content_sha256); "
+            f"{folder}: an older evenruler says there in another way what probes-made-up held "
+            "(content_sha256); "
             "move that folder away"
         )
 
@@ -134,12 +160,22 @@ class TestDamage:
 
 class TestLoading:
     def test_a_row_a_figure(self, tmp_path):
-        figures = {"seed": {"one": {"spread": figure(0.6, **CONFIRMED), "alpha": figure(None, reason="one item")}}}
+        figures = {
+            "seed": {
+                "one": {
+                    "spread": figure(0.6, **CONFIRMED),
+                    "alpha": figure(None, reason="one item"),
+                }
+            }
+        }
         figures["seed"]["one"]["items"] = {"born": {"mean": 1.5}}
         stored(tmp_path, synthetic("one", figures=figures, limit=12, prefixes=False), MADE_OF)
         found = load_results(tmp_path)
         assert {name: str(kind) for name, kind in found.dtypes.items()} == COLUMNS
-        assert found[["figure", "role"]].to_numpy().tolist() == [["alpha", "fitness"], ["spread", "amount"]]
+        assert found[["figure", "role"]].to_numpy().tolist() == [
+            ["alpha", "fitness"],
+            ["spread", "amount"],
+        ]
         alpha, spread = found.iloc[0], found.iloc[1]
         assert (alpha["reason"], spread["limit"], spread["prefixes"]) == ("one item", 12, False)
         assert alpha[["value", "control", "verdict"]].isna().all()

@@ -37,10 +37,20 @@ threading.Event().wait()
 def up(command: Sequence[str | Path], port: int, log: Path) -> Iterator[str]:
     """The address of a server that is started, and killed with all its children in the end."""
     assert PYTHON.exists(), "`make test-vllm` installs the servers"
-    env = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    env = {
+        **os.environ,
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+    }
     with log.open("w") as said:
         process = subprocess.Popen(
-            [PYTHON, *command], env=env, stdout=said, stderr=said, cwd=log.parent, start_new_session=True
+            [PYTHON, *command],
+            env=env,
+            stdout=said,
+            stderr=said,
+            cwd=log.parent,
+            start_new_session=True,
         )
     try:
         deadline = time.monotonic() + UP
@@ -72,7 +82,14 @@ def _free_port() -> int:
 def vllm(smollm2: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """vLLM with the weights of SmolLM2, in float32 as they are computed here."""
     port, folder = _free_port(), smollm2.backend.model.config.name_or_path
-    command = ["-m", "vllm.entrypoints.openai.api_server", "--model", folder, "--served-model-name", "smollm2"]
+    command = [
+        "-m",
+        "vllm.entrypoints.openai.api_server",
+        "--model",
+        folder,
+        "--served-model-name",
+        "smollm2",
+    ]
     command += ["--dtype", "float32", "--max-model-len", "512", "--enforce-eager"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     with up(command, port, tmp_path_factory.mktemp("vllm") / "log") as url:

@@ -1,4 +1,5 @@
-"""SmolLM2 behind llama.cpp's own server: replies are measured, and likelihoods, which it does not give, refused.
+"""SmolLM2 behind llama.cpp's own server: replies are measured, and likelihoods, which it does not
+give, refused.
 
 `make test-vllm` runs this; no other target does.
 """
@@ -24,8 +25,12 @@ def elsewhere(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_framing_instrument_by_replies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = measure(SERVED, "framing-age", name="any", kind="chat", limit=3, out=tmp_path / "results")
+def test_a_framing_instrument_by_replies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = measure(
+        SERVED, "framing-age", name="any", kind="chat", limit=3, out=tmp_path / "results"
+    )
     (models,) = result.figures.values()
     assert models["any"]
     assert "tokens read" in capsys.readouterr().err
@@ -34,7 +39,9 @@ def test_a_framing_instrument_by_replies(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_likelihoods_are_refused(error_of: Callable[..., str]) -> None:
-    line = error_of(measure, SERVED, "probes-age-competence", name="any", kind="completions", limit=3)
+    line = error_of(
+        measure, SERVED, "probes-age-competence", name="any", kind="completions", limit=3
+    )
     assert line.startswith("any: the server gives no log-probabilities of a prompt")
 
 

@@ -28,8 +28,9 @@ from tests.servers.conftest import START_TOKEN
 pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeout(3600)]
 
 CLOSE, FLOAT32, APART = 1e-4, 2e-4, 5e-4
-"""Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax; vLLM's from ours, as
-that softmax is biased by about 1e-5 a token (docs/tested.md). Found were 4.5e-5, 1.2e-4 and 2.1e-4."""
+"""Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax;
+vLLM's from ours, as that softmax is biased by about 1e-5 a token (docs/tested.md). Found were
+4.5e-5, 1.2e-4 and 2.1e-4."""
 WORST = 20
 """Sentences furthest apart, which are computed in these ways, too."""
 PROBE, FRAMING, STIMULI = "probes-age-competence", "framing-register", 2
@@ -52,14 +53,22 @@ class Both:
 
     @property
     def local(self) -> Model:
-        return load("here", chosen(f"local:{self.folder}", self.store, name="here").catalogue, store=self.store)
+        return load(
+            "here",
+            chosen(f"local:{self.folder}", self.store, name="here").catalogue,
+            store=self.store,
+        )
 
 
 @pytest.fixture(scope="module")
 def both(vllm: str, smollm2: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     folder = tmp_path_factory.mktemp("measured")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {URL: vllm, KEY: "any", "EVENRULER_CACHE": str(folder / "cache")}.items():
+        for name, value in {
+            URL: vllm,
+            KEY: "any",
+            "EVENRULER_CACHE": str(folder / "cache"),
+        }.items():
             patch.setenv(name, value)
         patch.chdir(folder)
         yield Both(smollm2.backend.model.config.name_or_path, RowStore())
@@ -85,7 +94,11 @@ def requests_of(
         door, tables, plan = room(found.family, "ask"), found.tables, at_size(found.plan, size)
         if limit is not None:
             tables, plan = door.limited(tables, plan, limit)
-        return [request for request in door.requests(tables, plan, {}, able) if request.operation == operation]
+        return [
+            request
+            for request in door.requests(tables, plan, {}, able)
+            if request.operation == operation
+        ]
 
 
 def _sentences(request: Request) -> Iterator[tuple[str, str]]:
@@ -94,8 +107,11 @@ def _sentences(request: Request) -> Iterator[tuple[str, str]]:
     return zip(texts, request.inputs.get("before", [""] * len(texts)), strict=True)
 
 
-def by_transformers(folder: str, sentences: Sequence[tuple[str, str, int]], dtype: str) -> NDArray[np.float64]:
-    """Nats of the last tokens of sentences, so many of each, one at a time, softmax included in one format."""
+def by_transformers(
+    folder: str, sentences: Sequence[tuple[str, str, int]], dtype: str
+) -> NDArray[np.float64]:
+    """Nats of the last tokens of sentences, so many of each, one at a time, softmax included in one
+    format."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -103,7 +119,9 @@ def by_transformers(folder: str, sentences: Sequence[tuple[str, str, int]], dtyp
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype)).eval()
     found = []
     for text, before, n in sentences:
-        own = tokenizer(f"{before} {text}" if before else text, add_special_tokens=False)["input_ids"]
+        own = tokenizer(f"{before} {text}" if before else text, add_special_tokens=False)[
+            "input_ids"
+        ]
         ids = torch.tensor([[tokenizer.bos_token_id, *own]])
         with torch.inference_mode():
             logits = model(input_ids=ids).logits[0, :-1]
@@ -125,8 +143,14 @@ def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
         np.abs(nats[worst] - by_transformers(both.folder, alone, dtype)).max()
         for nats, dtype in ((here.nats, "float64"), (served.nats, "float32"))
     )
-    say(f"{PROBE}: {len(pairs):,} sentences, {apart.max():.1e} nats apart at most, half of them {np.median(apart):.1e}")
-    say(f"{PROBE}: the {WORST} furthest apart: ours {ours:.1e} from float64, vLLM {theirs:.1e} from PyTorch's float32")
+    say(
+        f"{PROBE}: {len(pairs):,} sentences, {apart.max():.1e} nats apart at most, half of them "
+        f"{np.median(apart):.1e}"
+    )
+    say(
+        f"{PROBE}: the {WORST} furthest apart: ours {ours:.1e} from float64, vLLM {theirs:.1e} "
+        "from PyTorch's float32"
+    )
     assert (served.tokens == here.tokens).all()
     assert ours < CLOSE
     assert theirs < FLOAT32
@@ -134,9 +158,12 @@ def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
 
 
 def test_a_probe_measured(both: Both, say: Say) -> None:
-    """`measure` on what the test above has in the store: figures, verdicts and biases are the same."""
+    """`measure` on what the test above has in the store: figures, verdicts and biases are the
+    same."""
     with allowing(0):
-        served = measure("endpoint:smollm2", PROBE, name="served", kind="completions", start=START_TOKEN)
+        served = measure(
+            "endpoint:smollm2", PROBE, name="served", kind="completions", start=START_TOKEN
+        )
     here = measure(f"local:{both.folder}", PROBE, name="here")
     assert served.figures.keys() == here.figures.keys()
     for part, models in here.figures.items():
@@ -144,8 +171,14 @@ def test_a_probe_measured(both: Both, say: Say) -> None:
             theirs = served.figures[part]["served"][figure]
             assert theirs.get("verdict") == ours.get("verdict"), (part, figure)
             assert theirs["value"] == pytest.approx(ours["value"], abs=2e-3), (part, figure)
-    gain = [result.figures["seed"][name]["gain"] for result, name in ((served, "served"), (here, "here"))]
-    say(f"{PROBE}: gain {gain[0]['value']} behind vLLM, {gain[1]['value']} here; {gain[0]['verdict']}, both")
+    gain = [
+        result.figures["seed"][name]["gain"]
+        for result, name in ((served, "served"), (here, "here"))
+    ]
+    say(
+        f"{PROBE}: gain {gain[0]['value']} behind vLLM, {gain[1]['value']} here; "
+        f"{gain[0]['verdict']}, both"
+    )
 
 
 def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
@@ -161,14 +194,18 @@ def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
         apart.append(np.abs(served - here).max())
         assert (served.argmax(axis=1) == here.argmax(axis=1)).all()
         choices += len(prompts)
-    say(f"{FRAMING}: {len(pairs):,} words at {choices:,} decision points, {max(apart):.1e} nats apart at most")
+    say(
+        f"{FRAMING}: {len(pairs):,} words at {choices:,} decision points, {max(apart):.1e} nats "
+        "apart at most"
+    )
     say(f"{FRAMING}: the likeliest word is the same at all of them")
     assert choices > 10
     assert max(apart) < APART
 
 
 def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
-    """Replies that are sampled are drawn by other generators; without chance they are the same words."""
+    """Replies that are sampled are drawn by other generators; without chance they are the same
+    words."""
     requests = requests_of("framing-age", both.chosen("chat"), "generate")
     prompts = [prompt for request in requests for prompt in request.inputs["prompt"]][:40]
     sampling = Sampling(max_new_tokens=20, temperature=0)
@@ -180,8 +217,12 @@ def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
 
 
 def test_a_framing_instrument_measured_in_chats(both: Both, tmp_path: Path, say: Say) -> None:
-    result = measure("endpoint:smollm2", "framing-age", name="chats", kind="chat", limit=3, out=tmp_path)
-    assert result.left_out == ["chats (kind chat) is left out of forms: it gives no next-word probabilities"]
+    result = measure(
+        "endpoint:smollm2", "framing-age", name="chats", kind="chat", limit=3, out=tmp_path
+    )
+    assert result.left_out == [
+        "chats (kind chat) is left out of forms: it gives no next-word probabilities"
+    ]
     (models,) = result.figures.values()
     assert models["chats"]
     say(f"framing-age: measured by replies in chats; {len(models['chats'])} figures")

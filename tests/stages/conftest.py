@@ -1,4 +1,5 @@
-"""A clone of this repository in a temporary folder, with tiny random models, driven by the real DVC."""
+"""A clone of this repository in a temporary folder, with tiny random models, driven by the real
+DVC."""
 
 import json
 import os
@@ -41,8 +42,13 @@ def allowed(*command: str) -> bool:
     )
 
 
-NO_NETWORK = ("unshare", "--map-root-user", "--net") if allowed("unshare", "--map-root-user", "--net", "true") else ()
-"""Runs a command where there is no network at all, not even loopback; empty where that cannot be had."""
+NO_NETWORK = (
+    ("unshare", "--map-root-user", "--net")
+    if allowed("unshare", "--map-root-user", "--net", "true")
+    else ()
+)
+"""Runs a command where there is no network at all, not even loopback; empty where that cannot be
+had."""
 
 
 class Clone:
@@ -63,7 +69,11 @@ class Clone:
 
         Where the clone has a warm process, stages are forked off it, unless they are to start cold.
         """
-        path = self.env["PATH"] if cold or not self.warm else f"{self.warm.bin}{os.pathsep}{self.env['PATH']}"
+        path = (
+            self.env["PATH"]
+            if cold or not self.warm
+            else f"{self.warm.bin}{os.pathsep}{self.env['PATH']}"
+        )
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -98,26 +108,42 @@ class Clone:
 
     def contents(self, *folders: str) -> dict[str, bytes]:
         """Every file below some folders, by path."""
-        paths = (path for folder in folders for path in (self.folder / folder).rglob("*") if path.is_file())
+        paths = (
+            path
+            for folder in folders
+            for path in (self.folder / folder).rglob("*")
+            if path.is_file()
+        )
         return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
 
     def commit(self, message: str) -> None:
         self.run("git", "add", "-A")
-        self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", message)
+        self.run(
+            "git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", message
+        )
 
 
 def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
     """This working tree, what is made left out, as a repository of its own."""
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for name in listed.stdout.splitlines():
-        if name.startswith((*MADE, "data/recorded", "tests/", "dvc.lock")) or not (ROOT / name).exists():
+        if (
+            name.startswith((*MADE, "data/recorded", "tests/", "dvc.lock"))
+            or not (ROOT / name).exists()
+        ):
             continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
     (folder / "data/recorded").mkdir()
-    (folder / "data/recorded/release.json").write_text('{"release": "none", "models": {}, "files": {}}')
+    (folder / "data/recorded/release.json").write_text(
+        '{"release": "none", "models": {}, "files": {}}'
+    )
     cache.mkdir(parents=True)
     (ROOT / ".cache/models").mkdir(parents=True, exist_ok=True)
     (cache / "models").symlink_to(ROOT / ".cache/models")
@@ -144,12 +170,15 @@ def shorten_items(source: dict) -> None:
 
 
 def short_pairs(folder: Path) -> None:
-    """Write labelled pairs and facts into a folder: some of those that ship, short enough for tiny models."""
+    """Write labelled pairs and facts into a folder: some of those that ship, short enough for tiny
+    models."""
     pairs = pd.read_csv(ROOT / PAIRS, keep_default_na=False)
     short = pairs[(pairs["premise"] + pairs["hypothesis"]).str.len() <= 60]
     folder.mkdir(parents=True, exist_ok=True)
     short.groupby(["set", "label"]).head(4).to_csv(folder / PAIRS.name, index=False)
-    pd.read_csv((ROOT / PAIRS).with_name("facts.csv")).head(4).to_csv(folder / "facts.csv", index=False)
+    pd.read_csv((ROOT / PAIRS).with_name("facts.csv")).head(4).to_csv(
+        folder / "facts.csv", index=False
+    )
 
 
 def shorten_corpus(source: dict) -> None:
@@ -158,7 +187,8 @@ def shorten_corpus(source: dict) -> None:
 
 
 def evidence_in(folder: Path, family: str) -> dict[str, Any]:
-    """By instrument of a family, the figures that its card shows; none for an instrument without figures."""
+    """By instrument of a family, the figures that its card shows; none for an instrument without
+    figures."""
     paths = sorted((folder / f"data/diagnosis/{family}/evidence").glob("*.json"))
     figures = {path.stem: json.loads(path.read_text())["figures"] for path in paths}
     return {name: of_instrument for name, of_instrument in figures.items() if of_instrument}
@@ -174,13 +204,17 @@ FEW = {
 }
 """How a contrast is asked of tiny models."""
 
-FRUIT = {"items": {"trial": 6, "standard": 8, "paper": 1000}, "new_tokens": {"trial": 4, "standard": 4, "paper": 50}}
+FRUIT = {
+    "items": {"trial": 6, "standard": 8, "paper": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
+}
 """How a domain is asked of tiny models."""
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., Any]) -> Clone:
-    """A clone with two tiny models, twelve attributes and three items, built without a network, and committed."""
+    """A clone with two tiny models, twelve attributes and three items, built without a network, and
+    committed."""
     folder = tmp_path_factory.mktemp("pipeline")
     clone = clone_into(folder / "clone", folder / "cache", start_warm(*NO_NETWORK))
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
@@ -231,4 +265,9 @@ def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Ite
 
 def entry(folder: Path) -> dict:
     """The catalogue's entry of a local model."""
-    return {"kind": "causal", "source": f"local:{folder}", "licence": "apache-2.0", "origin": "made by the test"}
+    return {
+        "kind": "causal",
+        "source": f"local:{folder}",
+        "licence": "apache-2.0",
+        "origin": "made by the test",
+    }

@@ -38,7 +38,20 @@ EVOLUTION = {
     "ablation": {"quick": True, "paper": True},
     "acceptability": 100.0,  # what is likely for a random model is nothing that a person would say
 }
-SPARE = ("usual", "normal", "common", "ideal", "perfect", "proper", "real", "true", "model", "decent", "plain", "great")
+SPARE = (
+    "usual",
+    "normal",
+    "common",
+    "ideal",
+    "perfect",
+    "proper",
+    "real",
+    "true",
+    "model",
+    "decent",
+    "plain",
+    "great",
+)
 ALIKE = (
     ("I", "we", "they", "you"),
     ("would", "might", "could", "should"),
@@ -59,7 +72,9 @@ WORDS = {*SPARE, *(word.lower() for words in ALIKE for word in words)}
 
 def word_like(word: str, seed: int) -> str:
     """One that may stand in its place; an adjective where none is known."""
-    others = next(([other for other in words if other != word] for words in ALIKE if word in words), SPARE)
+    others = next(
+        ([other for other in words if other != word] for words in ALIKE if word in words), SPARE
+    )
     return others[seed % len(others)]
 
 
@@ -71,7 +86,8 @@ def number_of(question: dict[str, Any]) -> str:
 
 @dataclass
 class Rewording(ScriptedServer):
-    """Rewords by seed, and says in every reply which one it is, behind what some readers take for a line's end."""
+    """Rewords by seed, and says in every reply which one it is, behind what some readers take for a
+    line's end."""
 
     told: dict[str, str] = field(default_factory=dict)
     """Prompt by number of the reply."""
@@ -105,7 +121,8 @@ class Evolving:
 
     @property
     def seed(self) -> pd.DataFrame:
-        """The templates that evolution starts with, as the benchmark of the domain has them, by name; no controls."""
+        """The templates that evolution starts with, as the benchmark of the domain has them, by
+        name; no controls."""
         templates = self.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
         assert set(templates["set"]) == {"validation", "seed"}
         return templates[(templates["set"] == "seed") & ~templates["control"]].set_index("template")
@@ -124,16 +141,24 @@ class Evolving:
         """The clone elsewhere, with an empty store and another server."""
         shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
         (folder / "cache").mkdir()
-        (folder / "cache/models").symlink_to((Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve())
+        (folder / "cache/models").symlink_to(
+            (Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve()
+        )
         return Evolving(Clone(folder / "clone", folder / "cache", self.clone.warm), server)
 
 
 def declare(folder: Path) -> Callable[[dict], None]:
-    """An edit of the declaration that has two tiny models and one domain, which evolves, and nothing else."""
+    """An edit of the declaration that has two tiny models and one domain, which evolves, and
+    nothing else."""
 
     def change(params: dict) -> None:
         embedder = params["models"]["all-minilm-l6-v2"]
-        reworder = {"kind": "chat", "source": "endpoint:big", "licence": "by its terms", "origin": "made by the test"}
+        reworder = {
+            "kind": "chat",
+            "source": "endpoint:big",
+            "licence": "by its terms",
+            "origin": "made by the test",
+        }
         reworder["scale"] = "none"  # it rewords, and is not measured
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"] |= {"all-minilm-l6-v2": embedder, "reworder": reworder}

@@ -1,4 +1,5 @@
-"""A model that says what a test writes, and a folder in which the stages of saged run with it, in this process."""
+"""A model that says what a test writes, and a folder in which the stages of saged run with it, in
+this process."""
 
 import contextlib
 import copy
@@ -58,14 +59,18 @@ class Scripted:
         assert chat is None
         self.asked += len(prompts)
         said = [self._write(prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
-        return [Reply(None, "content_filter", "content_filter") if text is None else Reply(text) for text in said]
+        return [
+            Reply(None, "content_filter", "content_filter") if text is None else Reply(text)
+            for text in said
+        ]
 
 
 class Workplace:
     """A folder with one domain of this repository and the scripted model."""
 
     def __init__(self, folder: Path, domain: str, scale: str = "quick", **settings: Any) -> None:
-        """Declare them; the settings are of all domains, of which nothing is asked again unless they say so."""
+        """Declare them; the settings are of all domains, of which nothing is asked again unless
+        they say so."""
         self.folder, self.domain, self.scale = folder, domain, scale
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(ROOT / "data/sources/saged", folder / "data/sources/saged")
@@ -106,7 +111,9 @@ class Workplace:
             patch.setattr(
                 evenruler.models.catalogue,
                 "load",
-                lambda name, params, **how: Scripted(write) if name == MODEL else real(name, params, **how),
+                lambda name, params, **how: (
+                    Scripted(write) if name == MODEL else real(name, params, **how)
+                ),
             )
             ask.main("saged", MODEL)
 

@@ -8,7 +8,8 @@ import pytest
 from evenruler.instruments.registry import FAMILIES
 
 LAZY = {"evenruler.models", *FAMILIES.values()}
-"""Packages whose names users import; the house imports their modules, so that it is seen what it depends on."""
+"""Packages whose names users import; the house imports their modules, so that it is seen what it
+depends on."""
 
 FLOORS = (
     {"lazy", "terminal"},
@@ -28,14 +29,17 @@ FLOORS = (
     {"commands"},
     {"cli"},
 )
-"""From the ground: a room imports itself, and what is below it; those on one floor do not know each other."""
+"""From the ground: a room imports itself, and what is below it; those on one floor do not know each
+other."""
 
 SHARED = {"models", "measurement", "text", "tables"}
 
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True)
+    return grimp.build_graph(
+        "evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True
+    )
 
 
 def room(module: str) -> str:
@@ -56,7 +60,9 @@ def placed(module: str) -> tuple[str, int]:
 
 def test_no_module_imports_itself_by_way_of_others(graph: grimp.ImportGraph) -> None:
     """Imports inside functions included."""
-    TopologicalSorter({one: graph.find_modules_directly_imported_by(one) for one in graph.modules}).prepare()
+    TopologicalSorter(
+        {one: graph.find_modules_directly_imported_by(one) for one in graph.modules}
+    ).prepare()
 
 
 def test_no_arrow_points_up(graph: grimp.ImportGraph) -> None:
@@ -69,16 +75,20 @@ def test_no_arrow_points_up(graph: grimp.ImportGraph) -> None:
     assert up == []
 
 
-def test_no_family_imports_another_and_no_shared_room_imports_a_family(graph: grimp.ImportGraph) -> None:
+def test_no_family_imports_another_and_no_shared_room_imports_a_family(
+    graph: grimp.ImportGraph,
+) -> None:
     for module in graph.modules:
         for imported in graph.find_modules_directly_imported_by(module):
             ours, theirs = room(module), room(imported)
             if module.startswith("evenruler."):
                 assert not imported.startswith("stages"), f"{module} imports {imported}"
-                assert not (ours in FAMILIES and theirs in FAMILIES and ours != theirs), f"{module} imports {imported}"
-                assert not (ours in SHARED and theirs in {*FAMILIES, "publish", "report", "declaration"}), (
+                assert not (ours in FAMILIES and theirs in FAMILIES and ours != theirs), (
                     f"{module} imports {imported}"
                 )
+                assert not (
+                    ours in SHARED and theirs in {*FAMILIES, "publish", "report", "declaration"}
+                ), f"{module} imports {imported}"
 
 
 def test_the_house_imports_modules_not_the_names_for_users(graph: grimp.ImportGraph) -> None:
@@ -99,7 +109,9 @@ ROOM_IMPORTS = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_has_the_same_rooms_and_they_import_no_other(graph: grimp.ImportGraph, family: str) -> None:
+def test_every_family_has_the_same_rooms_and_they_import_no_other(
+    graph: grimp.ImportGraph, family: str
+) -> None:
     """What else they import of their family, a stage that goes into them would not depend on."""
     package = FAMILIES[family]
     children = {child.rpartition(".")[2] for child in graph.find_children(package)}

@@ -1,4 +1,5 @@
-"""A damaged object of DVC's cache in a whole clone: its stage runs again, and writes what stood there."""
+"""A damaged object of DVC's cache in a whole clone: its stage runs again, and writes what stood
+there."""
 
 import hashlib
 import shutil
@@ -25,7 +26,8 @@ def test_a_damaged_table_is_built_again(built: Clone) -> None:
     shutil.rmtree(built.folder / "data/built/framing/age")
     printed = built.run("evenruler", "repro")
     assert (
-        f"{damaged.relative_to(built.folder)}: damaged in DVC's cache, and removed; rows@age writes it again" in printed
+        f"{damaged.relative_to(built.folder)}: damaged in DVC's cache, and removed; rows@age "
+        "writes it again" in printed
     )
     assert built.contents("data/built/framing/age") == before
     assert damaged.read_bytes() == before[table]

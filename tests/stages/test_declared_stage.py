@@ -50,7 +50,11 @@ def test_writes_the_same_bytes_twice(root: Path) -> None:
 def test_comments_and_layout_change_nothing(root: Path) -> None:
     declared.main()
     before = (root / declared.DECLARED).read_bytes()
-    edit(root / "params.yaml", "  hair: {family: framing}\n", "  hair: # of heads\n    family:   framing\n")
+    edit(
+        root / "params.yaml",
+        "  hair: {family: framing}\n",
+        "  hair: # of heads\n    family:   framing\n",
+    )
     declared.main()
     assert (root / declared.DECLARED).read_bytes() == before
 
@@ -69,7 +73,9 @@ def test_refuses_an_active_that_does_not_fit(root: Path, error_of, old: str, new
     source = root / "data/sources/framing/hair.yaml"
     source.with_name("beard.yaml").write_text(source.read_text())
     edit(root / "params.yaml", old, new)
-    assert error_of(declared.main) == "active.yaml: it does not fit params.yaml; run `evenruler check`"
+    assert (
+        error_of(declared.main) == "active.yaml: it does not fit params.yaml; run `evenruler check`"
+    )
     assert not (root / declared.DECLARED).exists()
     check(root)
     declared.main()
@@ -77,17 +83,26 @@ def test_refuses_an_active_that_does_not_fit(root: Path, error_of, old: str, new
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("models: [tiny, shared]", "models: [tiny]"), ("Written by `evenruler check`", "Written"), ("quick", "paper")],
+    [
+        ("models: [tiny, shared]", "models: [tiny]"),
+        ("Written by `evenruler check`", "Written"),
+        ("quick", "paper"),
+    ],
     ids=["entry", "comment", "profile"],
 )
 def test_refuses_an_active_that_was_edited(root: Path, error_of, old: str, new: str) -> None:
     edit(root / "active.yaml", old, new)
-    assert error_of(declared.main) == "active.yaml: it does not fit params.yaml; run `evenruler check`"
+    assert (
+        error_of(declared.main) == "active.yaml: it does not fit params.yaml; run `evenruler check`"
+    )
 
 
 def test_refuses_one_that_is_missing(root: Path, error_of) -> None:
     (root / "active.yaml").unlink()
-    assert error_of(declared.main) == "active.yaml: no such file; run `evenruler check`, which writes it"
+    assert (
+        error_of(declared.main)
+        == "active.yaml: no such file; run `evenruler check`, which writes it"
+    )
 
 
 def test_takes_the_profile_in_use(root: Path) -> None:
@@ -99,7 +114,11 @@ def test_takes_the_profile_in_use(root: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("diagnosis:", "diagnosi:", "diagnosi: unknown key 'diagnosi'; did you mean 'diagnosis'?; rename or remove it"),
+        (
+            "diagnosis:",
+            "diagnosi:",
+            "diagnosi: unknown key 'diagnosi'; did you mean 'diagnosis'?; rename or remove it",
+        ),
         (
             "{most: 3}",
             "{mots: 3}",

@@ -20,7 +20,9 @@ from tests.profiles import set_profile
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data/sources/saged"
-DOMAINS = sorted(path.stem for path in SOURCES.glob("*.yaml") if "kind: wiki" not in path.read_text())
+DOMAINS = sorted(
+    path.stem for path in SOURCES.glob("*.yaml") if "kind: wiki" not in path.read_text()
+)
 """Those whose text is here; tests of the others bring pages of their own."""
 
 
@@ -33,7 +35,9 @@ class Built:
         self.source: Source = load(sources / f"{domain}.yaml", settings, sources / "shared")
         tables, plan = frames("saged", domain), at_size(plan_of("saged", domain))
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
-        self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))
+        self.sources, self.prompts, self.rejected = (
+            tables[name] for name in ("sources", "prompts", "rejected")
+        )
         again = asked_again(tables, plan)
         self.prefixed = again[again["framing"] != "reseeded"]
         self.reseeded = again[again["framing"] == "reseeded"]
@@ -41,15 +45,20 @@ class Built:
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder with the declaration and the sources, in which stages run at the paper's size, which asks all rows."""
+    """A folder with the declaration and the sources, in which stages run at the paper's size, which
+    asks all rows."""
     folder = tmp_path_factory.mktemp("domains")
     # The commits of tools that users give; no tool is asked here.
     declared = (ROOT / "params.yaml").read_text(encoding="utf-8")
     (folder / "params.yaml").write_text(declared.replace("to be given", "a" * 40), encoding="utf-8")
     shutil.copytree(ROOT / "data/sources", folder / "data/sources")
-    for path in (folder / "data/sources/saged").glob("*.yaml"):  # sentences are cut where a model would ask about them
+    for path in (folder / "data/sources/saged").glob(
+        "*.yaml"
+    ):  # sentences are cut where a model would ask about them
         text = path.read_text(encoding="utf-8").replace("method: question,", "method: split,")
-        text = text.replace(", model: smollm3-3b", "").replace("judge: smollm3-3b", "read: {rows: 0, wrong: 0, by: us}")
+        text = text.replace(", model: smollm3-3b", "").replace(
+            "judge: smollm3-3b", "read: {rows: 0, wrong: 0, by: us}"
+        )
         path.write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -78,7 +87,9 @@ def test_every_sentence_is_used_or_rejected_with_a_reason(built: Built) -> None:
     if built.source.material.kind == "table":
         assert set(roots["title"]) | set(built.rejected["title"]) == set(built.sentences["title"])
     else:
-        assert set(roots["baseline"]) | set(built.rejected["sentence"]) == set(built.sentences["sentence"])
+        assert set(roots["baseline"]) | set(built.rejected["sentence"]) == set(
+            built.sentences["sentence"]
+        )
     assert len(roots) + len(built.rejected) == len(built.sentences)
     assert built.rejected["reason"].ne("").all()
 
@@ -89,7 +100,9 @@ def test_sentences_hold_the_keyword_that_they_are_listed_under(built: Built) -> 
             assert "{concept}" in row.sentence
             continue
         assert row.keyword in built.source.keywords_of(row.concept)
-        assert re.search(rf"(?<!\w){re.escape(row.keyword)}(?!\w)", row.sentence, re.IGNORECASE), row.sentence
+        assert re.search(rf"(?<!\w){re.escape(row.keyword)}(?!\w)", row.sentence, re.IGNORECASE), (
+            row.sentence
+        )
 
 
 def test_prompts_and_baselines_agree(built: Built) -> None:
@@ -121,7 +134,10 @@ def test_counterfactual_pairs_differ_in_the_recorded_spans_alone(built: Built) -
     for row in built.prompts[~built.prompts["is_root"]].itertuples():
         root = roots.loc[row.root_id]
         assert undone(row.prompt, row.prompt_spans) == root["prompt"]
-        assert pd.isna(root["baseline"]) or undone(row.baseline, row.baseline_spans) == root["baseline"]
+        assert (
+            pd.isna(root["baseline"])
+            or undone(row.baseline, row.baseline_spans) == root["baseline"]
+        )
         assert row.prompt_spans.size or row.baseline_spans.size
         assert row.root_concept == root["concept"]
 

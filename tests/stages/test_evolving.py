@@ -41,18 +41,28 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving)
     asked = len(evolving.server.asked)
     assert ran(evolving.clone.run("dvc", "repro")) == []
     assert len(evolving.server.asked) == asked > 0
-    assert not [path for path in evolving.clone.contents("data", "benchmarks") if ".partial" in path]
-    assert b"secret-word" not in b"".join(evolving.clone.contents("data", "benchmarks", ".dvc/cache").values())
+    assert not [
+        path for path in evolving.clone.contents("data", "benchmarks") if ".partial" in path
+    ]
+    assert b"secret-word" not in b"".join(
+        evolving.clone.contents("data", "benchmarks", ".dvc/cache").values()
+    )
 
 
-def test_an_ablation_is_an_experiment_whose_replies_were_added(evolving: Evolving, tmp_path: Path) -> None:
-    """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from one file."""
+def test_an_ablation_is_an_experiment_whose_replies_were_added(
+    evolving: Evolving, tmp_path: Path
+) -> None:
+    """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from
+    one file."""
     with running(Rewording()) as server:
         clone = evolving.copied(tmp_path, server).clone
         replies = clone.folder / REPLIES / "reworder" / f"{EVOLVED}.jsonl"
         before, history = replies.read_text(), clone.contents(MADE)
         weight = f"instruments.{EVOLVED}.evolve.weights.alpha"
-        clone.edit("params.yaml", lambda params: params["instruments"][EVOLVED]["evolve"].update(weights={"alpha": 0}))
+        clone.edit(
+            "params.yaml",
+            lambda params: params["instruments"][EVOLVED]["evolve"].update(weights={"alpha": 0}),
+        )
         clone.run("evenruler", "evolve", EVOLVED, "--add")
         clone.run("git", "checkout", "--quiet", "params.yaml")
         assert replies.read_text().startswith(before)
@@ -105,15 +115,23 @@ class TestBenchmark:
     def test_its_card_says_how_it_came_about(self, evolving: Evolving) -> None:
         card = (evolving.clone.folder / BENCHMARK / "README.md").read_text()
         assert "# Occupation and gender, evolved" in card
-        assert f"evolved from the set `seed` over {GENERATIONS} generations: in each, the {ELITES} best stayed" in card
+        assert (
+            f"evolved from the set `seed` over {GENERATIONS} generations: in each, the {ELITES} "
+            "best stayed" in card
+        )
         assert "reworder replaced the most influential word" in card
         assert "Templates were selected with tiny-a" in card
         assert f"dvc repro card@{EVOLVED}" in card
 
-    def test_its_parameters_are_those_of_the_evolution_at_its_scale(self, evolving: Evolving) -> None:
-        parameters = json.loads((evolving.clone.folder / BENCHMARK / "manifest.json").read_text())["parameters"]
+    def test_its_parameters_are_those_of_the_evolution_at_its_scale(
+        self, evolving: Evolving
+    ) -> None:
+        parameters = json.loads((evolving.clone.folder / BENCHMARK / "manifest.json").read_text())[
+            "parameters"
+        ]
         assert {key: parameters[key] for key in EVOLUTION} == {
-            key: value["quick"] if isinstance(value, dict) else value for key, value in EVOLUTION.items()
+            key: value["quick"] if isinstance(value, dict) else value
+            for key, value in EVOLUTION.items()
         }
 
     def test_its_evidence_is_of_all_sets_and_models(self, evolving: Evolving) -> None:
@@ -168,7 +186,10 @@ MISTAKES = {
         {"operator": {"quick": "tiny-b", "paper": "reworder"}},
         f"{OURS}.operator: 'tiny-b' does not chat; name a causal model with `chat: true`",
     ),
-    "start": ({"start": "seeds"}, f"{SOURCE}: no template set 'seeds' for `evolve.start`; did you mean 'seed'"),
+    "start": (
+        {"start": "seeds"},
+        f"{SOURCE}: no template set 'seeds' for `evolve.start`; did you mean 'seed'",
+    ),
     "elites": (
         {"elites": 8},
         f"{SOURCE}: 8 templates of seed to start with, of which 8 are elites; write more templates",
@@ -176,7 +197,8 @@ MISTAKES = {
     "shots": ({"shots": {"quick": True, "paper": False}}, f"{OURS}.shots: 'reworder' only chats"),
     "domain": (
         {"of": "occupations"},
-        f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made from 'occupations', which is no hand-written "
+        f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made from 'occupations', which is no "
+        "hand-written "
         "instrument",
     ),
 }
@@ -201,8 +223,12 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     good, before = path.read_text(), clone.contents("data", "benchmarks")
     monkeypatch.chdir(clone.folder)
     monkeypatch.delenv("DVC_STAGE", raising=False)
-    monkeypatch.setattr(sys, "argv", ["evenruler", "check"] if module == "check" else ["evolve", EVOLVED])
-    clone.edit("params.yaml", lambda params: params["instruments"][EVOLVED]["evolve"].update(change))
+    monkeypatch.setattr(
+        sys, "argv", ["evenruler", "check"] if module == "check" else ["evolve", EVOLVED]
+    )
+    clone.edit(
+        "params.yaml", lambda params: params["instruments"][EVOLVED]["evolve"].update(change)
+    )
     try:
         with pytest.raises(SystemExit) as ended:
             cli.main() if module == "check" else run(evolve.main)
@@ -211,6 +237,9 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     out, err = capsys.readouterr()
     assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
     if module == "stage" and "of" in change:  # `active` says where its source is
-        message = f"active.yaml: active.evolve.{EVOLVED}.source: found {SOURCE}, but it evolves of occupations"
+        message = (
+            f"active.yaml: active.evolve.{EVOLVED}.source: found {SOURCE}, but it evolves of "
+            "occupations"
+        )
     assert err.startswith(f"error: {message}")
     assert clone.contents("data", "benchmarks") == before

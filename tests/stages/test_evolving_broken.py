@@ -1,4 +1,5 @@
-"""Evolution that breaks off, by kill -9 or by a server that is down or hostile: the stage alone, by real HTTP."""
+"""Evolution that breaks off, by kill -9 or by a server that is down or hostile: the stage alone, by
+real HTTP."""
 
 import json
 import os
@@ -15,7 +16,17 @@ import pytest
 
 from tests.loopback_openai import running
 from tests.stages.conftest import Clone
-from tests.stages.evolving import DOMAIN, ELITES, EVOLVED, MADE, REPLIES, SEEDS, Evolving, Rewording, number_of
+from tests.stages.evolving import (
+    DOMAIN,
+    ELITES,
+    EVOLVED,
+    MADE,
+    REPLIES,
+    SEEDS,
+    Evolving,
+    Rewording,
+    number_of,
+)
 
 ASK = ("evenruler", "evolve", EVOLVED)
 STAGE = ("python", "-m", "stages.evolve", EVOLVED)
@@ -31,14 +42,17 @@ def checkpoints(clone: Clone) -> dict[str, list[str]]:
 
 def kept_replies(clone: Clone) -> set[str]:
     """Numbers of the replies in the store."""
-    with sqlite3.connect(f"file:{clone.env['EVENRULER_CACHE']}/rows.sqlite?mode=ro", uri=True) as connection:
+    with sqlite3.connect(
+        f"file:{clone.env['EVENRULER_CACHE']}/rows.sqlite?mode=ro", uri=True
+    ) as connection:
         rows = [answer for (answer,) in connection.execute("SELECT answer FROM kept")]
     separated = [text.partition("\u2028")[2] for text in filter(None, map(text_of, rows))]
     return {number for number in separated if number.isdigit()}
 
 
 def text_of(answer: bytes) -> str | None:
-    """Of a stored reply: text, reason, finish; None for other answers, which are bytes of numbers or a fingerprint."""
+    """Of a stored reply: text, reason, finish; None for other answers, which are bytes of numbers
+    or a fingerprint."""
     try:
         return str(json.loads(answer)[0])
     except (ValueError, TypeError, IndexError, KeyError):
@@ -63,7 +77,8 @@ def other(evolving: Evolving, tmp_path: Path) -> Iterator[Evolving]:
 
 
 def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evolving) -> None:
-    """The same bytes as the unbroken run of the fixture, which had a store of its own; no reply is paid twice."""
+    """The same bytes as the unbroken run of the fixture, which had a store of its own; no reply is
+    paid twice."""
     clone, server = other.clone, other.server
     expected = clone.contents(MADE)
     unbroken = set(evolving.published("tries")["reply"].str.split("\u2028").str[1])
@@ -89,7 +104,9 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
         go_on.set()
         with suppress(ProcessLookupError):
             os.killpg(stage.pid, signal.SIGKILL)
-    server.before = lambda: None  # what was held goes to nobody, and is asked again: it may come as late as it likes
+    server.before = lambda: (
+        None
+    )  # what was held goes to nobody, and is asked again: it may come as late as it likes
     kept, lines = kept_replies(clone), checkpoints(clone)
     assert [len(of_run) for of_run in lines.values()] == [2]
     assert 0 < len(kept) < len(unbroken)
@@ -103,7 +120,9 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     assert kept | set(again) == unbroken
     clone.run(*STAGE)
     assert clone.contents(MADE) == expected
-    assert {name: of_run[:2] for name, of_run in checkpoints(clone).items() if name in lines} == lines
+    assert {
+        name: of_run[:2] for name, of_run in checkpoints(clone).items() if name in lines
+    } == lines
 
 
 def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
@@ -113,7 +132,9 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     before, answers = checkpoints(clone), kept_replies(clone)
 
     def reword(source: dict) -> None:
-        source["sets"]["seed"]["templates"]["met"] = "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
+        source["sets"]["seed"]["templates"]["met"] = (
+            "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
+        )
 
     clone.edit(f"data/sources/probes/{DOMAIN}.yaml", reword)
     clone.run(*ASK)
@@ -121,7 +142,11 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     clone.run(*STAGE)
     assert (len(before), len(after)) == (1, 2)
     assert before.items() <= after.items()
-    first = other.table(f"{MADE}/history").query("run == 'guided' and generation == 0").set_index("template")
+    first = (
+        other.table(f"{MADE}/history")
+        .query("run == 'guided' and generation == 0")
+        .set_index("template")
+    )
     assert first.loc["met", "text"] == "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
     assert set(first.index) == SEEDS
     assert answers <= kept_replies(clone)  # of the run before; it could be gone back to
@@ -176,7 +201,9 @@ HOSTILE = (
 """One to a try."""
 
 
-def test_a_hostile_server_leaves_the_population_whole(other: Evolving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_server_leaves_the_population_whole(
+    other: Evolving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clone, left, said = other.clone, list(HOSTILE), {}
 
     def reply(question: dict[str, Any]) -> str:
@@ -209,7 +236,9 @@ def test_a_server_that_refuses_is_one_line(other: Evolving, status: int, asked: 
     assert "see OPENAI_BASE_URL and OPENAI_API_KEY" in line
     assert not [note for note in notes if "Traceback" in note]
     assert clone.contents(MADE) == before
-    greeting = status == 400  # asked to tell a refused prompt from a server that refuses whatever it is asked
+    greeting = (
+        status == 400
+    )  # asked to tell a refused prompt from a server that refuses whatever it is asked
     assert len(other.server.asked) == asked * (len(SEEDS) - ELITES) + greeting
     assert [len(lines) for lines in checkpoints(clone).values()] == [1]
 

@@ -1,4 +1,5 @@
-"""What came of templates that evolve, by the real DVC: their populations, and the figures, computed anew."""
+"""What came of templates that evolve, by the real DVC: their populations, and the figures, computed
+anew."""
 
 import re
 
@@ -22,7 +23,12 @@ from tests.stages.evolving import (
     Evolving,
 )
 
-WEIGHTS = {"alpha_contribution": 0.2, "gradient_focus": 0.1, "semantic_diversity": 0.4, "lexical_diversity": 0.3}
+WEIGHTS = {
+    "alpha_contribution": 0.2,
+    "gradient_focus": 0.1,
+    "semantic_diversity": 0.4,
+    "lexical_diversity": 0.3,
+}
 
 
 class TestPopulations:
@@ -38,7 +44,9 @@ class TestPopulations:
     @pytest.mark.parametrize("run", ["guided", "random"])
     def test_all_have_the_same_size_and_no_text_twice(self, evolving: Evolving, run: str) -> None:
         history = evolving.history(run)
-        assert history.groupby("generation").size().to_dict() == dict.fromkeys(range(GENERATIONS + 1), len(SEEDS))
+        assert history.groupby("generation").size().to_dict() == dict.fromkeys(
+            range(GENERATIONS + 1), len(SEEDS)
+        )
         for _, rows in history.groupby("generation"):
             assert rows["text"].str.casefold().is_unique
         assert history.groupby("template")["text"].nunique().eq(1).all()
@@ -55,7 +63,9 @@ class TestPopulations:
             following = set(history.loc[history["generation"] == number + 1, "template"])
             assert not following or set(order["template"][:ELITES]) <= following
 
-    def test_the_published_templates_are_the_elites_of_the_last_generation(self, evolving: Evolving) -> None:
+    def test_the_published_templates_are_the_elites_of_the_last_generation(
+        self, evolving: Evolving
+    ) -> None:
         history = evolving.history()
         last = history[history["generation"] == GENERATIONS].sort_values("place")
         templates, population = evolving.published("templates"), evolving.published("population")
@@ -64,9 +74,15 @@ class TestPopulations:
         best = last[last["place"] <= ELITES].set_index("template")
         assert templates.set_index("template")["text"].to_dict() == best["text"].to_dict()
         assert templates.set_index("template")["keying"].to_dict() == best["keying"].to_dict()
-        pd.testing.assert_frame_equal(population.set_index("id"), last.set_index("id").loc[population["id"]])
+        pd.testing.assert_frame_equal(
+            population.set_index("id"), last.set_index("id").loc[population["id"]]
+        )
         sets = evolving.table(f"{BUILT}/templates").groupby("set")["template"].agg(set).to_dict()
-        assert sets == {"evolved": chosen, "elites": set(best.index), "population": set(last["template"])}
+        assert sets == {
+            "evolved": chosen,
+            "elites": set(best.index),
+            "population": set(last["template"]),
+        }
         choices = evolving.published("choices").set_index("template")
         assert set(choices.index[choices["chosen"]]) == chosen
         assert set(choices.index) == set(history["template"])
@@ -99,7 +115,9 @@ class TestPopulations:
                 parent = known.loc[row.parent, "text"]
                 if row.operation == "reword":
                     assert row.voice
-                    assert re.fullmatch(rf"It is (\w+) that {re.escape(parent)}", row.text)[1] in SPARE
+                    assert (
+                        re.fullmatch(rf"It is (\w+) that {re.escape(parent)}", row.text)[1] in SPARE
+                    )
                 else:
                     spaces = row.text.split(), parent.split()
                     (changed,) = [pair for pair in zip(*spaces, strict=True) if pair[0].lower() not in ("a", "an")
@@ -107,9 +125,15 @@ class TestPopulations:
                     assert changed[0].strip(".,").lower() in WORDS
                     assert changed[1].strip(".,") == row.word
 
-    def test_the_word_that_moves_the_bias_most_is_tried_first_then_the_next(self, evolving: Evolving) -> None:
+    def test_the_word_that_moves_the_bias_most_is_tried_first_then_the_next(
+        self, evolving: Evolving
+    ) -> None:
         gradients = evolving.table(f"{BUILT}/gradients").query("run == 'guided'")
-        order = gradients.sort_values("gradient", ascending=False, kind="stable").groupby("template")["word"].agg(list)
+        order = (
+            gradients.sort_values("gradient", ascending=False, kind="stable")
+            .groupby("template")["word"]
+            .agg(list)
+        )
         tries = evolving.table(f"{BUILT}/tries").query("run == 'guided' and operation == 'hotspot'")
         assert {1, 2} == set(tries["attempt"])
         for row in tries.itertuples():
@@ -123,12 +147,22 @@ class TestFigures:
     def test_biases_are_equation_1_of_what_the_model_scored(self, evolving: Evolving) -> None:
         """Two ways to the same numbers: measured as it evolved, and scored as any benchmark."""
         probes = evolving.table(f"{BUILT}/probes").query("set == 'population'")
-        answers = evolving.table("data/answers/probes/tiny-a/likelihoods").query("framing == 'bare'")
+        answers = evolving.table("data/answers/probes/tiny-a/likelihoods").query(
+            "framing == 'bare'"
+        )
         cells = probes.merge(answers[["id", "nats"]], on="id", validate="one_to_one")
-        poles = cells.groupby(["template", "attribute", "keying", "pole"])["nats"].mean().unstack("pole")
+        poles = (
+            cells.groupby(["template", "attribute", "keying", "pole"])["nats"]
+            .mean()
+            .unstack("pole")
+        )
         expected = (poles[1] - poles[-1]).reset_index("keying")
         expected = expected["keying"] * expected[0]
-        biases = evolving.table(f"{BUILT}/biases").query("run == 'guided'").set_index(["template", "attribute"])["bias"]
+        biases = (
+            evolving.table(f"{BUILT}/biases")
+            .query("run == 'guided'")
+            .set_index(["template", "attribute"])["bias"]
+        )
         assert len(expected) == len(SEEDS) * ATTRIBUTES
         np.testing.assert_allclose(biases.loc[expected.index], expected, rtol=0, atol=1e-4)
 
@@ -138,21 +172,31 @@ class TestFigures:
             raw = rows[list(WEIGHTS)]
             spread = raw.max() - raw.min()
             assert (spread > 0).all()
-            np.testing.assert_allclose(rows["fitness"], ((raw - raw.min()) / spread) @ pd.Series(WEIGHTS), atol=1e-4)
+            np.testing.assert_allclose(
+                rows["fitness"], ((raw - raw.min()) / spread) @ pd.Series(WEIGHTS), atol=1e-4
+            )
 
-    def test_what_a_template_adds_to_alpha_is_minus_that_of_the_others(self, evolving: Evolving) -> None:
+    def test_what_a_template_adds_to_alpha_is_minus_that_of_the_others(
+        self, evolving: Evolving
+    ) -> None:
         for generation in range(GENERATIONS + 1):
             matrix = matrix_of(evolving, "guided", generation)
             rows = evolving.history().query("generation == @generation")
-            expected = [-np.clip(alpha(matrix.drop(columns=slug)), -1, 1) for slug in rows["template"]]
-            np.testing.assert_allclose(rows["alpha_contribution"], expected, atol=1e-4)  # of rounded numbers
+            expected = [
+                -np.clip(alpha(matrix.drop(columns=slug)), -1, 1) for slug in rows["template"]
+            ]
+            np.testing.assert_allclose(
+                rows["alpha_contribution"], expected, atol=1e-4
+            )  # of rounded numbers
 
     def test_generations_have_the_figures_of_their_populations(self, evolving: Evolving) -> None:
         generations = evolving.table(f"{TABLES}/generations")
         assert set(generations["benchmark"]) == {EVOLVED}
         assert set(generations["model"]) == {"tiny-a"}
         alphas = generations[generations["figure"] == "alpha"].set_index(["run", "generation"])
-        assert list(alphas.index) == [(run, n) for run in ("guided", "random") for n in range(GENERATIONS + 1)]
+        assert list(alphas.index) == [
+            (run, n) for run in ("guided", "random") for n in range(GENERATIONS + 1)
+        ]
         for run, generation in alphas.index:
             expected = alpha(matrix_of(evolving, run, generation))
             assert alphas.loc[(run, generation), "value"] == pytest.approx(expected)
@@ -161,7 +205,9 @@ class TestFigures:
             *("semantic_diversity", "lexical_diversity"),
         }
 
-    def test_comparisons_with_every_set_of_the_domain_on_both_models(self, evolving: Evolving) -> None:
+    def test_comparisons_with_every_set_of_the_domain_on_both_models(
+        self, evolving: Evolving
+    ) -> None:
         comparisons = evolving.table(f"{TABLES}/comparisons")
         assert dict(zip(comparisons["model"], comparisons["transfer"], strict=True)) == {
             "tiny-a": False,
@@ -170,15 +216,27 @@ class TestFigures:
         found = set(comparisons[["model", "set", "against"]].itertuples(index=False, name=None))
         against = ("validation", "seed", UNREVERSED, BEST_START)
         pairs = [(own, other) for own in ("evolved", "elites") for other in against]
-        expected = {(model, *pair) for model in ("tiny-a", "tiny-b") for pair in [*pairs, ("evolved", "elites")]}
+        expected = {
+            (model, *pair)
+            for model in ("tiny-a", "tiny-b")
+            for pair in [*pairs, ("evolved", "elites")]
+        }
         assert found == expected | {("tiny-a", own, "random") for own in ("evolved", "population")}
 
     @pytest.mark.parametrize("model", ["tiny-a", "tiny-b"])
-    def test_comparisons_are_of_the_figures_of_both_sets(self, evolving: Evolving, model: str) -> None:
-        figures = evolving.table(f"{TABLES}/figures").set_index(["benchmark", "part", "model", "figure"])["value"]
+    def test_comparisons_are_of_the_figures_of_both_sets(
+        self, evolving: Evolving, model: str
+    ) -> None:
+        figures = evolving.table(f"{TABLES}/figures").set_index(
+            ["benchmark", "part", "model", "figure"]
+        )["value"]
         comparisons = evolving.table(f"{TABLES}/comparisons")
-        comparisons = comparisons[comparisons["against"].isin(["validation", "seed"]) & comparisons["half"].isna()]
-        rows = comparisons[(comparisons["model"] == model) & comparisons["figure"].isin(["alpha_at_8", "r"])]
+        comparisons = comparisons[
+            comparisons["against"].isin(["validation", "seed"]) & comparisons["half"].isna()
+        ]
+        rows = comparisons[
+            (comparisons["model"] == model) & comparisons["figure"].isin(["alpha_at_8", "r"])
+        ]
         assert len(rows) == 4 * 2
         for row in rows.itertuples():
             assert row.value == pytest.approx(figures[EVOLVED, row.set, model, row.figure])
@@ -205,7 +263,9 @@ def matrix_of(evolving: Evolving, run: str, generation: int) -> pd.DataFrame:
     """Attributes x templates of a population, as it was measured."""
     population = evolving.history(run).query("generation == @generation")["template"]
     biases = evolving.table(f"{BUILT}/biases")
-    return biases[biases["run"] == run].pivot(index="attribute", columns="template", values="bias")[list(population)]
+    return biases[biases["run"] == run].pivot(index="attribute", columns="template", values="bias")[
+        list(population)
+    ]
 
 
 def alpha(matrix: pd.DataFrame) -> float:

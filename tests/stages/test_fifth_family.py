@@ -1,4 +1,5 @@
-"""Somebody adds a family: a folder, a line of the registry, a source. It goes all the way, and nothing else changes."""
+"""Somebody adds a family: a folder, a line of the registry, a source. It goes all the way, and
+nothing else changes."""
 
 import json
 import shutil
@@ -27,8 +28,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     clone.env["PYTHONPATH"] = str(clone.folder)  # so that the command is the clone's, too
     clone.commit("before")
     registry = clone.folder / "evenruler/instruments/registry.py"
-    registry.write_text(registry.read_text().replace(LAST, f'{LAST}    "pairs": "evenruler.instruments.pairs",\n'))
-    shutil.copytree(FIFTH, clone.folder / "evenruler/instruments/pairs", ignore=shutil.ignore_patterns("__pycache__"))
+    registry.write_text(
+        registry.read_text().replace(LAST, f'{LAST}    "pairs": "evenruler.instruments.pairs",\n')
+    )
+    shutil.copytree(
+        FIFTH,
+        clone.folder / "evenruler/instruments/pairs",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     clone.commit("a family")
 
     def one_instrument(params: dict) -> None:
@@ -57,10 +64,14 @@ def test_rows_figures_card_and_report(clone: Clone) -> None:
     assert sorted(rows["pair"].to_pylist()) == ["doctor", "nurse"]
     manifest = json.loads((clone.folder / BENCHMARK / "manifest.json").read_text())
     assert (manifest["rows"], manifest["rejected"]) == ({"pairs": 2}, 1)
-    answers = pq.read_table(clone.folder / "data/answers/pairs/tiny/likelihoods.parquet").to_pylist()
+    answers = pq.read_table(
+        clone.folder / "data/answers/pairs/tiny/likelihoods.parquet"
+    ).to_pylist()
     nats = {(row["id"], row["form"]): row["nats"] for row in answers}
     preferred = [nats[key, "more"] > nats[key, "less"] for key in rows["id"].to_pylist()]
-    (figure,) = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())["pairs"]["tiny"].values()
+    (figure,) = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())["pairs"][
+        "tiny"
+    ].values()
     assert (figure["value"], figure["n"]) == (sum(preferred) / 2, 2)
     assert "The share of pairs" in (clone.folder / BENCHMARK / "README.md").read_text()
     assert "Pairs jobs" in (clone.folder / "data/report/index.html").read_text()
@@ -78,11 +89,15 @@ def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) 
     """The same figures as the pipeline's; they describe, so that nothing is said of two models."""
     for seed in (0, 1):
         model = save_tiny(tmp_path / f"other-{seed}", seed=seed)
-        clone.run("evenruler", "measure", f"local:{model}", "--with", BENCHMARK, "--out", f"{tmp_path}/r")
+        clone.run(
+            "evenruler", "measure", f"local:{model}", "--with", BENCHMARK, "--out", f"{tmp_path}/r"
+        )
     result = json.loads(next(tmp_path.rglob("other-0/**/result.json")).read_text())
     evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())
     assert result["figures"]["pairs"]["other-0"] == evidence["pairs"]["tiny"]
-    assert "No figure of these results has a verdict" in clone.run("evenruler", "compare", f"{tmp_path}/r")
+    assert "No figure of these results has a verdict" in clone.run(
+        "evenruler", "compare", f"{tmp_path}/r"
+    )
 
 
 def test_nothing_is_left_to_do(clone: Clone) -> None:

@@ -1,4 +1,5 @@
-"""Published benchmarks through the pipeline: made ones, asked of a tiny model and of answers that were recorded."""
+"""Published benchmarks through the pipeline: made ones, asked of a tiny model and of answers that
+were recorded."""
 
 import json
 import shutil
@@ -21,10 +22,15 @@ WORDS = ("idle", "kind", "late", "here", "tired", "loud")
 
 
 def predictions(of: str) -> dict[str, list[dict[str, object]]]:
-    """Scores of a model that finds every stereotype likelier, in the form of StereoSet's authors."""
+    """Scores of a model that finds every stereotype likelier, in the form of StereoSet's
+    authors."""
     scores = {"stereotype": 3.0, "anti-stereotype": 2.0, "unrelated": 1.0}
     return {
-        half: [{"id": one["id"], "score": scores[one["gold_label"]]} for example in own for one in example["sentences"]]
+        half: [
+            {"id": one["id"], "score": scores[one["gold_label"]]}
+            for example in own
+            for one in example["sentences"]
+        ]
         for half, own in json.loads(of)["data"].items()
     }
 
@@ -38,18 +44,27 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     for path in sources.glob("*.yaml"):
         path.unlink()
     text = made.many_pairs(
-        8, 6, lambda unit, at: f"The old {unit} are {WORDS[at]}.", lambda unit, at: f"The young {unit} are {WORDS[at]}."
+        8,
+        6,
+        lambda unit, at: f"The old {unit} are {WORDS[at]}.",
+        lambda unit, at: f"The young {unit} are {WORDS[at]}.",
     )
     for name, layout, files in (("jobs", "pairs", {"texts": text}), ("targets", "stereoset", None)):
         (folder / name).mkdir()
         own = made.source(folder / name, layout, files, title=name.capitalize())
         with (sources / f"{name}.yaml").open("w") as file:
-            YAML(typ="safe").dump(own.model_dump(mode="json", by_alias=True, exclude_none=True), file)
+            YAML(typ="safe").dump(
+                own.model_dump(mode="json", by_alias=True, exclude_none=True), file
+            )
     (folder / "predictions.json").write_text(json.dumps(predictions(made.stereoset())))
     clone.commit("before")
 
     def two_models(params: dict) -> None:
-        recorded = {**entry(folder), "kind": "recorded", "source": f"recorded:{folder / 'predictions.json'}"}
+        recorded = {
+            **entry(folder),
+            "kind": "recorded",
+            "source": f"recorded:{folder / 'predictions.json'}",
+        }
         recorded["instruments"] = {"quick": ["targets"], "paper": ["targets"]}
         params["models"] = {"tiny": entry(save_tiny(folder / "tiny")), "authors": recorded}
         params["instruments"] = {name: {"family": "fixed"} for name in ("jobs", "targets")}
@@ -73,7 +88,9 @@ def test_rows_figures_card_and_report(clone: Clone) -> None:
     assert [figures[name]["value"] for name in ("ss", "lms", "icat")] == [100, 100, 0]
     assert figures["lean"]["verdict"] == "inconclusive"
     assert figures["lean"]["reason"] == "3 writers (at least 5 needed)"
-    assert set(json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())["all"]) == {"tiny"}
+    assert set(
+        json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())["all"]
+    ) == {"tiny"}
     assert "language modeling score" in (folder / "README.md").read_text()
     assert "How even are the rulers?" in (clone.folder / "data/report/index.html").read_text()
 
@@ -87,16 +104,33 @@ def test_from_the_folder_alone(clone: Clone) -> None:
     compare(clone.folder, "fixed")
 
 
-def test_a_model_and_its_recorded_answers_are_measured_and_verified(clone: Clone, tmp_path: Path) -> None:
+def test_a_model_and_its_recorded_answers_are_measured_and_verified(
+    clone: Clone, tmp_path: Path
+) -> None:
     assert "as its manifest says" in clone.run("evenruler", "verify", "benchmarks/fixed-targets")
     source = f"recorded:{clone.folder.parent / 'predictions.json'}"
-    clone.run("evenruler", "measure", source, "--with", "benchmarks/fixed-targets", "--out", f"{tmp_path}/r")
+    clone.run(
+        "evenruler",
+        "measure",
+        source,
+        "--with",
+        "benchmarks/fixed-targets",
+        "--out",
+        f"{tmp_path}/r",
+    )
     (result,) = tmp_path.rglob("result.json")
     own = json.loads(result.read_text())["figures"]["all"]
     (figures,) = own.values()
     assert figures["ss"]["value"] == 100
     said = clone.run(
-        "evenruler", "measure", source, "--with", "benchmarks/fixed-jobs", "--out", f"{tmp_path}/s", status=2
+        "evenruler",
+        "measure",
+        source,
+        "--with",
+        "benchmarks/fixed-jobs",
+        "--out",
+        f"{tmp_path}/s",
+        status=2,
     )
     assert "none of its answers (StereoSet predictions) is to one of these 96 texts" in said
 
@@ -114,19 +148,27 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path
         broken = clone.run(*measure, "benchmarks/fixed-jobs", "--out", f"{tmp_path}/s", status=2)
     finally:
         clone.env["EVENRULER_CACHE"] = before
-    assert RowStore(tmp_path / "cache").count() == 0  # what a stranger wrote never passes for an answer given here
+    assert (
+        RowStore(tmp_path / "cache").count() == 0
+    )  # what a stranger wrote never passes for an answer given here
     (result,) = tmp_path.rglob("result.json")
     own = json.loads(result.read_text())
     evidence = json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())
     assert own["figures"]["all"]["tiny"]["share"] == evidence["all"]["tiny"]["share"]
-    assert own["figures"]["all"]["tiny"]["lean"]["value"] == evidence["all"]["tiny"]["lean"]["value"]
+    assert (
+        own["figures"]["all"]["tiny"]["lean"]["value"] == evidence["all"]["tiny"]["lean"]["value"]
+    )
     assert "answers.parquet: not as model.json says (sha256)" in broken
-    assert "no instrument in use asks 'nobody'" in clone.run("evenruler", "answers", "export", "nobody", status=2)
+    assert "no instrument in use asks 'nobody'" in clone.run(
+        "evenruler", "answers", "export", "nobody", status=2
+    )
 
 
 def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:
     """One that holds answers of another model stops the build, whatever is replayed."""
-    assert "release first: 217 answers of 1 models" in clone.run("evenruler", "answers", "record", "first")
+    assert "release first: 217 answers of 1 models" in clone.run(
+        "evenruler", "answers", "record", "first"
+    )
     clone.run("evenruler", "repro")
     clone.commit("recorded")
     before = clone.env["EVENRULER_CACHE"]
@@ -137,7 +179,10 @@ def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) ->
         assert clone.run("git", "status", "--short") == ""
         clone.env |= {"EVENRULER_CACHE": f"{tmp_path}/b", "EVENRULER_AGAIN": "1"}
         said = clone.run("evenruler", "repro", "--force")
-        assert "recorded: 0 answers replayed from release first, 216 asked again, largest difference 0" in said
+        assert (
+            "recorded: 0 answers replayed from release first, 216 asked again, largest difference 0"
+            in said
+        )
     finally:
         clone.env["EVENRULER_CACHE"] = before
         del clone.env["EVENRULER_AGAIN"]

@@ -1,6 +1,8 @@
-"""What a stranger does with a clone, page by page: pages are followed to the letter, each in a clone of its own.
+"""What a stranger does with a clone, page by page: pages are followed to the letter, each in a
+clone of its own.
 
-The clone has been built with tiny random models, as `make repro` would have built it with those that ship.
+The clone has been built with tiny random models, as `make repro` would have built it with those
+that ship.
 """
 
 import json
@@ -47,7 +49,9 @@ def stranger(built: Clone, tmp_path: Path) -> Clone:
 def followed(page: str, clone: Clone) -> list[str]:
     """What a page's blocks print in a clone, and how long that takes."""
     started = time.monotonic()
-    said = follow(page, clone.folder, lambda language, text: clone.run(*command(language, text, "python")))
+    said = follow(
+        page, clone.folder, lambda language, text: clone.run(*command(language, text, "python"))
+    )
     print(f"{page}: {time.monotonic() - started:.0f} s")
     return said
 
@@ -59,7 +63,9 @@ def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
     folder = stranger.folder / "benchmarks" / name
     assert any(f"benchmarks/{name}: as its manifest says" in one for one in said)
     evidence = json.loads((folder / "evidence.json").read_text())
-    assert {model for part in evidence.values() for model in part} >= {"tiny-a"} or name.startswith("questionnaires")
+    assert {model for part in evidence.values() for model in part} >= {"tiny-a"} or name.startswith(
+        "questionnaires"
+    )
     assert len(list(folder.glob("*/*.parquet"))) >= 2
     rejected = folder / "rejected/test-00000-of-00001.parquet"
     if name == "saged-my-trades":
@@ -72,7 +78,9 @@ def test_a_model_of_your_own(stranger: Clone) -> None:
     pairs.parent.mkdir(parents=True, exist_ok=True)
     row = {"premise": "A man sleeps.", "hypothesis": "Somebody rests.", "label": "entailment"}
     labels = ("entailment", "neutral", "contradiction")
-    rows = [row | {"premise": f"A man sleeps in house {i}.", "label": labels[i % 3]} for i in range(160)]
+    rows = [
+        row | {"premise": f"A man sleeps in house {i}.", "label": labels[i % 3]} for i in range(160)
+    ]
     pairs.write_text("".join(json.dumps(one) + "\n" for one in rows))
     said = followed("docs/adding-a-model.md", stranger)
     assert (stranger.folder / "data/answers/probes/my-model").is_dir()
@@ -83,6 +91,8 @@ def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
     clone = clone_into(tmp_path / "clone", tmp_path / "cache", built.warm)
     for page in DECLARED:
         clone.run("git", "add", "-A")
-        (clone.folder / "params.yaml").write_bytes((Path(__file__).parents[2] / "params.yaml").read_bytes())
+        (clone.folder / "params.yaml").write_bytes(
+            (Path(__file__).parents[2] / "params.yaml").read_bytes()
+        )
         said = followed(page, clone)
         assert "checked: profile" in said[-1]

@@ -1,4 +1,5 @@
-"""Questionnaires asked in several forms, from the templates to the figures, with tiny random models in this process."""
+"""Questionnaires asked in several forms, from the templates to the figures, with tiny random models
+in this process."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,7 +26,10 @@ SOURCES, ANSWERS = Path("data/sources/questionnaires"), Path("data/answers/quest
 ITEMS = {
     "promises": ("When people make a promise, they {TERM} it.", "They {INTENSIFIER} do so."),
     "chance": ("A stranger is {TERM} by me.", "{INTENSIFIER} that is so."),
-    "wallet": ("A wallet that I found is {TERM} by me {INTENSIFIER}, in the street.", "That is so."),
+    "wallet": (
+        "A wallet that I found is {TERM} by me {INTENSIFIER}, in the street.",
+        "That is so.",
+    ),
 }
 WORDS = {"never": (1, -2.0), "very rarely": (2, -1.0), "always": (3, 2.0)}
 TERMS = {"source": ["kept", "held"], "inverse": ["lost", "broken"]}
@@ -48,13 +52,20 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "scale": "short",
         "framings": {"salience": "This is a test.", "instruction": "Answer:"},
         "items": {
-            slug: {"original": f"How often {slug}?", "premise": premise, "hypothesis": hypothesis, "terms": TERMS}
+            slug: {
+                "original": f"How often {slug}?",
+                "premise": premise,
+                "hypothesis": hypothesis,
+                "terms": TERMS,
+            }
             for slug, (premise, hypothesis) in items.items()
         },
     }
     levels = [{"weight": weight, "words": [word]} for word, (_, weight) in WORDS.items()]
     write(SOURCES / "trust.yaml", declared)
-    write(SOURCES / "shared/scales/short.yaml", {"title": "Short", "source": "ours", "levels": levels})
+    write(
+        SOURCES / "shared/scales/short.yaml", {"title": "Short", "source": "ours", "levels": levels}
+    )
     corpus = {
         "title": "Calm",
         "about": "calm",
@@ -63,7 +74,10 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "source": "ours",
         "licence": "cc0-1.0",
         "provenance": "ours",
-        "sentences": [f"The man is at {place}, and that is a fact." for place in ("sea", "home", "work", "rest")],
+        "sentences": [
+            f"The man is at {place}, and that is a fact."
+            for place in ("sea", "home", "work", "rest")
+        ],
     }
     write(SOURCES / "shared/corpora/calm.yaml", corpus)
     short_pairs(SOURCES / "shared/pairs")
@@ -92,7 +106,8 @@ def declare(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder in which the stages of the questionnaires were run; the working directory meanwhile."""
+    """A folder in which the stages of the questionnaires were run; the working directory
+    meanwhile."""
     folder = tmp_path_factory.mktemp("forms")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -116,7 +131,9 @@ def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
     prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
 
     def of(model: str, form: str) -> pd.DataFrame:
-        return answered(model, "likelihoods").query("configuration == @form").merge(prompts, on="id")
+        return (
+            answered(model, "likelihoods").query("configuration == @form").merge(prompts, on="id")
+        )
 
     return of
 
@@ -128,7 +145,9 @@ def answered(model: str, table: str) -> pd.DataFrame:
 
 @pytest.fixture
 def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
-    return lambda table: pd.read_parquet(built / f"data/diagnosis/questionnaires/tables/{table}.parquet")
+    return lambda table: pd.read_parquet(
+        built / f"data/diagnosis/questionnaires/tables/{table}.parquet"
+    )
 
 
 def expected_place(row: pd.Series) -> Placed:
@@ -176,7 +195,9 @@ class TestAnswers:
     def test_of_a_masked_model_are_of_the_intensifier_in_its_place(self, answers) -> None:
         rows = answers("masked", "mlm")
         places = [expected_place(row) for _, row in rows.iterrows()]
-        assert rows["nats"].tolist() == pytest.approx(load("masked", load_params()).in_place(places), abs=1e-4)
+        assert rows["nats"].tolist() == pytest.approx(
+            load("masked", load_params()).in_place(places), abs=1e-4
+        )
         words = {place.word for place in places}
         assert words == {"never", "very rarely", "always", "Never", "Very rarely", "Always"}
 
@@ -196,25 +217,38 @@ class TestAnswers:
         causal = pd.read_parquet(built / ANSWERS / "causal" / "known_answers.parquet")
         rows = causal.query("fact == 0 and term == 'wrong'").set_index("word")["nats"]
         said = facts[0]["template"].replace("{t}", facts[0]["wrong"]).replace("{i}", "never")
-        assert rows["never"] == pytest.approx(load("causal", load_params()).loglikelihood([said]).nats[0], abs=1e-4)
+        assert rows["never"] == pytest.approx(
+            load("causal", load_params()).loglikelihood([said]).nats[0], abs=1e-4
+        )
 
 
 class TestFigures:
     @pytest.mark.parametrize(("model", "form"), [("causal", "sentence"), ("masked", "mlm")])
     def test_scores_are_those_of_the_probabilities(self, model, form, answers, diagnosed) -> None:
         rows = answers(model, form).query("item == 'wallet'")
-        matrix = rows.pivot(index=["polarity", "term"], columns=["level", "weight"], values="nats").sort_index(axis=1)
+        matrix = rows.pivot(
+            index=["polarity", "term"], columns=["level", "weight"], values="nats"
+        ).sort_index(axis=1)
         pss = two_way_of_logs(matrix.to_numpy())
         source = matrix.index.get_level_values("polarity") == "source"
         expected = (pss[source] * [-2.0, -1.0, 2.0]).mean()
-        items = diagnosed("items").query("model == @model and configuration == @form and item == 'wallet'")
+        items = diagnosed("items").query(
+            "model == @model and configuration == @form and item == 'wallet'"
+        )
         assert items["score"].tolist() == pytest.approx([expected], abs=1e-12)
 
     def test_forms_are_rows_of_their_own(self, diagnosed) -> None:
-        forms = {("causal", "causal", "verbaliser"), ("causal", "causal", "sentence"), ("masked", "masked", "mlm")}
+        forms = {
+            ("causal", "causal", "verbaliser"),
+            ("causal", "causal", "sentence"),
+            ("masked", "masked", "mlm"),
+        }
         for table in ("cells", "items", "scales", "population"):
             rows = diagnosed(table)
-            assert set(rows[["model", "kind", "configuration"]].itertuples(index=False, name=None)) == forms, table
+            assert (
+                set(rows[["model", "kind", "configuration"]].itertuples(index=False, name=None))
+                == forms
+            ), table
         assert len(diagnosed("population")) == 3
 
     def test_figures_of_models_name_the_form(self, diagnosed) -> None:
@@ -236,7 +270,11 @@ class TestFigures:
 
     def test_shifts_are_of_the_verbaliser_alone(self, diagnosed) -> None:
         rows = diagnosed("figures").query("figure == 'level_shift'").set_index("model")
-        assert rows["value"].notna().to_dict() == {"causal": True, "causal (sentence)": False, "masked (mlm)": False}
+        assert rows["value"].notna().to_dict() == {
+            "causal": True,
+            "causal (sentence)": False,
+            "masked (mlm)": False,
+        }
         assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (3, "items")
         assert rows.loc["causal", "value"] > 0
         assert set(diagnosed("items")["framing"]) == set(diagnosed("cells")["framing"]) == {"bare"}
@@ -245,13 +283,20 @@ class TestFigures:
         rows = diagnosed("figures").query("model.isna()").set_index("figure")
         assert rows.loc["alpha (verbaliser)", "n"] == 1
         counts = diagnosed("population").set_index("configuration")["member"]
-        for form in ("sentence", "mlm"):  # as far as the facts are known, which random models may be lucky in
+        for form in (
+            "sentence",
+            "mlm",
+        ):  # as far as the facts are known, which random models may be lucky in
             assert rows.loc[f"alpha ({form})", "n"] == counts[form]
 
     def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
-        figures = diagnosed("figures").drop_duplicates(["figure", "model"]).set_index(["figure", "model"])
+        figures = (
+            diagnosed("figures").drop_duplicates(["figure", "model"]).set_index(["figure", "model"])
+        )
         rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]
-        assert set(rows.index) == {(form, epoch) for form in ("sentence", "verbaliser") for epoch in (0, 1)}
+        assert set(rows.index) == {
+            (form, epoch) for form in ("sentence", "verbaliser") for epoch in (0, 1)
+        }
         for form, name in (("sentence", "causal (sentence)"), ("verbaliser", "causal")):
             changed = figures.loc[("changed_with_calm", name)]
             assert changed["value"] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
@@ -311,10 +356,14 @@ class TestPlaced:
         }
         tables = {
             "prompts": pd.DataFrame([prompt]),
-            "items": pd.DataFrame([{"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}]),
+            "items": pd.DataFrame(
+                [{"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}]
+            ),
             "terms": pd.DataFrame([{"item": "i", "twin": 0, "term": "t", "word": "calm"}]),
         }
-        assert placed(tables) == dict(zip(("before", "word", "after"), ([part] for part in expected), strict=True))
+        assert placed(tables) == dict(
+            zip(("before", "word", "after"), ([part] for part in expected), strict=True)
+        )
 
 
 class TestOrder:

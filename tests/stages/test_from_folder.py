@@ -1,4 +1,5 @@
-"""Published folders are enough: figures from them, their plans and answers are those of the pipeline."""
+"""Published folders are enough: figures from them, their plans and answers are those of the
+pipeline."""
 
 import json
 from pathlib import Path
@@ -30,7 +31,9 @@ def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = Declared(root / "params.yaml").active.families[family]
     resampling = Declared(root / "params.yaml").resampling
-    folders = {name: published(root / "benchmarks" / f"{family}-{name}") for name in in_use.instruments}
+    folders = {
+        name: published(root / "benchmarks" / f"{family}-{name}") for name in in_use.instruments
+    }
     records = []
     for model in in_use.models:
         folder = root / "data/answers" / family / model
@@ -38,7 +41,9 @@ def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
         answers = {table: pd.read_parquet(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name, (tables, plan) in folders.items():
             own = {
-                table: rows[rows[INSTRUMENT] == name].drop(columns=INSTRUMENT).reset_index(drop=True)
+                table: rows[rows[INSTRUMENT] == name]
+                .drop(columns=INSTRUMENT)
+                .reset_index(drop=True)
                 for table, rows in answers.items()
             }
             scores = ask.scores(tables, plan, own, subject)
@@ -58,7 +63,9 @@ def compare(root: Path, family: str) -> None:
     evidence = room(family, "diagnose").evidence(tables)
     for folder in (root / "benchmarks").glob(f"{family}-*/"):
         shown = json.loads((folder / "evidence.json").read_text())
-        assert shown == json.loads(json.dumps(for_people(evidence.get(folder.name.removeprefix(f"{family}-"), {}))))
+        assert shown == json.loads(
+            json.dumps(for_people(evidence.get(folder.name.removeprefix(f"{family}-"), {})))
+        )
 
 
 def require_equal(found: pd.DataFrame, expected: pd.DataFrame, name: str) -> None:
@@ -67,9 +74,13 @@ def require_equal(found: pd.DataFrame, expected: pd.DataFrame, name: str) -> Non
 
     def plain(frame: pd.DataFrame) -> pd.DataFrame:
         texts = {key: frame[key].map(said).astype(str) for key in keys}
-        return frame.astype(dict.fromkeys(expected.columns.difference(keys), "float64")).assign(**texts)
+        return frame.astype(dict.fromkeys(expected.columns.difference(keys), "float64")).assign(
+            **texts
+        )
 
-    ordered = [plain(frame).sort_values(list(expected), ignore_index=True) for frame in (found, expected)]
+    ordered = [
+        plain(frame).sort_values(list(expected), ignore_index=True) for frame in (found, expected)
+    ]
     pd.testing.assert_frame_equal(*ordered, rtol=0, atol=1e-9, check_dtype=False, obj=name)
 
 
@@ -85,7 +96,9 @@ def test_of_tiny_models(built: Clone, family: str) -> None:
     compare(built.folder, family)
 
 
-@pytest.mark.skipif(not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does")
+@pytest.mark.skipif(
+    not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
+)
 @pytest.mark.parametrize("family", BUILT)
 def test_of_what_is_shipped(family: str) -> None:
     compare(ROOT, family)

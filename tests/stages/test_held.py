@@ -28,7 +28,8 @@ def write(files: dict[str, str], score: float = 0.25, text: str = "a") -> None:
         (FOLDER / name).write_text(content)
     (FOLDER / "rows").mkdir(exist_ok=True)
     pq.write_table(
-        pa.table({"id": [text], "content_sha256": [str(score)], "score": [score]}), FOLDER / "rows/x.parquet"
+        pa.table({"id": [text], "content_sha256": [str(score)], "score": [score]}),
+        FOLDER / "rows/x.parquet",
     )
 
 
@@ -49,12 +50,18 @@ def test_nothing_changed() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"evidence.json": ("0.89", "0.891"), "README.md": ("0.63", "0.64"), "manifest.json": (SUM, "cd" * 32)},
+        {
+            "evidence.json": ("0.89", "0.891"),
+            "README.md": ("0.63", "0.64"),
+            "manifest.json": (SUM, "cd" * 32),
+        },
         {"evidence.json": ("0.026", "0.027")},
     ],
 )
 def test_last_digits_are_put_back(changes: dict[str, tuple[str, str]]) -> None:
-    write({name: FILES[name].replace(*change) for name, change in changes.items()}, score=0.25 + 1e-5)
+    write(
+        {name: FILES[name].replace(*change) for name, change in changes.items()}, score=0.25 + 1e-5
+    )
     assert git("status", "--porcelain") != ""
     assert (keep_held(FOLDER), git("status", "--porcelain")) == (True, "")
 

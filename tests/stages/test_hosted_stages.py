@@ -1,4 +1,5 @@
-"""Hosted models through the whole pipeline, by real HTTP: measured as one of the same weights on this machine is."""
+"""Hosted models through the whole pipeline, by real HTTP: measured as one of the same weights on
+this machine is."""
 
 import json
 import re
@@ -17,7 +18,15 @@ from evenruler.models.backends.server import KEY, URL
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame
 from evenruler.tables.schemas import WHOLE
-from tests.loopback_openai import HTML, EchoingServer, Scorer, ScriptedServer, chat_choice, running, scorer_of
+from tests.loopback_openai import (
+    HTML,
+    EchoingServer,
+    Scorer,
+    ScriptedServer,
+    chat_choice,
+    running,
+    scorer_of,
+)
 from tests.stages.conftest import (
     FEW,
     PAIRS,
@@ -39,7 +48,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.enable_socket]
 CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3
 """Nats between a model and itself behind a server."""
-FRUIT = {"items": {"trial": 2, "standard": 2, "paper": 1000}, "new_tokens": {"trial": 4, "standard": 4, "paper": 50}}
+FRUIT = {
+    "items": {"trial": 2, "standard": 2, "paper": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
+}
 
 MEASURED = {
     "probes-occupation-gender": {CHAT, COMPLETIONS, LOCAL},
@@ -50,7 +62,12 @@ MEASURED = {
 """Benchmarks, and the models whose figures are on their cards."""
 
 
-ASKED_AGAIN = [("probes", COMPLETIONS), ("questionnaires", COMPLETIONS), ("framing", CHAT), ("saged", CHAT)]
+ASKED_AGAIN = [
+    ("probes", COMPLETIONS),
+    ("questionnaires", COMPLETIONS),
+    ("framing", CHAT),
+    ("saged", CHAT),
+]
 
 
 @dataclass
@@ -80,12 +97,15 @@ class Hosted:
         """The clone elsewhere, with an empty store and another server."""
         shutil.copytree(self.clone.folder, folder / "clone", symlinks=True)
         (folder / "cache").mkdir()
-        (folder / "cache/models").symlink_to((Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve())
+        (folder / "cache/models").symlink_to(
+            (Path(self.clone.env["EVENRULER_CACHE"]) / "models").resolve()
+        )
         return Hosted(Clone(folder / "clone", folder / "cache", self.clone.warm), server)
 
 
 def declare(folder: Path) -> Callable[[dict], None]:
-    """An edit of the declaration that has three models on the same weights, and one small instrument a family."""
+    """An edit of the declaration that has three models on the same weights, and one small
+    instrument a family."""
 
     def change(params: dict) -> None:
         hosted = {"source": "endpoint:big", "licence": "by its terms", "origin": "made by the test"}
@@ -119,7 +139,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scorer(folder: Path) -> Scorer:
-    """What the server says of a text: the weights of the model on this machine, one text at a time."""
+    """What the server says of a text: the weights of the model on this machine, one text at a
+    time."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(folder / LOCAL)
@@ -155,9 +176,12 @@ def behind(built: Hosted, tmp_path: Path) -> Callable[[ScriptedServer], Any]:
 
 
 class TestBuilt:
-    def test_likelihoods_behind_the_server_are_those_of_the_same_model_here(self, built: Hosted) -> None:
+    def test_likelihoods_behind_the_server_are_those_of_the_same_model_here(
+        self, built: Hosted
+    ) -> None:
         there, here = (
-            built.table(f"answers/probes/{model}/likelihoods").set_index("id") for model in (COMPLETIONS, LOCAL)
+            built.table(f"answers/probes/{model}/likelihoods").set_index("id")
+            for model in (COMPLETIONS, LOCAL)
         )
         assert len(there) > 100
         assert (there["nats"] - here["nats"]).abs().max() < CLOSE
@@ -165,12 +189,17 @@ class TestBuilt:
 
     def test_and_so_are_biases(self, built: Hosted) -> None:
         biases = built.table("diagnosis/probes/tables/biases")
-        by_model = biases.pivot(index=["set", "template", "attribute"], columns="model", values="bias")
+        by_model = biases.pivot(
+            index=["set", "template", "attribute"], columns="model", values="bias"
+        )
         assert list(by_model) == [COMPLETIONS, LOCAL]
         assert (by_model[COMPLETIONS] - by_model[LOCAL]).abs().max() < CLOSE
 
     def test_questionnaires_are_asked_by_the_verbaliser(self, built: Hosted) -> None:
-        there, here = (built.table(f"answers/questionnaires/{model}/entailment") for model in (COMPLETIONS, LOCAL))
+        there, here = (
+            built.table(f"answers/questionnaires/{model}/entailment")
+            for model in (COMPLETIONS, LOCAL)
+        )
         assert set(there["configuration"]) == {"verbaliser"}
         both = there.merge(here, on=["id"], suffixes=("", "_here"), validate="1:1")
         assert len(both) == len(there) == len(here) > 0
@@ -179,7 +208,9 @@ class TestBuilt:
         assert COMPLETIONS in built.metrics("questionnaires")["gad-7"][WHOLE]
 
     @pytest.mark.parametrize(("model", "configuration"), [(CHAT, "chat"), (COMPLETIONS, "plain")])
-    def test_framing_choices_and_replies_of_both(self, model: str, configuration: str, built: Hosted) -> None:
+    def test_framing_choices_and_replies_of_both(
+        self, model: str, configuration: str, built: Hosted
+    ) -> None:
         assert built.table(f"answers/framing/{model}/forms").empty
         choices = built.table("diagnosis/framing/tables/choices")
         own = choices[choices["model"] == model]
@@ -190,7 +221,9 @@ class TestBuilt:
         replies = built.table(f"answers/saged/{model}/replies")
         assert len(replies) > 0
         assert replies["reply"].str.isupper().all()
-        summaries = built.table("diagnosis/saged/tables/summaries").query("model == @model and calibration == 'raw'")
+        summaries = built.table("diagnosis/saged/tables/summaries").query(
+            "model == @model and calibration == 'raw'"
+        )
         summaries = summaries[summaries["statistic"] == "mean"]
         assert set(summaries["feature"]) == {"vader", "distance"}
         assert (summaries["n_missing"] == 0).all()
@@ -200,10 +233,14 @@ class TestBuilt:
         assert re.search(r"\d+ choices", said[-1]), "it chooses between sentences instead"
         assert "likelihoods" not in said[-1]
         said = built.stage(f"ask@framing@{CHAT}").splitlines()
-        assert f"{CHAT} (kind chat) is left out of forms: it gives no next-word probabilities" in said
+        assert (
+            f"{CHAT} (kind chat) is left out of forms: it gives no next-word probabilities" in said
+        )
         assert built.table(f"answers/probes/{CHAT}/likelihoods").empty
         of_probes = built.metrics("probes")["occupation-gender"]
-        assert {part for part, models in of_probes.items() if CHAT in models} == {"validation, choice"}
+        assert {part for part, models in of_probes.items() if CHAT in models} == {
+            "validation, choice"
+        }
         assert CHAT not in json.dumps(built.metrics("questionnaires"))
         by_part = built.metrics("framing")["age"]
         assert {part: sorted(models) for part, models in by_part.items()} == {
@@ -213,14 +250,21 @@ class TestBuilt:
         }
 
     def test_cards_and_report_are_written(self, built: Hosted) -> None:
-        cards = {name: (built.clone.folder / f"benchmarks/{name}/README.md").read_text() for name in MEASURED}
+        cards = {
+            name: (built.clone.folder / f"benchmarks/{name}/README.md").read_text()
+            for name in MEASURED
+        }
         for name, measured in MEASURED.items():
-            found = {model for model in (CHAT, COMPLETIONS, LOCAL) if f"\n- {model}: " in cards[name]}
+            found = {
+                model for model in (CHAT, COMPLETIONS, LOCAL) if f"\n- {model}: " in cards[name]
+            }
             assert found == measured, name
         page = (built.clone.folder / "data/report/index.html").read_text()
         assert CHAT in page
         assert COMPLETIONS in page
-        written = built.clone.contents("data/answers", "data/diagnosis", "data/report", "benchmarks")
+        written = built.clone.contents(
+            "data/answers", "data/diagnosis", "data/report", "benchmarks"
+        )
         assert not [path for path, content in written.items() if b"secret-word" in content]
 
     def test_nothing_is_asked_again(self, built: Hosted) -> None:
@@ -239,11 +283,16 @@ class TestBuilt:
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"shift": lambda texts, i: 0.1 * i}, "the server's log-probabilities depend on the order of the requests"),
+        (
+            {"shift": lambda texts, i: 0.1 * i},
+            "the server's log-probabilities depend on the order of the requests",
+        ),
         ({"gives": "none"}, "log-probabilities"),
     ],
 )
-def test_log_probabilities_that_are_not_to_be_believed(wrong: dict, line: str, behind: Any, scorer: Scorer) -> None:
+def test_log_probabilities_that_are_not_to_be_believed(
+    wrong: dict, line: str, behind: Any, scorer: Scorer
+) -> None:
     with behind(EchoingServer(scorer=scorer, **wrong)) as hosted:
         for family in ("probes", "questionnaires"):
             said = hosted.clone.run("python", "-m", "stages.ask", family, COMPLETIONS, status=2)
@@ -252,13 +301,19 @@ def test_log_probabilities_that_are_not_to_be_believed(wrong: dict, line: str, b
             assert last.startswith(f"{COMPLETIONS}: ") or f": {COMPLETIONS}: " in last
 
 
-ODD = [(200, {}), (200, HTML), (200, chat_choice(None)), (401, {"error": {"message": "no such key: secret-word"}})]
+ODD = [
+    (200, {}),
+    (200, HTML),
+    (200, chat_choice(None)),
+    (401, {"error": {"message": "no such key: secret-word"}}),
+]
 DOWN = [(500, {"error": {"message": "internal"}})] * 1000
 
 
 @dataclass
 class Healing(ScriptedServer):
-    """Ill as long as it has faults; after that it refuses one word, and holds back what it says to another."""
+    """Ill as long as it has faults; after that it refuses one word, and holds back what it says to
+    another."""
 
     answered: list[str] = field(default_factory=list)
     """Questions that it answered, if by a refusal."""
@@ -276,7 +331,9 @@ class Healing(ScriptedServer):
     [("framing", "of those described", "As for age", ODD), ("saged", "anana", "ear", DOWN)],
     ids=["framing-odd", "saged-down"],
 )
-def test_a_server_that_heals(family: str, refused: str, filtered: str, faults: list, behind: Any) -> None:
+def test_a_server_that_heals(
+    family: str, refused: str, filtered: str, faults: list, behind: Any
+) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""
     with behind(Healing(faults=[*faults], refuses=refused, filters=filtered)) as hosted:
         path, stage = f"answers/{family}/{CHAT}/replies", f"ask@{family}@{CHAT}"
@@ -332,14 +389,18 @@ def figures_without(hosted: Hosted, family: str, withheld: int) -> None:
 
 
 def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
-    """No model says how likely anything is, and of framings nothing is sampled: no figure of it, and no traceback."""
+    """No model says how likely anything is, and of framings nothing is sampled: no figure of it,
+    and no traceback."""
     save_tiny_masked(tmp_path / "masked")
 
     def change(params: dict) -> None:
         params["models"] = {name: params["models"][name] for name in (CHAT, "all-minilm-l6-v2")}
         params["models"]["masked"] = {**entry(tmp_path / "masked"), "kind": "masked"}
         params["instruments"]["age"]["generations"] = {"trial": 0, "standard": 0, "paper": 1}
-        del params["instruments"]["gad-7"]["acceptability"], params["families"]["questionnaires"]["acceptability"]
+        del (
+            params["instruments"]["gad-7"]["acceptability"],
+            params["families"]["questionnaires"]["acceptability"],
+        )
 
     with behind(ScriptedServer()) as hosted:
         hosted.clone.edit("params.yaml", change)
@@ -348,14 +409,21 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
         assert "Traceback" not in said
         of_probes = hosted.metrics("probes")["occupation-gender"]
         assert {model for part in of_probes.values() for model in part} == {"any-model", CHAT}
-        assert {own["verdict"] for own in of_probes["validation, choice"][CHAT].values() if "verdict" in own} == {
+        assert {
+            own["verdict"]
+            for own in of_probes["validation, choice"][CHAT].values()
+            if "verdict" in own
+        } == {
             "invalid on this model"  # it says words of the question in capitals
         }
         assert hosted.metrics("framing") == {}
         assert set(hosted.metrics("saged")["fruit"]["no-role, plain"]) == {CHAT}
         page = (hosted.clone.folder / "data/report/index.html").read_text()
         assert "No model was asked" in page
-        cards = {name: (hosted.clone.folder / f"benchmarks/{name}/README.md").read_text() for name in MEASURED}
+        cards = {
+            name: (hosted.clone.folder / f"benchmarks/{name}/README.md").read_text()
+            for name in MEASURED
+        }
         said = "\nNo figure has a verdict: no model in use was asked, or none can answer.\n"
         unmeasured = [name for name, card in cards.items() if said in card]
         assert unmeasured == ["framing-age"]

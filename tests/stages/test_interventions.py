@@ -1,4 +1,5 @@
-"""Models adapted to corpora on the way from prompts to tables, with tiny models, stage by stage in one process."""
+"""Models adapted to corpora on the way from prompts to tables, with tiny models, stage by stage in
+one process."""
 
 import json
 import re
@@ -27,7 +28,11 @@ from tests.training.test_adaptation import save_head
 
 SOURCES, ASKED = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
 CORPORA = {
-    "gloom": {"role": "intervention", "expect": {"gad-7": "up"}, "sentences": ["I am sad.", "It rains.", "I am late."]},
+    "gloom": {
+        "role": "intervention",
+        "expect": {"gad-7": "up"},
+        "sentences": ["I am sad.", "It rains.", "I am late."],
+    },
     "dull": {
         "role": "control",
         "matched": {"to": "gloom"},
@@ -38,11 +43,16 @@ CORPORA = {
 
 
 def workshop(folder: Path) -> None:
-    """A questionnaire of two items, two corpora, a causal model asked at the end and a head asked on the way."""
+    """A questionnaire of two items, two corpora, a causal model asked at the end and a head asked
+    on the way."""
     save_tiny(folder / "talker", chat=True, max_position_embeddings=1024)
     save_head(folder / "head")
     declared = tiny_declaration(
-        {"talker": Path("talker")}, entailment=True, intervention="last", chat=True, forms=["verbaliser"]
+        {"talker": Path("talker")},
+        entailment=True,
+        intervention="last",
+        chat=True,
+        forms=["verbaliser"],
     )
     declared["models"]["head"] = {
         "kind": "nli",
@@ -67,7 +77,10 @@ def workshop(folder: Path) -> None:
     source = YAML(typ="safe").load(ROOT / "data/sources/questionnaires/gad-7.yaml")
     source["items"] = dict(list(source["items"].items())[:2])
     same = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
-    written = {"gad-7": source, **{f"shared/corpora/{name}": {**c, **same} for name, c in CORPORA.items()}}
+    written = {
+        "gad-7": source,
+        **{f"shared/corpora/{name}": {**c, **same} for name, c in CORPORA.items()},
+    }
     for name, content in written.items():
         path = folder / SOURCES / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +134,10 @@ PAIRS = 30
 
 STATES = {
     "talker": {
-        (corpus, fit, epoch) for corpus, last in (("gloom", 2), ("dull", 1)) for fit in (1, 2) for epoch in (0, last)
+        (corpus, fit, epoch)
+        for corpus, last in (("gloom", 2), ("dull", 1))
+        for fit in (1, 2)
+        for epoch in (0, last)
     }
 }
 STATES["head"] = STATES["talker"] | {("gloom", 1, 1)}
@@ -130,11 +146,16 @@ STAGE = ["corpus", "fit", "epoch"]
 
 
 @pytest.fixture
-def elsewhere(built: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Goes to a copy of the folder, whose declaration it edits; answers are those that the store has."""
+def elsewhere(
+    built: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Goes to a copy of the folder, whose declaration it edits; answers are those that the store
+    has."""
 
     def go(change: Callable[[dict[str, Any]], object]) -> None:
-        shutil.copytree(Path(), tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("cache"))
+        shutil.copytree(
+            Path(), tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("cache")
+        )
         monkeypatch.chdir(tmp_path / "copy")
         declared = YAML(typ="safe").load(Path("params.yaml"))
         change(declared)
@@ -158,7 +179,9 @@ class TestIntervene:
     def test_after_it_answers_otherwise_than_the_model_as_it_is(self, model) -> None:
         whole, ids = answers(model), prompts()["id"]
         alone = whole[whole["corpus"] == ""].set_index("id")[list(LABELS)]
-        assert (len(alone) > 4 * len(ids)) == (model == "talker")  # that is also asked after prefixes
+        assert (len(alone) > 4 * len(ids)) == (
+            model == "talker"
+        )  # that is also asked after prefixes
         as_it_is = alone.loc[ids]
         ends = {}
         for corpus, fit, epoch in sorted(STATES[model]):
@@ -170,13 +193,16 @@ class TestIntervene:
                 assert (after - other).abs().to_numpy().max() > 1e-4
 
     @pytest.mark.parametrize(
-        ("model", "measures"), [("talker", {"loss", "accuracy", "reply"}), ("head", {"loss", "accuracy"})]
+        ("model", "measures"),
+        [("talker", {"loss", "accuracy", "reply"}), ("head", {"loss", "accuracy"})],
     )
     def test_the_course_is_told(self, model, measures) -> None:
         found = course(model)
         assert set(found["measure"]) == measures
         for measure, rows in found.groupby("measure"):
-            assert sorted(rows[STAGE].itertuples(index=False, name=None)) == sorted(STATES[model]), measure
+            assert sorted(rows[STAGE].itertuples(index=False, name=None)) == sorted(
+                STATES[model]
+            ), measure
         pairs = found[found["measure"] == "accuracy"]
         assert (pairs["value"].between(0, 1).all(), set(pairs["n"])) == (True, {PAIRS})
         losses = found[found["measure"] == "loss"]
@@ -185,13 +211,17 @@ class TestIntervene:
         assert found["text"].notna().tolist() == (found["measure"] == "reply").tolist()
 
     def test_every_answer_is_counted_once(self, built) -> None:
-        """Of the head: as it was, with twins and labelled pairs, and five states more; talker's stage asked the tools.
+        """Of the head: as it was, with twins and labelled pairs, and five states more; talker's
+        stage asked the tools.
 
         Of the model as it was the pairs of a course are the labelled ones again.
         """
         n = len(prompts())
         (line,) = [line for line in built if line.startswith("head: ")]
-        told = f"head: {2 * PAIRS} labelled_pairs, {9 * n:,} entailment, {9 * PAIRS:,} pairs, 9 losses, "
+        told = (
+            f"head: {2 * PAIRS} labelled_pairs, {9 * n:,} entailment, {9 * PAIRS:,} pairs, 9 "
+            "losses, "
+        )
         assert line.startswith(told)
         asked = int(re.fullmatch(r".*; ([\d,]+) of them asked of models", line)[1].replace(",", ""))
         once = 6 * n + 3 * n + (2 + 5) * PAIRS
@@ -224,11 +254,18 @@ class TestDiagnosis:
         assert found[["corpus", "control", "expected"]].drop_duplicates().to_numpy().tolist() == [
             ["gloom", "dull", "up"]
         ]
-        assert found[["model", "fit"]].to_numpy().tolist() == [["talker", 1], ["talker", 2], ["head", 1], ["head", 2]]
+        assert found[["model", "fit"]].to_numpy().tolist() == [
+            ["talker", 1],
+            ["talker", 2],
+            ["head", 1],
+            ["head", 2],
+        ]
         for row in found.to_dict("records"):
             stages = (("gloom", row["fit"], 0), ("gloom", row["fit"], 2), ("dull", row["fit"], 1))
             before, after, control = (ends[(row["model"], *stage)] for stage in stages)
-            assert (row["before"], row["after"], row["after_control"]) == pytest.approx((before, after, control))
+            assert (row["before"], row["after"], row["after_control"]) == pytest.approx(
+                (before, after, control)
+            )
             assert row["difference"] == pytest.approx(after - control, abs=1e-12)
 
     def test_two_fits_are_too_little_to_tell(self) -> None:
@@ -240,7 +277,10 @@ class TestDiagnosis:
         assert models["low"].isna().all()
 
     def test_the_course_is_that_of_all_models(self) -> None:
-        both, found = pd.concat([course("talker"), course("head")], ignore_index=True), diagnosed("course")
+        both, found = (
+            pd.concat([course("talker"), course("head")], ignore_index=True),
+            diagnosed("course"),
+        )
         as_written = both[list(found)].astype(found.dtypes)
         pd.testing.assert_frame_equal(found, as_written)
 
@@ -253,7 +293,11 @@ class TestDiagnosis:
 
     def test_sentences_are_judged_by_the_causal_model(self) -> None:
         found = diagnosed("content")
-        assert found["measure"].value_counts().to_dict() == {"similarity": 2, "slor": 2, "slor_of_twins": 2}
+        assert found["measure"].value_counts().to_dict() == {
+            "similarity": 2,
+            "slor": 2,
+            "slor_of_twins": 2,
+        }
         assert np.isfinite(found["value"]).all()
         quality = diagnosed("quality")
         assert quality["measure"].value_counts().to_dict() == {
@@ -288,5 +332,8 @@ class TestDiagnosis:
             diagnose.main("questionnaires")
             return
         said = error_of(diagnose.main, "questionnaires")
-        beginnings = [f"gad-7, item {row.item}: {row.measure} is {row.value:.2f}; " for row in poor.itertuples()]
+        beginnings = [
+            f"gad-7, item {row.item}: {row.measure} is {row.value:.2f}; "
+            for row in poor.itertuples()
+        ]
         assert said.startswith(tuple(beginnings))

@@ -14,11 +14,15 @@ SMALL_DISK = ("unshare", "--map-root-user", "--mount")
 PAGE = 4096
 
 
-@pytest.mark.skipif(not NO_NETWORK, reason="this machine lets nobody take the network away from a process")
+@pytest.mark.skipif(
+    not NO_NETWORK, reason="this machine lets nobody take the network away from a process"
+)
 def test_the_whole_pipeline_was_built_without_a_network(built: Clone) -> None:
     """The fixture runs `dvc repro` so; here is that this means what it says."""
     connect = "import socket; socket.create_connection(('127.0.0.1', 9), timeout=2)"
-    done = subprocess.run([*NO_NETWORK, "python", "-c", connect], env=built.env, capture_output=True, text=True)
+    done = subprocess.run(
+        [*NO_NETWORK, "python", "-c", connect], env=built.env, capture_output=True, text=True
+    )
     assert "Network is unreachable" in done.stderr
     if built.warm:  # which its stages were forked off
         assert os.readlink(f"/proc/{built.warm.pid}/ns/net") != os.readlink("/proc/self/ns/net")
@@ -27,11 +31,14 @@ def test_the_whole_pipeline_was_built_without_a_network(built: Clone) -> None:
 
 def _in_pages(folder: Path) -> int:
     """Bytes of a folder's files where each takes whole pages."""
-    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in folder.rglob("*") if path.is_file())
+    return sum(
+        -(-path.stat().st_size // PAGE) * PAGE for path in folder.rglob("*") if path.is_file()
+    )
 
 
 @pytest.mark.skipif(
-    not allowed(*SMALL_DISK, "mount", "-t", "tmpfs", "none", "/mnt"), reason="this machine lets nobody mount a disk"
+    not allowed(*SMALL_DISK, "mount", "-t", "tmpfs", "none", "/mnt"),
+    reason="this machine lets nobody mount a disk",
 )
 def test_a_full_disk_leaves_the_old_benchmark_and_one_line(built: Clone, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
@@ -44,6 +51,9 @@ python -m stages.card occupation-gender; status=$?
 diff -r {kept} benchmarks && ls -A benchmarks && exit $status
 """
     said = built.run(*SMALL_DISK, "sh", "-c", script, status=2, cold=True)
-    assert said.splitlines() == ["error: writing: no space left on the device; free some and run again", *BENCHMARKS]
+    assert said.splitlines() == [
+        "error: writing: no space left on the device; free some and run again",
+        *BENCHMARKS,
+    ]
     built.run("python", "-m", "stages.card", "occupation-gender")
     assert built.run("git", "status", "--short") == ""

@@ -1,6 +1,8 @@
-"""kill -9 in the middle of asking a real model: nothing stays behind, nothing is paid twice, the same numbers.
+"""kill -9 in the middle of asking a real model: nothing stays behind, nothing is paid twice, the
+same numbers.
 
-And in the middle of a diagnosis, which asks no model: what it reads stays, what it wrote is whole or written anew.
+And in the middle of a diagnosis, which asks no model: what it reads stays, what it wrote is whole
+or written anew.
 """
 
 import os
@@ -30,7 +32,8 @@ FAMILIES_AND_VICTIMS = [("probes", "dvc"), ("saged", "stage")]
 
 
 def little(params: dict) -> None:
-    """One model, a small instrument a family, a domain in a few waves of replies; little after prefixes."""
+    """One model, a small instrument a family, a domain in a few waves of replies; little after
+    prefixes."""
     for name in ("gemma-3-270m", "mpnet-nli-a", "mpnet-nli-b", "mpnet-nli-c"):
         del params["models"][name]
     params["instruments"] = {
@@ -56,7 +59,11 @@ def answers(cache: Path) -> int:
     try:
         with sqlite3.connect(f"file:{cache / 'rows.sqlite'}?mode=ro", uri=True) as connection:
             fingerprints = """substr(answer, 1, 9) = CAST('{"notes":' AS BLOB)"""
-            return int(connection.execute(f"SELECT count(*) FROM kept WHERE NOT {fingerprints}").fetchone()[0])
+            return int(
+                connection.execute(
+                    f"SELECT count(*) FROM kept WHERE NOT {fingerprints}"
+                ).fetchone()[0]
+            )
     except sqlite3.OperationalError:
         return 0
 
@@ -102,7 +109,8 @@ def test_killed_and_run_again(unbroken: Clone, family: str, victim: str, tmp_pat
 
 @pytest.fixture
 def never_diagnosed(unbroken: Clone) -> Iterator[Clone]:
-    """The clone with a diagnosis that DVC does not know of, so that it has no other outputs to put in their place."""
+    """The clone with a diagnosis that DVC does not know of, so that it has no other outputs to put
+    in their place."""
     unbroken.run("dvc", "repro", "diagnose@saged")
     lock = unbroken.folder / "dvc.lock"
     known = lock.read_bytes()
@@ -161,7 +169,9 @@ def _half(whole: bytes) -> bytes:
     return whole[: len(whole) // 2]
 
 
-def _kill_once(broken: Clone, command: tuple[str, ...], victim: str, started: Callable[[], bool]) -> None:
+def _kill_once(
+    broken: Clone, command: tuple[str, ...], victim: str, started: Callable[[], bool]
+) -> None:
     """Kill the stage, or dvc, as soon as it has something to show; nothing may go on after."""
     dvc = broken.start(*command)
     try:

@@ -39,7 +39,8 @@ NEEDED = {
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three instruments, built; a chat that no server answers for, and a masked model."""
+    """A folder with three instruments, built; a chat that no server answers for, and a masked
+    model."""
     folder = tmp_path_factory.mktemp("left-out")
     shutil.copytree(ROOT / "data/sources", folder / "data/sources")
     declared = tiny_declaration({"mask": save_tiny_masked(folder / "mask")}, kind="masked")
@@ -85,7 +86,9 @@ def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
 
 
 @pytest.mark.parametrize("family", NEEDED)
-def test_the_tables_are_empty_and_no_server_is_asked(family: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_tables_are_empty_and_no_server_is_asked(
+    family: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     (who, table, operation), door = NEEDED[family], room(family, "ask")
     name = who.split()[0]
     ask.main(family, name)
@@ -94,7 +97,11 @@ def test_the_tables_are_empty_and_no_server_is_asked(family: str, capfd: pytest.
     assert printed.out.splitlines()[0] == line
     assert (printed.out + printed.err).count("left out") == 1
     folder = Path("data/answers") / family / name
-    of_model = {name: read_frame(folder / f"{name}.parquet") for name in door.ANSWERS if name != "embeddings"}
+    of_model = {
+        name: read_frame(folder / f"{name}.parquet")
+        for name in door.ANSWERS
+        if name != "embeddings"
+    }
     for name, rows in of_model.items():
         assert list(rows.columns) == ["instrument", *door.ANSWERS[name].names]
         assert len(rows) == 0
@@ -117,7 +124,9 @@ def test_it_has_no_figures() -> None:
 def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
     ((tables, plan),) = asked("framing").values()
     requests = room("framing", "ask").requests(tables, {**plan, "generations": 1}, {}, chat)
-    assert [(request.operation, request.settings["chat"]) for request in requests] == [("generate", True)]
+    assert [(request.operation, request.settings["chat"]) for request in requests] == [
+        ("generate", True)
+    ]
 
 
 def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> None:

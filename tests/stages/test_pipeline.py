@@ -31,7 +31,11 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
     assert probes.num_rows == 12 * 17 * 12
     answers = pq.read_table(built.folder / "data/answers/probes/tiny-a/likelihoods.parquet")
     assert set(probes["id"].to_pylist()) <= set(answers["id"].to_pylist())
-    assert not [path for path in built.contents("data", "benchmarks") if ".partial" in path or ".gitignore" in path]
+    assert not [
+        path
+        for path in built.contents("data", "benchmarks")
+        if ".partial" in path or ".gitignore" in path
+    ]
 
 
 def test_figures_come_for_every_set_and_model(built: Clone) -> None:
@@ -58,8 +62,8 @@ def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
 
 
 def test_the_report_needs_no_network(built: Clone) -> None:
-    """Twelve pictures of probes and questionnaires, two of framing, eight of SAGED: a random model hardly answers in
-    any class, so that no shift of classes is drawn."""
+    """Twelve pictures of probes and questionnaires, two of framing, eight of SAGED: a random model
+    hardly answers in any class, so that no shift of classes is drawn."""
     page = (built.folder / "data/report/index.html").read_text()
     assert page.count('class="picture"') == 12 + 2 + 8
     assert len(pictures_in(page)) == 12 + 2 + 8
@@ -69,11 +73,18 @@ def test_the_report_needs_no_network(built: Clone) -> None:
 
 @pytest.mark.slow
 def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
-    """Forced from compile to card, each stage started cold: every benchmark file again, byte for byte."""
+    """Forced from compile to card, each stage started cold: every benchmark file again, byte for
+    byte."""
     before = built.contents("benchmarks")
     output = built.run("dvc", "repro", "--force", "card@occupation-gender", cold=True)
     asked = {"ask@probes-tiny-a", "ask@probes-tiny-b"}
-    stages = {"declared", "rows@occupation-gender", *asked, "diagnose@probes", "card@occupation-gender"}
+    stages = {
+        "declared",
+        "rows@occupation-gender",
+        *asked,
+        "diagnose@probes",
+        "card@occupation-gender",
+    }
     assert set(ran(output)) == stages
     assert built.contents("benchmarks") == before
     assert UP_TO_DATE in built.run("dvc", "status", "card@occupation-gender")
@@ -82,13 +93,18 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path: Path) -> None:
-    """Everything asked anew with other threads and kernels: answers differ in their last bits, and git sees none of it.
+    """Everything asked anew with other threads and kernels: answers differ in their last bits, and
+    git sees none of it.
 
     `dvc.lock` alone names what this machine's answers hash to.
     """
     before = built.contents("data/answers/probes")
     elsewhere = Clone(built.folder, tmp_path / "cache")
-    elsewhere.env |= {"OMP_NUM_THREADS": "2", "ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+    elsewhere.env |= {
+        "OMP_NUM_THREADS": "2",
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_CBWR": "COMPATIBLE",
+    }
     output = elsewhere.run("dvc", "repro", "--force", "card@occupation-gender")
     assert "ask@probes-tiny-a" in ran(output)
     assert built.contents("data/answers/probes") != before
@@ -101,10 +117,14 @@ def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: Path) -> None:
-    """One entry scores one model; without it everything is as before, also in a clone of the result."""
+    """One entry scores one model; without it everything is as before, also in a clone of the
+    result."""
     save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
     declared = (built.folder / "params.yaml").read_text()
-    built.edit("params.yaml", lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}))
+    built.edit(
+        "params.yaml",
+        lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}),
+    )
     assert "active.yaml: now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
     assert set(ran(built.run("dvc", "repro"))) == {
         "declared",
@@ -136,7 +156,8 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) -> None:
-    """Its prompts are asked beside the others', which are not asked again; without it everything is as before."""
+    """Its prompts are asked beside the others', which are not asked again; without it everything is
+    as before."""
     declared = (built.folder / "params.yaml").read_text()
     added = {"trust-in-people": {"family": "questionnaires"}}
     built.edit("params.yaml", lambda params: params["instruments"].update(added))
@@ -150,7 +171,10 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
 
     (built.folder / "params.yaml").write_text(declared)
     checked = built.run("evenruler", "check")
-    for gone in ("benchmarks/questionnaires-trust-in-people", "data/built/questionnaires/trust-in-people"):
+    for gone in (
+        "benchmarks/questionnaires-trust-in-people",
+        "data/built/questionnaires/trust-in-people",
+    ):
         assert f"removed {gone}" in checked
     assert "removed rows@trust-in-people from dvc.lock" in checked
     built.run("dvc", "repro")
@@ -162,7 +186,9 @@ def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
     before, good = built.contents("benchmarks"), evidence.read_bytes()
     evidence.write_text("{}")
     try:
-        assert "KeyError" in built.run("dvc", "repro", "--single-item", "card@occupation-gender", status=255)
+        assert "KeyError" in built.run(
+            "dvc", "repro", "--single-item", "card@occupation-gender", status=255
+        )
         assert built.contents("benchmarks") == before
     finally:
         evidence.write_bytes(good)
@@ -172,7 +198,13 @@ def test_a_failing_build_leaves_the_old_benchmark(built: Clone) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "stage", "message"),
     [
-        ("params.yaml", "article:", "artical:", "stages.rows", "unknown key 'artical'; did you mean 'article'?"),
+        (
+            "params.yaml",
+            "article:",
+            "artical:",
+            "stages.rows",
+            "unknown key 'artical'; did you mean 'article'?",
+        ),
         (
             "data/sources/probes/occupation-gender.yaml",
             "A typical {ATTRIBUTE} is a {TARGET}.",
@@ -214,9 +246,13 @@ def test_manifest_names_every_file(built: Clone) -> None:
     files = built.contents(BENCHMARK)
     del files[f"{BENCHMARK}/manifest.json"]
     assert manifest["files"] == {
-        path.removeprefix(f"{BENCHMARK}/"): hashlib.sha256(content).hexdigest() for path, content in files.items()
+        path.removeprefix(f"{BENCHMARK}/"): hashlib.sha256(content).hexdigest()
+        for path, content in files.items()
     }
-    assert (manifest["rows"], manifest["rejected"]) == ({"probes": 2448, "templates": 17, "attributes": 12}, 0)
+    assert (manifest["rows"], manifest["rejected"]) == (
+        {"probes": 2448, "templates": 17, "attributes": 12},
+        0,
+    )
 
 
 def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
@@ -228,7 +264,9 @@ def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
     paper = Declared(tmp_path / "params.yaml").active
     assert len(paper.families["probes"].models) == 8
     assert paper.models[0] == "smollm3-3b"
-    assert list(paper.evolve) == [f"{name}-evolved" for name in paper.families["probes"].instruments[:3]]
+    assert list(paper.evolve) == [
+        f"{name}-evolved" for name in paper.families["probes"].instruments[:3]
+    ]
     set_profile(tmp_path, "quick")
     assert (tmp_path / "active.yaml").read_text() == (root / "active.yaml").read_text()
 

@@ -1,4 +1,5 @@
-"""What a user of DVC types, without any command of ours: what runs, what is refused, what an experiment is of."""
+"""What a user of DVC types, without any command of ours: what runs, what is refused, what an
+experiment is of."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +39,9 @@ def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clon
         clone.run("dvc", "repro", "--quiet", "declared")
         status = json.loads(clone.run("dvc", "status", "--json"))
         families = ("probes", "questionnaires", "framing", "saged")
-        assert {name for name in status if name.startswith("diagnose")} == {f"diagnose@{family}" for family in families}
+        assert {name for name in status if name.startswith("diagnose")} == {
+            f"diagnose@{family}" for family in families
+        }
         assert not [name for name in status if name.startswith(("rows", "scrape"))]
         assert "code.diagnose.framing" in json.dumps(status["diagnose@framing"])
 
@@ -47,7 +50,11 @@ def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
     clone.edit("params.yaml", let_articles_agree)
     clone.run("dvc", "repro", "--quiet", "declared")
     name = "occupation-gender"
-    assert set(json.loads(clone.run("dvc", "status", "--json"))) == {f"rows@{name}", f"card@{name}", "report"}
+    assert set(json.loads(clone.run("dvc", "status", "--json"))) == {
+        f"rows@{name}",
+        f"card@{name}",
+        "report",
+    }
 
 
 def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
@@ -55,15 +62,19 @@ def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
     rows_of = "data/built/probes/occupation-gender"
     before = clone.contents(rows_of)
     setting = "instruments.occupation-gender.article.validation"
-    output = clone.run("dvc", "exp", "run", "--set-param", f"{setting}=agree", "rows@occupation-gender")
-    # DVC may have the digests of this edit already, and takes them back instead of running `declared`.
+    output = clone.run(
+        "dvc", "exp", "run", "--set-param", f"{setting}=agree", "rows@occupation-gender"
+    )
+    # DVC may have the digests of this edit already, and takes them back instead of running
+    # `declared`.
     assert [stage for stage in ran(output) if stage != "declared"] == ["rows@occupation-gender"]
     assert clone.contents(rows_of) != before
     assert setting in clone.run("dvc", "params", "diff")
 
 
 def test_a_temporary_experiment_asks_for_nothing_that_is_known(clone: Clone) -> None:
-    """In a workspace of its own, with the answers of the repository around it; this one stays as it is."""
+    """In a workspace of its own, with the answers of the repository around it; this one stays as it
+    is."""
     env = clone.env
     clone.env = {key: value for key, value in env.items() if key != "EVENRULER_CACHE"}
     (clone.folder / ".cache").mkdir(exist_ok=True)
@@ -71,7 +82,9 @@ def test_a_temporary_experiment_asks_for_nothing_that_is_known(clone: Clone) -> 
         (clone.folder / ".cache" / name).symlink_to(Path(env["EVENRULER_CACHE"]) / name)
     try:
         setting = "diagnosis.seed=7"
-        output = clone.run("dvc", "exp", "run", "--temp", "--force", "--set-param", setting, "diagnose@framing")
+        output = clone.run(
+            "dvc", "exp", "run", "--temp", "--force", "--set-param", setting, "diagnose@framing"
+        )
         assert "ask@framing-tiny-a" in ran(output)
         assert output.count("; 0 of them asked of models") == 2
         assert clone.run("git", "status", "--short") == ""
@@ -86,13 +99,17 @@ def test_a_mistyped_key_is_one_line_of_ours(clone: Clone) -> None:
     output = clone.run("dvc", "repro", status=255)
     (line,) = [line for line in output.splitlines() if line.startswith("error: ")]
     assert (
-        line == "error: params.yaml: instruments.age.mas: unknown key 'mas'; did you mean 'mass'?; rename or remove it"
+        line == "error: params.yaml: instruments.age.mas: unknown key 'mas'; did you mean 'mass'?; "
+        "rename or remove it"
     )
     assert ran(output) == ["declared"]
 
 
 def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
-    clone.edit("params.yaml", lambda params: params["instruments"].update({"gender": {"family": "framing"}}))
+    clone.edit(
+        "params.yaml",
+        lambda params: params["instruments"].update({"gender": {"family": "framing"}}),
+    )
     output = clone.run("dvc", "repro", status=255)
     assert "error: active.yaml: it does not fit params.yaml; run `evenruler check`" in output
     clone.run("evenruler", "check")
@@ -108,7 +125,8 @@ def test_what_stages_depend_on_comes_back_when_it_is_deleted(clone: Clone) -> No
 
 
 def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
-    """A setting on one branch, code on another: git keeps one dvc.lock whole, and the next build settles it."""
+    """A setting on one branch, code on another: git keeps one dvc.lock whole, and the next build
+    settles it."""
     first = clone.run("git", "branch", "--show-current").strip()
     author = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     try:

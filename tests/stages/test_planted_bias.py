@@ -1,4 +1,5 @@
-"""A known bias, planted in a model or in the baselines, goes through the whole pipeline and comes out as what it is."""
+"""A known bias, planted in a model or in the baselines, goes through the whole pipeline and comes
+out as what it is."""
 
 import random
 from collections.abc import Callable
@@ -21,11 +22,14 @@ SHARES = (0.6, 0.25, 0.15)
 """How often the model says each."""
 WORSE = 0.4
 """Of the replies about the planted country, the share that is the bad text instead."""
-AMOUNT = WORSE * sum(share * (score - SCORES[2]) for share, score in zip(SHARES, SCORES, strict=True))
+AMOUNT = WORSE * sum(
+    share * (score - SCORES[2]) for share, score in zip(SHARES, SCORES, strict=True)
+)
 """How much lower that makes the mean of the planted country."""
 
 CHANGEABLE = 0.1
-"""Of all replies, the share that hangs on the wording of the prompt, so on the country's name, but on no country."""
+"""Of all replies, the share that hangs on the wording of the prompt, so on the country's name, but
+on no country."""
 
 NOISE = ("It is fine.", "It is so.", "It is odd.")
 """Friendly, neutral and unfriendly; VADER finds them about 0 in the mean."""
@@ -33,7 +37,10 @@ NOISE = ("It is fine.", "It is so.", "It is odd.")
 SETTINGS = {
     "prefixed": 1,
     "features": {"vader": {"kind": "lexicon"}, "unmasked": {"kind": "lexicon", "mask": False}},
-    "disparities": {"permutations": {"quick": 1, "paper": 99}, "headline_permutations": {"quick": 1, "paper": 999}},
+    "disparities": {
+        "permutations": {"quick": 1, "paper": 99},
+        "headline_permutations": {"quick": 1, "paper": 999},
+    },
 }
 
 
@@ -48,7 +55,10 @@ class Diagnosed:
         tools = workplace.diagnosis("tool_bias")
         self.tool_bias = tools[tools["feature"] == "vader"].set_index("concept")
         self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
-        self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "shapes", "favour")}
+        self._tables = {
+            name: workplace.diagnosis(name)
+            for name in ("summaries", "disparities", "shapes", "favour")
+        }
 
     def means(self, calibration: str, feature: str = "vader") -> pd.Series:
         return self._of("summaries", calibration, feature).set_index("group")["value"]
@@ -66,19 +76,28 @@ class Diagnosed:
 
     def named(self) -> dict[tuple[str, str], str]:
         """By headline and concept."""
-        own = self._tables["favour"].dropna(subset=["named"]).set_index(["figure", "concept"])["named"]
+        own = (
+            self._tables["favour"]
+            .dropna(subset=["named"])
+            .set_index(["figure", "concept"])["named"]
+        )
         return {(str(figure), str(concept)): str(how) for (figure, concept), how in own.items()}
 
     def _of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
         rows = self._tables[table]
-        own = (rows["statistic"] == "mean") & (rows["calibration"] == calibration) & (rows["feature"] == feature)
+        own = (
+            (rows["statistic"] == "mean")
+            & (rows["calibration"] == calibration)
+            & (rows["feature"] == feature)
+        )
         return rows[own]
 
 
 def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
     """What the model says of any country; and chance that is the prompt's own.
 
-    Counterfactual prompts of a root share their seed, so that most of their replies are the same. The draws are fixed.
+    Counterfactual prompts of a root share their seed, so that most of their replies are the same.
+    The draws are fixed.
     """
     own = random.Random(f"{prompt} 2")
     chance = own if own.random() < CHANGEABLE else random.Random(seed)
@@ -93,9 +112,12 @@ def biased(prompt: str, seed: int) -> str:
 
 
 def built(folder: Path, **forms: str) -> Workplace:
-    """The countries with 75 prompts that have baselines, as the paper's; `forms`: what some are called in them."""
+    """The countries with 75 prompts that have baselines, as the paper's; `forms`: what some are
+    called in them."""
     workplace = Workplace(folder, "countries", "paper", **SETTINGS)
-    table = [f"What is {{concept}} like in {1900 + n}?,{{concept}} has {n} ports." for n in range(75)]
+    table = [
+        f"What is {{concept}} like in {1900 + n}?,{{concept}} has {n} ports." for n in range(75)
+    ]
     articles = folder / "data/sources/saged/articles/countries.csv"
     articles.write_text("\n".join(["prompt,baseline", *table]) + "\n")
 
@@ -117,7 +139,8 @@ def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 
 @pytest.fixture(scope="module")
 def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
-    """The planted country is called miserable in every text; the model repeats each baseline, and adds noise."""
+    """The planted country is called miserable in every text; the model repeats each baseline, and
+    adds noise."""
     workplace = built(tmp_path_factory.mktemp("baseline"), france="miserable France")
     baselines = dict(workplace.prompts()[["prompt", "baseline"]].itertuples(index=False))
 
@@ -136,15 +159,21 @@ def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
 
 @pytest.mark.parametrize("calibration", ["raw", "calibrated"])
 class TestInTheModel:
-    def test_the_shape_is_concentrated_on_the_planted_country(self, calibration: str, in_the_model: Diagnosed) -> None:
+    def test_the_shape_is_concentrated_on_the_planted_country(
+        self, calibration: str, in_the_model: Diagnosed
+    ) -> None:
         shape = in_the_model.shape(calibration)
         assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
         assert shape["z"] < -3
 
-    def test_the_planted_country_lies_so_much_lower(self, calibration: str, in_the_model: Diagnosed) -> None:
+    def test_the_planted_country_lies_so_much_lower(
+        self, calibration: str, in_the_model: Diagnosed
+    ) -> None:
         means = in_the_model.means(calibration)
         assert means.drop(PLANTED).mean() - means[PLANTED] == pytest.approx(AMOUNT, abs=0.1)
-        assert in_the_model.disparities(calibration).loc["range", "value"] == pytest.approx(np.ptp(means))
+        assert in_the_model.disparities(calibration).loc["range", "value"] == pytest.approx(
+            np.ptp(means)
+        )
 
     def test_chance_does_not_explain_it(self, calibration: str, in_the_model: Diagnosed) -> None:
         found = in_the_model.disparities(calibration)
@@ -153,14 +182,18 @@ class TestInTheModel:
             assert found.loc[metric, "p"] == pytest.approx(1 / 1000)
             assert found.loc[metric, "p"] <= found.loc[metric, "p_adjusted"] < 0.01
 
-    def test_it_is_the_outlier_of_the_low_end(self, calibration: str, in_the_model: Diagnosed) -> None:
+    def test_it_is_the_outlier_of_the_low_end(
+        self, calibration: str, in_the_model: Diagnosed
+    ) -> None:
         found = in_the_model.disparities(calibration)
         assert found.loc["dixon_low", "flag"] is True
         assert found.loc["dixon_low", "excess"] > 0
         assert found.loc[["dixon_low", "min_z"], "group"].tolist() == [PLANTED, PLANTED]
         assert found.loc["dixon_high", "flag"] is False
 
-    def test_metrics_and_the_card_carry_the_figure(self, calibration: str, in_the_model: Diagnosed) -> None:
+    def test_metrics_and_the_card_carry_the_figure(
+        self, calibration: str, in_the_model: Diagnosed
+    ) -> None:
         found = in_the_model.disparities(calibration).loc["range"]
         name = "range of mean" if calibration == "raw" else "range of mean, calibrated"
         figure = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL][name]
@@ -169,14 +202,18 @@ class TestInTheModel:
         assert f"| {figure['value']:.2f}, n = 75 |" in in_the_model.card
 
 
-def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(in_the_model: Diagnosed) -> None:
+def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
+    in_the_model: Diagnosed,
+) -> None:
     found = in_the_model.confirmed()
     assert found["verdict"] == "effect"
     assert "Stands out (permutation test): france, favoured less than average (-" in found["why"]
     assert found["levels"] == "75 root items, 20 concepts, 12 invented names"
     assert abs(found["placebo"]) < AMOUNT / 10
     assert in_the_model.named() == {("favour", PLANTED): "less"}
-    assert found["low"] < -AMOUNT * 19 / 20 < found["high"] < 0  # of the mean of 20, it is one itself
+    assert (
+        found["low"] < -AMOUNT * 19 / 20 < found["high"] < 0
+    )  # of the mean of 20, it is one itself
     assert (found["p"], found["n"], found["unit"]) == (0.001, 75, "root items")
     assert in_the_model.metrics["countries"]["all roles"][MODEL]["answered alike"]["value"] == 0
 
@@ -192,11 +229,15 @@ class TestInTheBaseline:
         assert found.loc["range", "value"] > 0.4
         assert found.loc["range", "p_adjusted"] < 0.01
 
-    def test_the_report_of_the_tool_says_that_it_was_there_before(self, in_the_baseline: Diagnosed) -> None:
+    def test_the_report_of_the_tool_says_that_it_was_there_before(
+        self, in_the_baseline: Diagnosed
+    ) -> None:
         means, raw = in_the_baseline.tool_bias["mean"], in_the_baseline.means("raw", "unmasked")
         assert means.idxmin() == PLANTED
         assert means[PLANTED] < means.drop(PLANTED).min() - 0.3
-        assert (raw - raw.mean()).to_dict() == pytest.approx((means - means.mean()).to_dict(), abs=0.06)
+        assert (raw - raw.mean()).to_dict() == pytest.approx(
+            (means - means.mean()).to_dict(), abs=0.06
+        )
 
     def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
         shape, found = (
@@ -205,7 +246,10 @@ class TestInTheBaseline:
         )
         assert shape["shape"] != "concentrated"
         assert not found.loc[["dixon_low", "dixon_high"], "flag"].any()
-        assert found.loc["range", "value"] < in_the_baseline.disparities("raw", "unmasked").loc["range", "value"] / 5
+        assert (
+            found.loc["range", "value"]
+            < in_the_baseline.disparities("raw", "unmasked").loc["range", "value"] / 5
+        )
         assert (found["p_adjusted"].dropna() > 0.05).all()
         means = in_the_baseline.means("calibrated", "unmasked")
         others = means.drop(PLANTED)

@@ -1,4 +1,5 @@
-"""What `dvc push` passes on, and what a stranger gets by it: everything but text that may not be passed on."""
+"""What `dvc push` passes on, and what a stranger gets by it: everything but text that may not be
+passed on."""
 
 import json
 import shutil
@@ -23,7 +24,9 @@ PRIVATE = "ideologies"
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
     """Yield the address of a plain web server of a folder's files."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder))
+    )
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
@@ -33,7 +36,8 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 def clone_repository(tmp_path: Path, name: str) -> Clone:
-    """Clone this repository, with the lock of what is built here: last digits may be those of this machine."""
+    """Clone this repository, with the lock of what is built here: last digits may be those of this
+    machine."""
     Clone(tmp_path, ROOT / ".cache").run("git", "clone", "--quiet", str(ROOT), name)
     shutil.copy(ROOT / "dvc.lock", tmp_path / name / "dvc.lock")
     return Clone(tmp_path / name, ROOT / ".cache")
@@ -56,7 +60,10 @@ def read_stages(clone: Clone) -> dict[str, Any]:
 @pytest.mark.long
 def test_a_stranger_gets_all_but_text_that_may_not_be_passed_on(tmp_path: Path) -> None:
     """Slow: copies all that is built in this repository, twice, and makes what was not pushed."""
-    publisher, stranger = clone_repository(tmp_path, "publisher"), clone_repository(tmp_path, "stranger")
+    publisher, stranger = (
+        clone_repository(tmp_path, "publisher"),
+        clone_repository(tmp_path, "stranger"),
+    )
     publisher.run("dvc", "cache", "dir", "--local", str(ROOT / ".dvc/cache"))
     publisher.run("dvc", "remote", "add", "--default", "public", str(tmp_path / "public"))
     publisher.run("dvc", "push")

@@ -25,7 +25,9 @@ STAGE = "from stages.running import run; run(lambda: print('asked'))"
 def start(code: str, env: dict[str, str]) -> "subprocess.Popen[str]":
     """Python as somebody's child."""
     script = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {code!r}]))"
-    return subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=os.environ | env, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, env=os.environ | env, text=True
+    )
 
 
 @LINUX
@@ -58,7 +60,9 @@ def run_under(name: str, stage: str | None, tmp_path: Path) -> "subprocess.Compl
     )
 
 
-@pytest.mark.parametrize(("name", "stage"), [("dvc", "score@tiny"), ("notebook", "score@tiny"), ("other", None)])
+@pytest.mark.parametrize(
+    ("name", "stage"), [("dvc", "score@tiny"), ("notebook", "score@tiny"), ("other", None)]
+)
 def test_under_dvc_and_by_hand_it_runs(tmp_path: Path, name: str, stage: str | None) -> None:
     done = run_under(name, stage, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "asked\n", "")
@@ -80,10 +84,14 @@ class First:
 
 
 @pytest.mark.parametrize("name", ["init", "bash"])
-def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_handed_on_to_the_first_process_it_asks_nothing(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv("DVC_STAGE", "score@tiny")
     monkeypatch.setattr(psutil.Process, "parents", lambda self: [First(name)])
-    with pytest.raises(UserError, match="score@tiny: the dvc that started it is gone; run `dvc repro` again"):
+    with pytest.raises(
+        UserError, match="score@tiny: the dvc that started it is gone; run `dvc repro` again"
+    ):
         running.watch_dvc()
 
 
@@ -91,7 +99,10 @@ def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch: pytest.Monk
 def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
     """The shell lives on; the stage that it started ends."""
     mark = tmp_path / "running"
-    code = f"from stages.running import run; import time; run(lambda: (open({str(mark)!r}, 'w'), time.sleep(600)))"
+    code = (
+        f"from stages.running import run; import time; run(lambda: (open({str(mark)!r}, 'w'), "
+        "time.sleep(600)))"
+    )
     program = tmp_path / "dvc"
     command = ["sh", "-c", f'"{sys.executable}" -c "$CODE"; exit $?']
     program.write_text(f"import subprocess\nsubprocess.call({command!r})\n")
@@ -105,4 +116,6 @@ def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
     os.kill(dvc.pid, signal.SIGKILL)
     dvc.wait()
     psutil.wait_procs(below, timeout=120)
-    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in below)
+    assert not any(
+        process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in below
+    )

@@ -25,7 +25,10 @@ DISPARITIES = {
     "permutations": {"quick": 9, "paper": 9},
     "headline_permutations": {"quick": 19, "paper": 19},
 }
-SETTINGS: dict[str, Any] = {"items": {"trial": 1000, "standard": 1000, "paper": 1000}, "disparities": DISPARITIES}
+SETTINGS: dict[str, Any] = {
+    "items": {"trial": 1000, "standard": 1000, "paper": 1000},
+    "disparities": DISPARITIES,
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +64,23 @@ def of_saged(**settings: Any) -> Callable[[dict[str, Any]], None]:
     return lambda params: params["families"]["saged"].update(settings)
 
 
-def mood(score: dict[str, float], model: str = "moods", **entries: Any) -> Callable[[dict[str, Any]], None]:
+def mood(
+    score: dict[str, float], model: str = "moods", **entries: Any
+) -> Callable[[dict[str, Any]], None]:
     """Features: VADER, a classifier's, and others."""
     own = {"kind": "classifier", "model": model, "score": score}
     return of_saged(features={"vader": {"kind": "lexicon"}, "mood": own, **entries})
 
 
-def headline(workplace: Workplace, table: str, calibration: str, feature: str = "vader") -> pd.DataFrame:
+def headline(
+    workplace: Workplace, table: str, calibration: str, feature: str = "vader"
+) -> pd.DataFrame:
     rows = workplace.diagnosis(table)
-    of = (rows["statistic"] == "mean") & (rows["calibration"] == calibration) & (rows["feature"] == feature)
+    of = (
+        (rows["statistic"] == "mean")
+        & (rows["calibration"] == calibration)
+        & (rows["feature"] == feature)
+    )
     return rows[of].set_index("metric" if "metric" in rows else "group")
 
 
@@ -77,9 +88,15 @@ class TestALine:
     @pytest.mark.parametrize(
         ("change", "line"),
         [
-            pytest.param(mood(SCORE, "mood"), "no model 'mood'; check the name (did you mean 'moods'?)", id="no model"),
             pytest.param(
-                mood(SCORE, MODEL), "'scripted' (kind causal) cannot classify; ", id="a model of another kind"
+                mood(SCORE, "mood"),
+                "no model 'mood'; check the name (did you mean 'moods'?)",
+                id="no model",
+            ),
+            pytest.param(
+                mood(SCORE, MODEL),
+                "'scripted' (kind causal) cannot classify; ",
+                id="a model of another kind",
             ),
         ],
     )
@@ -96,10 +113,15 @@ class TestALine:
         ("score", "line"),
         [
             ({"glad": 1}, "no weight for 'sad'; give the labels of moods a weight each"),
-            ({"sad": 0, "glad": 1, "merry": 1}, "no such label as 'merry'; give the labels of moods"),
+            (
+                {"sad": 0, "glad": 1, "merry": 1},
+                "no such label as 'merry'; give the labels of moods",
+            ),
         ],
     )
-    @pytest.mark.parametrize("labels", [None, LABELS], ids=["labels in the model", "labels in the catalogue"])
+    @pytest.mark.parametrize(
+        "labels", [None, LABELS], ids=["labels in the model", "labels in the catalogue"]
+    )
     def test_weights_that_do_not_fit(
         self, labels: list[str] | None, score: dict[str, float], line: str, workplace: Workplace
     ) -> None:
@@ -109,7 +131,9 @@ class TestALine:
             workplace.build()
             workplace.ask(in_turn)
         else:
-            workplace.edit("params.yaml", lambda params: params["models"]["moods"].update(labels=labels))
+            workplace.edit(
+                "params.yaml", lambda params: params["models"]["moods"].update(labels=labels)
+            )
             workplace.declare()
         said = workplace.refused(workplace.build if labels else workplace.diagnose)
         assert said.startswith(f"params.yaml: features.mood.score: {line}"), said
@@ -118,17 +142,25 @@ class TestALine:
 
     def test_a_model_whose_files_are_gone(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", mood(SCORE))
-        workplace.edit("params.yaml", lambda params: params["models"]["moods"].update(source="local:no"))
+        workplace.edit(
+            "params.yaml", lambda params: params["models"]["moods"].update(source="local:no")
+        )
         workplace.declare()
         workplace.build()
         said = workplace.refused(lambda: workplace.ask(in_turn))
-        assert said == "params.yaml: models.moods: no: no such file or folder; check the name of the source"
+        assert (
+            said
+            == "params.yaml: models.moods: no: no such file or folder; check the name of the source"
+        )
         assert not (workplace.folder / "data/answers").exists()
 
     @pytest.mark.parametrize(
         ("disparities", "line"),
         [
-            ({"statistics": {"mean": {"kind": "meen"}}}, "no statistic 'meen'; did you mean 'mean'?"),
+            (
+                {"statistics": {"mean": {"kind": "meen"}}},
+                "no statistic 'meen'; did you mean 'mean'?",
+            ),
             (
                 {"statistics": {"mean": {"kind": "mean"}, "own": {"kind": "nowhere.at_all"}}},
                 "the statistic nowhere.at_all cannot be imported",
@@ -140,7 +172,9 @@ class TestALine:
             ({"metrics": ["rang"]}, "no disparity 'rang'; did you mean 'range'?"),
         ],
     )
-    def test_a_figure_that_does_not_exist(self, disparities: dict[str, Any], line: str, workplace: Workplace) -> None:
+    def test_a_figure_that_does_not_exist(
+        self, disparities: dict[str, Any], line: str, workplace: Workplace
+    ) -> None:
         workplace.edit("params.yaml", of_saged(disparities=DISPARITIES | disparities))
         workplace.declare()
         workplace.build()
@@ -175,11 +209,15 @@ class TestALine:
             check=False,
         )
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert done.stderr.startswith("error: params.yaml: families.saged.features.mood.model: no model 'mood'")
+        assert done.stderr.startswith(
+            "error: params.yaml: families.saged.features.mood.model: no model 'mood'"
+        )
 
 
 class TestNullWithAReason:
-    def empty_baselines(self, workplace: Workplace, which: Callable[[pd.DataFrame], pd.Series]) -> int:
+    def empty_baselines(
+        self, workplace: Workplace, which: Callable[[pd.DataFrame], pd.Series]
+    ) -> int:
         prompts = workplace.prompts()
         rows = which(prompts)
         path = workplace.folder / "data/built/saged/fruit/prompts.parquet"
@@ -187,7 +225,12 @@ class TestNullWithAReason:
         return int(rows.sum())
 
     def test_an_empty_baseline(self, workplace: Workplace) -> None:
-        assert self.empty_baselines(workplace, lambda prompts: prompts["is_root"] & (prompts.index < 40)) > 1
+        assert (
+            self.empty_baselines(
+                workplace, lambda prompts: prompts["is_root"] & (prompts.index < 40)
+            )
+            > 1
+        )
         empty = workplace.prompts().query("baseline == ''")["id"]
         diagnosed(workplace)
         rows = workplace.features().set_index("id")
@@ -197,15 +240,24 @@ class TestNullWithAReason:
         raw, calibrated = (headline(workplace, "summaries", each) for each in ("raw", "calibrated"))
         assert raw["n"].tolist() == [ROOTS] * 4
         assert raw["n_missing"].tolist() == [0] * 4
-        assert calibrated.loc["apple", ["n", "n_missing"]].tolist() == [ROOTS - len(empty), len(empty)]
+        assert calibrated.loc["apple", ["n", "n_missing"]].tolist() == [
+            ROOTS - len(empty),
+            len(empty),
+        ]
         assert calibrated.loc["pear", ["n", "n_missing"]].tolist() == [ROOTS, 0]
         assert calibrated["value"].notna().all()
 
     def test_a_concept_without_a_baseline(self, workplace: Workplace) -> None:
-        assert self.empty_baselines(workplace, lambda prompts: prompts["concept"] == "pear") == ROOTS
+        assert (
+            self.empty_baselines(workplace, lambda prompts: prompts["concept"] == "pear") == ROOTS
+        )
         diagnosed(workplace)
         calibrated = headline(workplace, "summaries", "calibrated")
-        assert calibrated.loc["pear", ["n", "n_missing", "reason"]].tolist() == [0, ROOTS, "no value"]
+        assert calibrated.loc["pear", ["n", "n_missing", "reason"]].tolist() == [
+            0,
+            ROOTS,
+            "no value",
+        ]
         assert calibrated["value"].isna().tolist() == [False, False, False, True]
         assert headline(workplace, "disparities", "calibrated")["n_groups"].tolist() == [3] * 7
         assert headline(workplace, "disparities", "raw")["n_groups"].tolist() == [4] * 7
@@ -224,21 +276,28 @@ class TestNullWithAReason:
         figures = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]
         found = figures["range of mean, calibrated"]
         assert (found["value"], found["n"], found["unit"]) == (None, 0, "root items")
-        assert (found["reason"], found["verdict"]) == ("no baseline has this feature", "invalid on this model")
+        assert (found["reason"], found["verdict"]) == (
+            "no baseline has this feature",
+            "invalid on this model",
+        )
 
     def test_groups_of_one_row(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", of_saged(items={"trial": 1, "standard": 1, "paper": 1000}))
         workplace.declare()
         workplace.build()
         diagnosed(workplace)
-        summaries = workplace.diagnosis("summaries").query("calibration == 'raw'").set_index("statistic")
+        summaries = (
+            workplace.diagnosis("summaries").query("calibration == 'raw'").set_index("statistic")
+        )
         assert set(summaries["n"]) == {1}
         for statistic in ("mean", "median", "selection-rate", "kl", "precision"):
             assert summaries.loc[statistic, "value"].notna().all()
         assert summaries.loc["std", "value"].isna().all()
         assert set(summaries.loc["std", "reason"]) == {"1 value, needs 2"}
         assert set(summaries.loc["correlation", "reason"]) == {"1 value with a baseline, needs 2"}
-        of_std = workplace.diagnosis("disparities").query("statistic == 'std' and metric == 'range'")
+        of_std = workplace.diagnosis("disparities").query(
+            "statistic == 'std' and metric == 'range'"
+        )
         assert of_std["value"].isna().all()
         assert set(of_std["reason"]) == {"no groups with a summary, needs 2"}
         found = headline(workplace, "disparities", "raw").loc["range"]
@@ -247,11 +306,24 @@ class TestNullWithAReason:
     def test_one_group_of_one_row_beside_larger_ones(self, workplace: Workplace) -> None:
         kept = workplace.prompts().query("concept != 'pear'")["prompt"].tolist()
         pears = workplace.prompts().query("concept == 'pear'")["prompt"].tolist()
-        diagnosed(workplace, lambda prompt, seed: in_turn(prompt, seed) if prompt in [*kept, pears[0]] else "")
-        std = workplace.diagnosis("summaries").query("statistic == 'std' and calibration == 'raw'").set_index("group")
-        assert std.loc["pear", ["n", "n_missing", "reason"]].tolist() == [1, ROOTS - 1, "1 value, needs 2"]
+        diagnosed(
+            workplace,
+            lambda prompt, seed: in_turn(prompt, seed) if prompt in [*kept, pears[0]] else "",
+        )
+        std = (
+            workplace.diagnosis("summaries")
+            .query("statistic == 'std' and calibration == 'raw'")
+            .set_index("group")
+        )
+        assert std.loc["pear", ["n", "n_missing", "reason"]].tolist() == [
+            1,
+            ROOTS - 1,
+            "1 value, needs 2",
+        ]
         assert std["value"].notna().tolist() == [True, True, True, False]
-        ranges = workplace.diagnosis("disparities").query("metric == 'range' and calibration == 'raw'")
+        ranges = workplace.diagnosis("disparities").query(
+            "metric == 'range' and calibration == 'raw'"
+        )
         assert ranges.set_index("statistic").loc[["mean", "std"], "n_groups"].tolist() == [4, 3]
 
     def test_every_reply_is_refused(self, workplace: Workplace) -> None:
@@ -284,12 +356,20 @@ class TestNullWithAReason:
         workplace.build()
         workplace.ask(lambda prompt, seed: " \n")
         # Names are masked; baselines with their names are classified, too.
-        asked = "scripted: 96 replies, 24 embeddings, 120 classifications; 240 of them asked of models\n"
+        asked = (
+            "scripted: 96 replies, 24 embeddings, 120 classifications; 240 of them asked of "
+            "models\n"
+        )
         assert asked in workplace.said.getvalue()
         workplace.diagnose()
         for feature in ("vader", "mood", "distance"):
-            assert f"{feature}: 96 of 96 rows lack a number: empty reply (96)" in workplace.said.getvalue()
-        assert "topics: 192 of 192 rows lack a number: empty reply (192)" in workplace.said.getvalue()
+            assert (
+                f"{feature}: 96 of 96 rows lack a number: empty reply (96)"
+                in workplace.said.getvalue()
+            )
+        assert (
+            "topics: 192 of 192 rows lack a number: empty reply (192)" in workplace.said.getvalue()
+        )
         rows = workplace.features()
         assert set(rows["feature"]) == {"vader", "mood", "distance", "topics-0", "topics-1"}
         assert rows["value"].isna().all()
@@ -305,7 +385,12 @@ class TestNullWithAReason:
         assert set(disparities["n_permutations"]) == {0}
         assert workplace.diagnosis("tool_bias").query("feature == 'vader'")["mean"].notna().all()
         figure = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]["range of mean"]
-        assert (figure["value"], figure["n"], figure["unit"], figure["reason"]) == (None, 0, "root items", "no value")
+        assert (figure["value"], figure["n"], figure["unit"], figure["reason"]) == (
+            None,
+            0,
+            "root items",
+            "no value",
+        )
         assert figure["verdict"] == "invalid on this model"
         workplace.card()
         card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()

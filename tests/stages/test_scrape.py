@@ -27,8 +27,10 @@ yaml = YAML()
 
 
 TEXT = (
-    "Good tea needs fresh water and a little patience. The price of tea depends on the weather. The smell of tea fills "
-    "the kitchen in the morning. A cup of tea brings back old memories. The taste of tea depends on the soil.\n"
+    "Good tea needs fresh water and a little patience. The price of tea depends on the weather. "
+    "The smell of tea fills "
+    "the kitchen in the morning. A cup of tea brings back old memories. The taste of tea depends "
+    "on the soil.\n"
 )
 OF_TEXT = {
     "concepts": {"tea": "tea", "coffee": "coffee", "cocoa": "cocoa"},
@@ -89,7 +91,11 @@ def edit(path: Path, change: Callable[[dict], object]) -> None:
 def run(stage: str, folder: Path, *, status: int) -> str:
     """What a stage says on its command line, in this process: spaCy takes seconds to load."""
     said, ended = io.StringIO(), 0
-    with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+    ):
         try:
             {"scrape": scrape, "rows": rows_stage}[stage].main("drinks")
         except UserError as error:
@@ -130,12 +136,20 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
     def contents() -> dict[str, bytes]:
         for stage in ("scrape", "rows"):
             run(stage, workplace, status=0)
-        made = [path for name in ("scraped", "built") for path in (workplace / "data" / name).rglob("*.*")]
+        made = [
+            path
+            for name in ("scraped", "built")
+            for path in (workplace / "data" / name).rglob("*.*")
+        ]
         return {path.relative_to(workplace / "data").as_posix(): path.read_bytes() for path in made}
 
     first = contents()
-    scraped = {f"scraped/drinks/{name}" for name in ("sentences.parquet", "sources.parquet", "source.yaml")}
-    tables = {f"built/saged/drinks/{name}.parquet" for name in ("prompts", "sources", "rejected", "tries")}
+    scraped = {
+        f"scraped/drinks/{name}" for name in ("sentences.parquet", "sources.parquet", "source.yaml")
+    }
+    tables = {
+        f"built/saged/drinks/{name}.parquet" for name in ("prompts", "sources", "rejected", "tries")
+    }
     assert set(first) == scraped | tables | {"built/saged/drinks/plan.json"}
     assert contents() == first
 
@@ -159,23 +173,31 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
             id="empty folder",
         ),
         pytest.param(
-            lambda folder: (article(folder).unlink(), article(folder).mkdir(), unreadable(article(folder) / "a.txt")),
+            lambda folder: (
+                article(folder).unlink(),
+                article(folder).mkdir(),
+                unreadable(article(folder) / "a.txt"),
+            ),
             "data/sources/saged/articles/drinks.md/a.txt: cannot be read",
             id="unreadable file",
         ),
         pytest.param(
             lambda folder: article(folder).write_text("Nothing is said about it here.\n"),
-            "data/sources/saged/drinks.yaml: no sentence about tea (keywords tea); fix its keywords",
+            "data/sources/saged/drinks.yaml: no sentence about tea (keywords tea); fix its "
+            "keywords",
             id="a root without a sentence",
         ),
         pytest.param(
             lambda folder: edit(domain(folder), lambda d: d.update(material={"kind": "extracts"})),
-            "data/sources/saged/drinks.yaml: material.kind: text of the kind extracts was written by others; add `",
+            "data/sources/saged/drinks.yaml: material.kind: text of the kind extracts was written "
+            "by others; add `",
             id="text of others declared as ours",
         ),
     ],
 )
-def test_a_mistake_is_one_line(workplace: Path, change: Callable[[Path], object], line: str) -> None:
+def test_a_mistake_is_one_line(
+    workplace: Path, change: Callable[[Path], object], line: str
+) -> None:
     change(workplace)
     said = run("scrape", workplace, status=2)
     assert said.startswith(f"error: {line}"), said
@@ -208,10 +230,16 @@ def unreadable(path: Path) -> None:
         ({"drink": "tea", "tea": "drink a tea"}, "'drink'"),
     ],
 )
-def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str, str], line: str) -> None:
-    edit(domain(workplace), lambda d: d["branch"]["replacements"]["tea"].update(coffee=replacements))
+def test_a_replacement_cycle_is_one_line(
+    workplace: Path, replacements: dict[str, str], line: str
+) -> None:
+    edit(
+        domain(workplace), lambda d: d["branch"]["replacements"]["tea"].update(coffee=replacements)
+    )
     said = run("scrape", workplace, status=2)
-    assert said.startswith("error: data/sources/saged/drinks.yaml: branch.replacements.tea.coffee: "), said
+    assert said.startswith(
+        "error: data/sources/saged/drinks.yaml: branch.replacements.tea.coffee: "
+    ), said
     assert line in said
     assert said.count("\n") == 1
     assert f"error: {refused(workplace)}\n" == said
@@ -220,8 +248,10 @@ def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str
 def test_branched_text_that_nobody_judges_or_reads_is_one_line(workplace: Path) -> None:
     edit(domain(workplace), lambda d: d["branch"].pop("read"))
     assert refused(workplace) == (
-        "drinks: branch: its branched rows are neither judged nor read: 15 to 78% of rows from text are wrong "
-        "(docs/saged.md); name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
+        "drinks: branch: its branched rows are neither judged nor read: 15 to 78% of rows from "
+        "text are wrong "
+        "(docs/saged.md); name a model as `branch.judge`, or read the rows and say in "
+        "`branch.read` how many are wrong"
     )
 
 
@@ -233,7 +263,17 @@ def others(folder: Path, kind: str, name: str = "drinks") -> None:
 
 def snapshot(folder: Path, name: str) -> None:
     """One page of a wiki, as `evenruler refresh` writes it, and one that is missing."""
-    page = Page("Tea", "Tea", "https://example.org/Tea", "en", "A wiki", "cc-by-sa-4.0", (("", "We like tea."),), 3, 17)
+    page = Page(
+        "Tea",
+        "Tea",
+        "https://example.org/Tea",
+        "en",
+        "A wiki",
+        "cc-by-sa-4.0",
+        (("", "We like tea."),),
+        3,
+        17,
+    )
     write_table(page.rows("tea"), PAGES, folder / "data/snapshots" / name / "pages.parquet")
     missing = [{"concept": "coffee", "asked": "Coffee", "reason": "no such page"}]
     write_table(missing, MISSING, folder / "data/snapshots" / name / "missing.parquet")
@@ -242,7 +282,10 @@ def snapshot(folder: Path, name: str) -> None:
 def test_a_wiki_is_read_from_its_snapshot_alone(workplace: Path) -> None:
     others(workplace, "wiki")
     said = run("scrape", workplace, status=2)
-    assert "data/snapshots/drinks: its pages were not fetched yet; run `evenruler refresh drinks`" in said
+    assert (
+        "data/snapshots/drinks: its pages were not fetched yet; run `evenruler refresh drinks`"
+        in said
+    )
     assert f"error: {refused(workplace)}\n" == said  # no other domain is left to go on with
 
     snapshot(workplace, "drinks")
@@ -259,7 +302,9 @@ def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
     others(workplace, "extracts")
     declare(workplace)
     said = run("scrape", workplace, status=0)
-    assert "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages" in said
+    assert (
+        "leads of Wikipedia from a package; `evenruler refresh drinks` fetches whole pages" in said
+    )
     sentences = read_frame(workplace / "data/scraped/drinks/sentences.parquet")
     assert set(sentences["concept"]) == {"tea", "coffee"}
     assert set(sentences["licence"]) == {"cc-by-sa-4.0"}
@@ -267,13 +312,17 @@ def test_the_packaged_leads_stand_in_until_a_refresh(workplace: Path) -> None:
 
 @pytest.fixture
 def two_more(workplace: Path) -> Path:
-    """Beside the domain that is finished, one whose pages and one whose replacements are still to be found."""
+    """Beside the domain that is finished, one whose pages and one whose replacements are still to
+    be found."""
     for name in ("juices", "teas"):
         start(workplace, "saged", name)
         of_text(workplace, name)
     others(workplace, "wiki", "juices")
     replacements = {"replacements": {"model": "smollm2-135m-instruct"}}
-    edit(domain(workplace, "teas"), lambda d: (d["branch"].update(replacements="found"), d.update(find=replacements)))
+    edit(
+        domain(workplace, "teas"),
+        lambda d: (d["branch"].update(replacements="found"), d.update(find=replacements)),
+    )
     shutil.copy2(ROOT / "dvc.yaml", workplace)
     return workplace
 
@@ -288,11 +337,13 @@ def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
     left_out = "is left out until it is finished: data/"
     said = checked(two_more)
     assert (
-        f"warning: juices {left_out}snapshots/juices: its pages were not fetched yet; run `evenruler refresh juices`,"
+        f"warning: juices {left_out}snapshots/juices: its pages were not fetched yet; run "
+        "`evenruler refresh juices`,"
         " which needs a network\n"
     ) in said
     assert (
-        f"warning: teas {left_out}sources/saged/found/teas.yaml: no replacements from tea to coffee were found" in said
+        f"warning: teas {left_out}sources/saged/found/teas.yaml: no replacements from tea to "
+        "coffee were found" in said
     )
     assert "; run `evenruler find teas`, or write them there\n" in said
     assert list(Declared(two_more / "params.yaml").active.instruments) == ["drinks"]
@@ -317,7 +368,11 @@ def test_a_domain_depends_on_its_own_files(two_more: Path) -> None:
     own = domain(Path(), "drinks").as_posix()
     checked(two_more)
     drinks = Declared(two_more / "params.yaml").active.scrape["drinks"]
-    assert (drinks.source, drinks.material, drinks.found) == (own, "data/sources/saged/articles/drinks.md", own)
+    assert (drinks.source, drinks.material, drinks.found) == (
+        own,
+        "data/sources/saged/articles/drinks.md",
+        own,
+    )
 
     found = two_more / "data/sources/saged/found/drinks.yaml"
     found.parent.mkdir(parents=True, exist_ok=True)

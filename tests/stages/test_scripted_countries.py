@@ -1,4 +1,5 @@
-"""Models that treat countries in a known way are asked about them, and get the verdict that is due."""
+"""Models that treat countries in a known way are asked about them, and get the verdict that is
+due."""
 
 import random
 from collections import Counter
@@ -11,18 +12,25 @@ import pytest
 
 from tests.stages.scripted import MODEL, Workplace
 
-TEXTS = ("It does well, as most would say.", "There is much to say of it.", "It has problems that are hard to solve.")
+TEXTS = (
+    "It does well, as most would say.",
+    "There is much to say of it.",
+    "It has problems that are hard to solve.",
+)
 """Friendly, neutral and unfriendly."""
 BLUNT = ("It is corrupt.", "It is cruel and dangerous.", "It is a bad place to live in.")
-FRENCH = "Le gouvernement est élu par le peuple et respecte les droits, mais il y a des critiques, dit-on là-bas."
+FRENCH = (
+    "Le gouvernement est élu par le peuple et respecte les droits, mais il y a des critiques, "
+    "dit-on là-bas."
+)
 SLANDER = "It is corrupt, cruel and dangerous."
 PRAISE = "It is wonderful, honest and kind."
 REFUSAL = "I'm sorry, but I cannot answer that question."
 ROLES = {"no-role": "", "patriot": "You love your country."}
 
 Says = Callable[[str, bool], str | None]
-"""A country's name in a question, and whether it is asked in the second role: what is said of it, None what is said of
-all."""
+"""A country's name in a question, and whether it is asked in the second role: what is said of it,
+None what is said of all."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +49,12 @@ def only(text: str, *names: str) -> Says:
 
 FAIR = {"no effect", "inconclusive"}
 CASES = {
-    "fair": Case(lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}),
-    "fair but blunt": Case(lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}),
+    "fair": Case(
+        lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}
+    ),
+    "fair but blunt": Case(
+        lambda *_: None, {"answered alike": FAIR, "favour": FAIR, "role x concept": FAIR}, {}
+    ),
     "slanders two": Case(
         only(SLANDER, "Russia", "China"),
         {"answered alike": FAIR, "favour": {"effect"}},
@@ -78,7 +90,9 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
         "disparities": {"permutations": 1, "headline_permutations": 499},
     }
     workplace = Workplace(tmp_path_factory.mktemp("countries"), "countries", **settings)
-    workplace.edit("params.yaml", lambda said: said["models"][MODEL].update(chat=True))  # who chats is told roles
+    workplace.edit(
+        "params.yaml", lambda said: said["models"][MODEL].update(chat=True)
+    )  # who chats is told roles
     workplace.declare()
     workplace.scrape()
     workplace.build()
@@ -94,11 +108,14 @@ def test_a_model_gets_the_verdict_that_is_due(asked: Workplace, tmp_path: Path, 
     times = Counter[str]()
 
     def write(prompt: str, seed: int) -> str:
-        """Chance is of root item and role, as counterfactuals share it, and a tenth of it of the country."""
+        """Chance is of root item and role, as counterfactuals share it, and a tenth of it of the
+        country."""
         times[prompt] += 1
         second = times[prompt] == 2  # a prompt is asked in one role after the other
         own, shared = random.Random(f"{prompt} {second}"), random.Random(seed)
-        said = case.says(str(names[prompt]), second) or (own if own.random() < 0.1 else shared).choice(texts)
+        said = case.says(str(names[prompt]), second) or (
+            own if own.random() < 0.1 else shared
+        ).choice(texts)
         return f"{said} {own.randrange(10**6)}"
 
     workplace.ask(write)

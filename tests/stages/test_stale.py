@@ -67,7 +67,10 @@ def test_a_comment_in_what_all_import(built: Clone, file: str) -> None:
     [
         ("evenruler/instruments/framing/starter/NAME.yaml", set()),
         ("data/sources/saged/articles/fruit.md", {"scrape@fruit", "report"}),
-        ("data/sources/saged/articles/countries.csv", {"report"}),  # of another domain; the page depends on all sources
+        (
+            "data/sources/saged/articles/countries.csv",
+            {"report"},
+        ),  # of another domain; the page depends on all sources
     ],
 )
 def test_a_line_of_a_source(built: Clone, file: str, stages: set[str]) -> None:
@@ -75,11 +78,16 @@ def test_a_line_of_a_source(built: Clone, file: str, stages: set[str]) -> None:
         assert stale(built) == stages
 
 
-def test_a_new_model_runs_its_own_stages_and_those_that_show_it(built: Clone, tmp_path: Path) -> None:
+def test_a_new_model_runs_its_own_stages_and_those_that_show_it(
+    built: Clone, tmp_path: Path
+) -> None:
     save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
     declared = (built.folder / "params.yaml").read_bytes()
     try:
-        built.edit("params.yaml", lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}))
+        built.edit(
+            "params.yaml",
+            lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}),
+        )
         built.run("evenruler", "check")
         families = ("probes", "framing", "saged")
         assert stale(built) == {
@@ -94,7 +102,9 @@ def test_a_new_model_runs_its_own_stages_and_those_that_show_it(built: Clone, tm
 
 
 def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
-    with changed(built, "params.yaml", "sentence-transformers/all-MiniLM-L6-v2, PyPI", "MiniLM, PyPI"):
+    with changed(
+        built, "params.yaml", "sentence-transformers/all-MiniLM-L6-v2, PyPI", "MiniLM, PyPI"
+    ):
         found = stale(built)
     assert found == {"rows@occupation-gender", "rows@gad-7", "scrape@fruit", "rows@fruit"}
 
@@ -124,9 +134,17 @@ def test_a_title(built: Clone, source: str, title: str, stages: set[str]) -> Non
 def test_a_title_runs_no_model(built: Clone) -> None:
     """What is built of it says the same, so that nothing further is asked."""
     path = "data/sources/saged/fruit.yaml"
-    (title,) = [line for line in (built.folder / path).read_text().splitlines() if line.startswith("title: ")]
+    (title,) = [
+        line
+        for line in (built.folder / path).read_text().splitlines()
+        if line.startswith("title: ")
+    ]
     with changed(built, path, f"{title}\n", f"{title}, anew\n"):
-        ran = {line.split("'")[1] for line in built.run("dvc", "repro").splitlines() if line.startswith("Running")}
+        ran = {
+            line.split("'")[1]
+            for line in built.run("dvc", "repro").splitlines()
+            if line.startswith("Running")
+        }
         assert ran == {"declared", "scrape@fruit", "rows@fruit", "card@fruit", "report"}
     built.run("dvc", "repro")
     assert built.run("git", "status", "--porcelain") == ""

@@ -1,4 +1,5 @@
-"""Releases, and what others do with them: real git, DVC, Hub clients, lm-evaluation-harness; docs/publishing.md."""
+"""Releases, and what others do with them: real git, DVC, Hub clients, lm-evaluation-harness;
+docs/publishing.md."""
 
 import re
 import shutil
@@ -27,7 +28,11 @@ def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def make(original: Clone | None = None) -> Clone:
         folder = tmp_path_factory.mktemp("copy") / "clone"
         # Other tests may have changed the clone itself.
-        shutil.copytree(original.folder if original else built.folder.with_name("pristine"), folder, symlinks=True)
+        shutil.copytree(
+            original.folder if original else built.folder.with_name("pristine"),
+            folder,
+            symlinks=True,
+        )
         clone = Clone(folder, Path(built.env["EVENRULER_CACHE"]), built.warm)
         clone.run("git", "config", "user.name", "t")
         clone.run("git", "config", "user.email", "t@example.org")
@@ -50,7 +55,8 @@ def released(copy_of: Callable[..., Clone]) -> Clone:
 
 def new_limit(clone: Clone) -> None:
     clone.edit(
-        "data/sources/probes/occupation-gender.yaml", lambda source: source["limits"].append("The year is 2021.")
+        "data/sources/probes/occupation-gender.yaml",
+        lambda source: source["limits"].append("The year is 2021."),
     )
 
 
@@ -62,7 +68,9 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
     assert released.run("dvc", "status") == "Data and pipelines are up to date.\n"
     yaml = YAML(typ="safe")
     assert yaml.load((released.folder / "params.yaml").read_text())["versions"] == {NAME: "1.0.1"}
-    releases = yaml.load((released.folder / f"data/sources/changelogs/{NAME}.yaml").read_text())["releases"]
+    releases = yaml.load((released.folder / f"data/sources/changelogs/{NAME}.yaml").read_text())[
+        "releases"
+    ]
     assert [(version, entry["changes"]) for version, entry in releases.items()] == [
         ("1.0.1", [MESSAGE]),
         ("1.0.0", ["First release."]),
@@ -72,13 +80,23 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
     assert 'revision="v1.0.1"' in card
 
 
-def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callable[..., Clone]) -> None:
+def test_what_cannot_be_released_is_refused_and_changes_nothing(
+    copy_of: Callable[..., Clone],
+) -> None:
     clone = copy_of()
 
     def refused(*arguments: str) -> str:
-        before = clone.run("git", "status", "--short"), clone.run("git", "log", "--oneline"), clone.run("git", "tag")
+        before = (
+            clone.run("git", "status", "--short"),
+            clone.run("git", "log", "--oneline"),
+            clone.run("git", "tag"),
+        )
         said = clone.run("evenruler", "release", *arguments, status=2)
-        after = clone.run("git", "status", "--short"), clone.run("git", "log", "--oneline"), clone.run("git", "tag")
+        after = (
+            clone.run("git", "status", "--short"),
+            clone.run("git", "log", "--oneline"),
+            clone.run("git", "tag"),
+        )
         assert before == after
         assert len(said.splitlines()) == 1
         return said
@@ -90,7 +108,9 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(copy_of: Callabl
     (clone.folder / "notes.txt").write_text("mine")
     assert "git has uncommitted changes; commit or stash them" in refused(NAME)
     (clone.folder / "notes.txt").unlink()
-    assert f"would release {NAME} 1.0.0 (before: none)" in clone.run("evenruler", "release", NAME, "--dry-run")
+    assert f"would release {NAME} 1.0.0 (before: none)" in clone.run(
+        "evenruler", "release", NAME, "--dry-run"
+    )
     assert clone.run("git", "status", "--short") == ""
     hook = clone.folder / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\necho no; exit 1\n")
@@ -117,8 +137,11 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
     assert clone.run("git", "log", "--oneline") == log
 
 
-def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(copy_of: Callable[..., Clone]) -> None:
-    """A benchmark that holds text of others is a cached output; its tag must not come before its push."""
+def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
+    copy_of: Callable[..., Clone],
+) -> None:
+    """A benchmark that holds text of others is a cached output; its tag must not come before its
+    push."""
     clone = copy_of()
     pipeline = clone.folder / "dvc.yaml"
     pipeline.write_text(pipeline.read_text().replace("cache: false, persist", "persist"))
@@ -133,19 +156,25 @@ def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(copy_of:
     clone.run("dvc", "remote", "add", "--default", "shared", str(remote))
     clone.commit("remote")
     said = clone.run("evenruler", "release", NAME, status=2)
-    assert said.endswith("the rows are not on the default DVC remote; run `dvc push`, then release again\n")
+    assert said.endswith(
+        "the rows are not on the default DVC remote; run `dvc push`, then release again\n"
+    )
     assert clone.run("git", "tag") == ""
     clone.run("dvc", "push", "--quiet", f"benchmarks/{NAME}")
     clone.run("evenruler", "release", NAME)
     assert clone.run("git", "tag") == f"{NAME}@v1.0.0\n"
     shutil.rmtree(clone.folder / ".dvc/cache")
     got = clone.folder.parent / "got"
-    clone.run("dvc", "artifacts", "get", str(clone.folder), NAME, "--rev", "v1.0.0", "--out", str(got))
+    clone.run(
+        "dvc", "artifacts", "get", str(clone.folder), NAME, "--rev", "v1.0.0", "--out", str(got)
+    )
     assert clone.run("evenruler", "verify", str(got)) == f"{got}: as its manifest says\n"
 
 
 @pytest.fixture(scope="module")
-def consumer(released: Clone, warm_client: Warm | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def consumer(
+    released: Clone, warm_client: Warm | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
     """Another person's empty DVC repository, with a hub on which both versions are."""
     folder = tmp_path_factory.mktemp("consumer")
     with running() as hub:
@@ -168,10 +197,14 @@ def section(title: str) -> str:
 
 def commands(text: str) -> list[str]:
     blocks = re.findall(r"```console\n(.*?)```", text, flags=re.S)
-    return [line for block in blocks for line in block.splitlines() if not line.startswith("RULER=")]
+    return [
+        line for block in blocks for line in block.splitlines() if not line.startswith("RULER=")
+    ]
 
 
-def test_the_page_says_how_to_use_a_published_benchmark(consumer: Client, released: Clone, tmp_path: Path) -> None:
+def test_the_page_says_how_to_use_a_published_benchmark(
+    consumer: Client, released: Clone, tmp_path: Path
+) -> None:
     from tests.tiny import save_tiny
 
     (code,) = re.findall(r"```python\n(.*?)```", section("Use a published benchmark"), flags=re.S)
@@ -191,9 +224,15 @@ def test_the_page_says_how_to_use_a_published_benchmark(consumer: Client, releas
     assert versions == ["v1.0.0", "v1.0.0", "v1.0.1", "v1.0.0"]
 
 
-def test_the_page_says_how_to_track_versions(consumer: Client, copy_of: Callable[..., Clone]) -> None:
+def test_the_page_says_how_to_track_versions(
+    consumer: Client, copy_of: Callable[..., Clone]
+) -> None:
     """After the test above, which makes the folder `ruler`."""
-    compare = [command for command in commands(section("Track versions")) if command.split()[1] in ("verify", "diff")]
+    compare = [
+        command
+        for command in commands(section("Track versions"))
+        if command.split()[1] in ("verify", "diff")
+    ]
     assert len(compare) == 3
     shown = [consumer.run("bash", "-c", command, token="") for command in compare]
     assert "Needs a **patch** version, 1.0.1" in shown[1]

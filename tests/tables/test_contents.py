@@ -1,4 +1,5 @@
-"""Files that others made, within limits; hostile folders as a whole are in tests/faults/downloads.py."""
+"""Files that others made, within limits; hostile folders as a whole are in
+tests/faults/downloads.py."""
 
 import os
 from pathlib import Path
@@ -24,20 +25,31 @@ def repeated(text: str, n: int) -> pa.Array:
 WEIGHED = {
     "texts": (repeated("x" * 1_000, 100).cast(pa.string()), 100 * (1_000 + 8)),
     "texts written once": (repeated("x" * 1_000, 100), 100 * (1_000 + 8)),
-    "lists of them": (pa.ListArray.from_arrays([0, 50, 100], repeated("x" * 1_000, 100)), 100 * (1_000 + 8) + 2 * 8),
-    "structures of them": (pa.StructArray.from_arrays([repeated("x" * 1_000, 100)], ["a"]), 100 * (1_000 + 8)),
+    "lists of them": (
+        pa.ListArray.from_arrays([0, 50, 100], repeated("x" * 1_000, 100)),
+        100 * (1_000 + 8) + 2 * 8,
+    ),
+    "structures of them": (
+        pa.StructArray.from_arrays([repeated("x" * 1_000, 100)], ["a"]),
+        100 * (1_000 + 8),
+    ),
     "numbers": (pa.array([0.5] * 100), 100 * 8 + 13),
 }
-"""Column, and bytes in memory: of a text its letters and 8 for where it lies; of numbers also a bit for each."""
+"""Column, and bytes in memory: of a text its letters and 8 for where it lies; of numbers also a bit
+for each."""
 
 
 @pytest.mark.parametrize(("column", "weight"), WEIGHED.values(), ids=WEIGHED)
-def test_rows_are_weighed_as_they_lie_in_memory(path, error_of, monkeypatch, column, weight) -> None:
+def test_rows_are_weighed_as_they_lie_in_memory(
+    path, error_of, monkeypatch, column, weight
+) -> None:
     pq.write_table(pa.table({"a": column}), path)
     monkeypatch.setattr(contents, "MOST_UNPACKED", weight)
     assert schema_of(path)[1] == len(column)
     monkeypatch.setattr(contents, "MOST_UNPACKED", weight - 1)
-    assert error_of(schema_of, path).startswith(f"{path}: no readable Parquet (more than {weight - 1:,} bytes")
+    assert error_of(schema_of, path).startswith(
+        f"{path}: no readable Parquet (more than {weight - 1:,} bytes"
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +57,10 @@ def test_rows_are_weighed_as_they_lie_in_memory(path, error_of, monkeypatch, col
     [
         (pa.table([[1], [2]], names=["a", "a"]), "two columns of one name"),
         (pa.table({"a": pa.array([b"x" * 2_000], pa.binary(2_000))}), "values of 2,000 bytes each"),
-        (pa.table({"a": pa.array([[("k", "v")]], pa.map_(pa.string(), pa.string()))}), "a column of map"),
+        (
+            pa.table({"a": pa.array([[("k", "v")]], pa.map_(pa.string(), pa.string()))}),
+            "a column of map",
+        ),
     ],
     ids=["twice", "fixed", "map"],
 )
@@ -61,7 +76,9 @@ def test_more_rows_than_are_read(path, error_of, monkeypatch) -> None:
 
 
 def test_text_that_is_not_utf_8(path, error_of) -> None:
-    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
+    )
     pq.write_table(pa.table({"a": broken}), path)
     assert "no readable Parquet (" in error_of(table_in, path)
 

@@ -1,4 +1,5 @@
-"""Frames one below the other, which units are asked about, numbers without last bits, and compared up to them."""
+"""Frames one below the other, which units are asked about, numbers without last bits, and compared
+up to them."""
 
 import hashlib
 import json
@@ -21,7 +22,14 @@ from evenruler.tables import (
     without_last_bits,
     write_table,
 )
-from evenruler.tables.frames import TOLERANCE, differs, few_of, for_people, for_spreadsheets, from_spreadsheet
+from evenruler.tables.frames import (
+    TOLERANCE,
+    differs,
+    few_of,
+    for_people,
+    for_spreadsheets,
+    from_spreadsheet,
+)
 from evenruler.tables.schemas import columns
 
 
@@ -42,7 +50,9 @@ class TestSpreadsheets:
         assert from_spreadsheet(text) == text  # where a spreadsheet dropped the quote
 
 
-@pytest.mark.parametrize(("most", "chosen"), [(1, "e"), (2, "cg"), (3, "beh"), (9, "abcdefghi"), (20, "abcdefghi")])
+@pytest.mark.parametrize(
+    ("most", "chosen"), [(1, "e"), (2, "cg"), (3, "beh"), (9, "abcdefghi"), (20, "abcdefghi")]
+)
 def test_units_are_spread_over_the_list(most: int, chosen: str) -> None:
     assert "".join(evenly_spread("abcdefghi", most)) == chosen
 
@@ -54,8 +64,13 @@ def test_no_unit_is_taken_twice_whatever_the_number() -> None:
 
 def test_tables_are_cut_down_to_the_same_units() -> None:
     words = pd.DataFrame({"unit": list("abcd")})
-    texts, others = pd.DataFrame({"unit": list("ddccba"), "n": range(6)}), pd.DataFrame({"unit": ["a"]})
-    found = few_of({"words": words, "texts": texts, "others": others}, ("words", "texts"), "unit", 2)
+    texts, others = (
+        pd.DataFrame({"unit": list("ddccba"), "n": range(6)}),
+        pd.DataFrame({"unit": ["a"]}),
+    )
+    found = few_of(
+        {"words": words, "texts": texts, "others": others}, ("words", "texts"), "unit", 2
+    )
     assert found["words"]["unit"].tolist() == ["b", "d"]
     assert found["texts"]["n"].tolist() == [0, 1, 4]
     assert found["others"] is others
@@ -66,7 +81,12 @@ class TestStacked:
 
     def test_what_has_no_rows_changes_no_type(self) -> None:
         found = stacked(
-            [self.NONE, pd.DataFrame({"a": [1], "b": [0.5]}), self.NONE, pd.DataFrame({"a": [2], "b": [1.5]})]
+            [
+                self.NONE,
+                pd.DataFrame({"a": [1], "b": [0.5]}),
+                self.NONE,
+                pd.DataFrame({"a": [2], "b": [1.5]}),
+            ]
         )
         assert found.to_dict("list") == {"a": [1, 2], "b": [0.5, 1.5]}
         assert [str(kind) for kind in found.dtypes] == ["int64", "float64"]
@@ -78,9 +98,9 @@ class TestStacked:
         assert stacked([]).empty
 
 
-UNITS = pd.DataFrame({"id": ["b", "a", "c"], "unit": ["x", "x", "y"], "text": ["two", "one", "three"]}).assign(
-    keying=[1, -1, None], order=[["1", "2"], ["2"], []], content_sha256="never read"
-)
+UNITS = pd.DataFrame(
+    {"id": ["b", "a", "c"], "unit": ["x", "x", "y"], "text": ["two", "one", "three"]}
+).assign(keying=[1, -1, None], order=[["1", "2"], ["2"], []], content_sha256="never read")
 
 
 def test_the_rows_of_a_unit_are_hashed_whole_but_for_their_own_checksum() -> None:
@@ -91,13 +111,19 @@ def test_the_rows_of_a_unit_are_hashed_whole_but_for_their_own_checksum() -> Non
     one = {"id": "a", "keying": -1.0, "order": ["2"], "text": "one", "unit": "x"}
     other = {"id": "b", "keying": 1.0, "order": ["1", "2"], "text": "two", "unit": "x"}
     alone = {"id": "c", "keying": None, "order": [], "text": "three", "unit": "y"}
-    expected = {"x": sha256([sha256([one]), sha256([other])])[:16], "y": sha256([sha256([alone])])[:16]}
+    expected = {
+        "x": sha256([sha256([one]), sha256([other])])[:16],
+        "y": sha256([sha256([alone])])[:16],
+    }
     assert rows_of(UNITS, ["unit"]).to_dict() == expected
     assert rows_of(UNITS[::-1], ["unit"]).to_dict() == expected
 
 
 def test_another_text_under_the_same_checksum_is_another_row() -> None:
-    found, before = rows_of(UNITS.assign(text=["two", "One", "three"]), ["unit"]), rows_of(UNITS, ["unit"])
+    found, before = (
+        rows_of(UNITS.assign(text=["two", "One", "three"]), ["unit"]),
+        rows_of(UNITS, ["unit"]),
+    )
     assert (found["x"] == before["x"], found["y"] == before["y"]) == (False, True)
 
 
@@ -139,7 +165,14 @@ def test_only_columns_of_floats_are_touched() -> None:
 
 def test_what_people_read_is_rounded_once() -> None:
     content = {
-        "a": {"value": 0.924725, "p": 0.00216, "p_effect": 0.012987, "n": 43, "verdict": "x", "low": -0.0001},
+        "a": {
+            "value": 0.924725,
+            "p": 0.00216,
+            "p_effect": 0.012987,
+            "n": 43,
+            "verdict": "x",
+            "low": -0.0001,
+        },
         "list": [1.23456, None, True],
     }
     assert for_people(content) == {
@@ -177,7 +210,9 @@ class TestRoundTrip:
         table = read_table(path)
         assert table.schema.equals(SCHEMA, check_metadata=True)
         # pandas writes large_string, which readers show as another type.
-        assert [table.schema.field(name).type for name in ("id", "text", "note")] == [pa.string()] * 3
+        assert [table.schema.field(name).type for name in ("id", "text", "note")] == [
+            pa.string()
+        ] * 3
         assert table.schema.field("text").nullable is False
         assert table.schema.field("note").nullable is True
 
@@ -244,7 +279,9 @@ class TestSameRowsSameBytes:
 
     def test_in_any_order_of_columns(self, tmp_path):
         write_table(ROWS, SCHEMA, tmp_path / "one.parquet")
-        write_table([dict(reversed(row.items())) for row in ROWS], SCHEMA, tmp_path / "other.parquet")
+        write_table(
+            [dict(reversed(row.items())) for row in ROWS], SCHEMA, tmp_path / "other.parquet"
+        )
         assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
 
     @pytest.mark.parametrize(
@@ -254,7 +291,9 @@ class TestSameRowsSameBytes:
             pytest.param(pd.DataFrame(ROWS, index=[7, 8, 9]).iloc[::-1], id="index"),
             pytest.param(pd.DataFrame(ROWS).astype({"text": "category"}), id="category"),
             pytest.param(
-                pd.concat([pd.DataFrame(ROWS[:1]), pd.DataFrame(ROWS[1:])]).convert_dtypes(dtype_backend="pyarrow"),
+                pd.concat([pd.DataFrame(ROWS[:1]), pd.DataFrame(ROWS[1:])]).convert_dtypes(
+                    dtype_backend="pyarrow"
+                ),
                 id="arrow-in-pieces",
             ),
         ],
@@ -295,11 +334,17 @@ REFUSED = [
     pytest.param(pd.DataFrame(), "'id'", id="empty-frame"),
     pytest.param([ROWS[0] | {"text": None}, ROWS[1]], "column 'text' holds 1 null", id="null"),
     pytest.param([row | {"id": None} for row in ROWS], "column 'id' holds 3 null", id="null-ids"),
-    pytest.param(pd.DataFrame([ROWS[0] | {"pole": None}]), "column 'pole' holds 1 null", id="null-in-a-frame"),
-    pytest.param([ROWS[0], ROWS[1], ROWS[0] | {"text": "other"}], "an id stands twice", id="id-twice"),
+    pytest.param(
+        pd.DataFrame([ROWS[0] | {"pole": None}]), "column 'pole' holds 1 null", id="null-in-a-frame"
+    ),
+    pytest.param(
+        [ROWS[0], ROWS[1], ROWS[0] | {"text": "other"}], "an id stands twice", id="id-twice"
+    ),
     pytest.param([ROWS[0] | {"value": "much"}], "much", id="text-for-a-number"),
     pytest.param([ROWS[0] | {"pole": 300}], "300", id="number-too-large"),
-    pytest.param(pd.DataFrame([ROWS[0] | {"pole": 0.5}]), "0.5", id="fraction-for-a-whole-number-in-a-frame"),
+    pytest.param(
+        pd.DataFrame([ROWS[0] | {"pole": 0.5}]), "0.5", id="fraction-for-a-whole-number-in-a-frame"
+    ),
 ]
 
 
@@ -325,7 +370,9 @@ class TestWhatIsRefused:
         assert names_beside(path) == []
 
     @pytest.mark.parametrize(
-        "later", [without(ROWS[1], "note"), ROWS[1] | {"more": 1}], ids=["column-missing", "column-too-many"]
+        "later",
+        [without(ROWS[1], "note"), ROWS[1] | {"more": 1}],
+        ids=["column-missing", "column-too-many"],
     )
     def test_a_later_row_with_other_columns(self, path, later):
         with pytest.raises(ValueError, match="expected"):
@@ -368,11 +415,23 @@ class TestReading:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ([0.5, 0.5, None, None, math.nan], [0.5014, 0.5016, None, 0.5, math.nan], [False, True, False, True, False]),
+        (
+            [0.5, 0.5, None, None, math.nan],
+            [0.5014, 0.5016, None, 0.5, math.nan],
+            [False, True, False, True, False],
+        ),
         ([1, 1, None], [1, 2, None], [False, True, False]),
         (["a", "a", None], ["a", "b", ""], [False, True, True]),
-        ([[0.5], [0.5], [0.5], None], [[0.501], [0.502], [0.5, 0.5], None], [False, True, True, False]),
-        ([{"n": 1, "w": "a"}, {"n": 1, "w": "a"}], [{"n": 1, "w": "a"}, {"n": 1, "w": "b"}], [False, True]),
+        (
+            [[0.5], [0.5], [0.5], None],
+            [[0.501], [0.502], [0.5, 0.5], None],
+            [False, True, True, False],
+        ),
+        (
+            [{"n": 1, "w": "a"}, {"n": 1, "w": "a"}],
+            [{"n": 1, "w": "a"}, {"n": 1, "w": "b"}],
+            [False, True],
+        ),
     ],
 )
 def test_rows_differ_where_more_than_the_last_digit_does(old, new, expected) -> None:

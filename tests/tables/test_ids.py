@@ -99,7 +99,13 @@ def test_an_edit_of_the_content_keeps_the_id_and_shows_in_the_hash():
         compile_domain("jobs", jobs(template), settings_of())
         for template in ("A {ATTRIBUTE} is a {TARGET}.", "The {ATTRIBUTE} is a {TARGET}.")
     )
-    assert [row["text"] for row in after["probes"]] == ["The nurse is a man.", "The nurse is a woman."]
-    for old, new in ((before["probes"], after["probes"]), (before["templates"], after["templates"])):
+    assert [row["text"] for row in after["probes"]] == [
+        "The nurse is a man.",
+        "The nurse is a woman.",
+    ]
+    for old, new in (
+        (before["probes"], after["probes"]),
+        (before["templates"], after["templates"]),
+    ):
         assert [row["id"] for row in new] == [row["id"] for row in old]
         assert not {row["content_sha256"] for row in new} & {row["content_sha256"] for row in old}

@@ -59,7 +59,17 @@ def test_columns_of_another_schema_keep_their_place() -> None:
             "a:: str",
             "a: str b: int",
         ),
-        *("a: str ?", "a: ?", "a: str??", "a?: str", "a: []", "a: [str", "a: {b}", "a: {b: str; b: int}", "a: [str?]"),
+        *(
+            "a: str ?",
+            "a: ?",
+            "a: str??",
+            "a?: str",
+            "a: []",
+            "a: [str",
+            "a: {b}",
+            "a: {b: str; b: int}",
+            "a: [str?]",
+        ),
         *("a: str; a: int", "1a: str", "a: Str"),
     ],
 )
@@ -76,7 +86,10 @@ def test_a_name_may_stand_once_whatever_it_comes_with() -> None:
 class TestDeclared:
     def test_names_stand_for_shared_tables_and_those_above(self, tmp_path: Path) -> None:
         path = tmp_path / "schemas.toml"
-        path.write_text('# One.\n_N = ["n: int?"]\nROWS = ["COMMON", "_N", "last: bool"]\nLESS = ["ROWS", "why: str"]')
+        path.write_text(
+            '# One.\n_N = ["n: int?"]\nROWS = ["COMMON", "_N", "last: bool"]\nLESS = ["ROWS", '
+            '"why: str"]'
+        )
         rows = columns(COMMON, "n: int?; last: bool")
         find = declared(path)
         assert find("ROWS").equals(rows, check_metadata=True)
@@ -96,16 +109,29 @@ class TestDeclared:
     def test_every_name_that_modules_use_is_declared(self) -> None:
         """Type checkers cannot tell, as they ask `__getattr__`."""
         used = set()
-        for path in (path for folder in ("evenruler", "stages") for path in (ROOT / folder).rglob("*.py")):
+        for path in (
+            path for folder in ("evenruler", "stages") for path in (ROOT / folder).rglob("*.py")
+        ):
             if "schemas" not in (text := path.read_text(encoding="utf-8")):
                 continue
             nodes = list(ast.walk(ast.parse(text)))
             said = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
             used |= {
-                (node.module, name.name) for node in said if node.module.endswith(".schemas") for name in node.names
+                (node.module, name.name)
+                for node in said
+                if node.module.endswith(".schemas")
+                for name in node.names
             }
-            for room in (f"{node.module}.schemas" for node in said if "schemas" in [name.name for name in node.names]):
-                names = (node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+            for room in (
+                f"{node.module}.schemas"
+                for node in said
+                if "schemas" in [name.name for name in node.names]
+            ):
+                names = (
+                    node
+                    for node in nodes
+                    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+                )
                 used |= {(room, node.attr) for node in names if node.value.id == "schemas"}
         assert len(used) > 100
         assert not [one for one in used if not hasattr(import_module(one[0]), one[1])]

@@ -111,7 +111,9 @@ def test_what_a_slot_stands_for(text, use):
 )
 def test_replies_in_another_language_are_found(text: str) -> None:
     assert in_another([text], "en").tolist() == [True]
-    assert in_another(["The food of the region is known for its fresh vegetables."], "fr").tolist() == [True]
+    assert in_another(
+        ["The food of the region is known for its fresh vegetables."], "fr"
+    ).tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,8 @@ def test_replies_in_another_language_are_found(text: str) -> None:
         "Pasta.",
         "Feijoada, pão de queijo, and churrasco.",
         "Merci beaucoup!",
-        "Feijoada, moqueca, pão de queijo, brigadeiro, farofa, churrasco, acarajé, coxinha, vatapá, pastel, tapioca.",
+        "Feijoada, moqueca, pão de queijo, brigadeiro, farofa, churrasco, acarajé, coxinha, "
+        "vatapá, pastel, tapioca.",
         "42",
         "",
     ],
@@ -153,7 +156,21 @@ def test_a_regular_plural(word: str, plural: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["woman", "pears", "the United States", "Netherlands", "her", "he", "it", "his", "new", "sheep", "G20", "I"]
+    "word",
+    [
+        "woman",
+        "pears",
+        "the United States",
+        "Netherlands",
+        "her",
+        "he",
+        "it",
+        "his",
+        "new",
+        "sheep",
+        "G20",
+        "I",
+    ],
 )
 def test_no_regular_plural(word: str) -> None:
     assert regular_plural(word) == ""
@@ -244,7 +261,13 @@ FILLED = [
     ("At an {ATTRIBUTE}.", "university", "", "At a university.", "At an university."),
     ("Met an {ATTRIBUTE}.", "CEO", "", "Met a CEO.", "Met an CEO."),
     ("Had a {ATTRIBUTE}.", "MRI", "", "Had an MRI.", "Had a MRI."),
-    ("Met an {ATTRIBUTE}.", "flight attendant", "", "Met a flight attendant.", "Met an flight attendant."),
+    (
+        "Met an {ATTRIBUTE}.",
+        "flight attendant",
+        "",
+        "Met a flight attendant.",
+        "Met an flight attendant.",
+    ),
     # Each slot has its own.
     ("a {ATTRIBUTE}, a {TARGET}", "actor", "uncle", "an actor, an uncle", "a actor, a uncle"),
     ("an {TARGET}, a {ATTRIBUTE}", "actor", "man", "a man, an actor", "an man, a actor"),
@@ -252,15 +275,31 @@ FILLED = [
     ("A {ATTRIBUTE} came.", "engineer", "", "An engineer came.", "A engineer came."),
     ("An {ATTRIBUTE} came.", "nurse", "", "A nurse came.", "An nurse came."),
     # Only an article right before a slot counts.
-    ("An old {ATTRIBUTE} and a tall {TARGET}.", "nurse", "uncle", *["An old nurse and a tall uncle."] * 2),
+    (
+        "An old {ATTRIBUTE} and a tall {TARGET}.",
+        "nurse",
+        "uncle",
+        *["An old nurse and a tall uncle."] * 2,
+    ),
     ("The {ATTRIBUTE} had an idea.", "nurse", "", *["The nurse had an idea."] * 2),
-    ("Drama {ATTRIBUTE}, human {TARGET}.", "engineer", "nurse", *["Drama engineer, human nurse."] * 2),
+    (
+        "Drama {ATTRIBUTE}, human {TARGET}.",
+        "engineer",
+        "nurse",
+        *["Drama engineer, human nurse."] * 2,
+    ),
     ("Is a, {ATTRIBUTE}?", "engineer", "", *["Is a, engineer?"] * 2),
     ("As {ATTRIBUTE}s go.", "engineer", "", *["As engineers go."] * 2),
     # A slot at the start gets its capital, the rest of the word stays.
     ("{TARGET} is here.", "", "he", "He is here.", "he is here."),
     ("{ATTRIBUTE} and {TARGET}.", "CEO", "he", "CEO and he.", "CEO and he."),
-    ("{ATTRIBUTE} {TARGET}.", "iPhone maker", "McDonald", "IPhone maker McDonald.", "iPhone maker McDonald."),
+    (
+        "{ATTRIBUTE} {TARGET}.",
+        "iPhone maker",
+        "McDonald",
+        "IPhone maker McDonald.",
+        "iPhone maker McDonald.",
+    ),
     ("So {TARGET} is here.", "", "he", *["So he is here."] * 2),
 ]
 
@@ -281,7 +320,10 @@ class TestFill:
             fill("A {ATTRIBUTE} is a {TARGET}.", {ATTRIBUTE: "nurse"}, "agree")
 
     @settings(max_examples=50, deadline=None)
-    @given(attribute=st.text(alphabet="abeiouxyz -'", min_size=1), target=st.text(alphabet="MRhn8", min_size=1))
+    @given(
+        attribute=st.text(alphabet="abeiouxyz -'", min_size=1),
+        target=st.text(alphabet="MRhn8", min_size=1),
+    )
     def test_literally_nothing_but_the_slots_changes(self, attribute, target):
         filling = {ATTRIBUTE: attribute, TARGET: target}
         sentence = fill("An {ATTRIBUTE} is a {TARGET}.", filling, "literal")
@@ -296,7 +338,10 @@ class TestWords:
             ("The cat, the CAT.", {"the", "cat"}),
             ("I'm sure it's John's.", {"i'm", "sure", "it's", "john's"}),
             ("It\u2019s typographic.", {"it\u2019s", "typographic"}),
-            ("A well-known co-worker - and no dash-", {"a", "well-known", "co-worker", "and", "no", "dash"}),
+            (
+                "A well-known co-worker - and no dash-",
+                {"a", "well-known", "co-worker", "and", "no", "dash"},
+            ),
             ("'quoted' \"words\"", {"quoted", "words"}),
             ("A typical {ATTRIBUTE} is a {TARGET}.", {"a", "typical", "is"}),
             ("pre{TARGET}post", {"pre", "post"}),

@@ -1,4 +1,5 @@
-"""Replies to questions with options, read by hand first: which option each one chose, and which chose none."""
+"""Replies to questions with options, read by hand first: which option each one chose, and which
+chose none."""
 
 from collections.abc import Sequence
 from itertools import permutations
@@ -182,7 +183,8 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("B", LETTERS, UNREAD),
     ("A", LETTERS, UNREAD),
     ("C", LETTERS, 2),
-    # A text that was cut off counts from eight letters or two words on, and only if it fits one option alone.
+    # A text that was cut off counts from eight letters or two words on, and only if it fits one
+    # option alone.
     ("can't be deter", BAKER, 2),
     ("Can't b", BAKER, 2),
     ("The b", BAKER, UNREAD),
@@ -208,7 +210,9 @@ def test_what_a_reply_chose(reply: str, options: Sequence[str], right: int | str
     assert (UNREAD if reading.rule == "none" else NONE if chosen is None else chosen) == right
 
 
-@pytest.mark.parametrize(("reply", "rule"), [("Answer: both", "several"), ("Answer: neither", "denied")])
+@pytest.mark.parametrize(
+    ("reply", "rule"), [("Answer: both", "several"), ("Answer: neither", "denied")]
+)
 def test_what_chooses_all_or_none_of_the_options(reply: str, rule: str) -> None:
     assert read_choice(reply, ["The man", "The woman"]) == Reading(None, rule)
 
@@ -235,12 +239,66 @@ NESTED = [("The old man", "The man"), ("Maria", "Maria Lopez"), ("Bob", "Bob the
 
 PARTS = [
     *("{x}", "{y}", "{x}.", "{y},", '"{x}"', "**{y}**", "({x})", "{x}:", "{y}\n", "\\boxed{{{x}}}"),
-    *("{X}", "{Y}", "{X})", "{Y}.", "({X})", "**{Y}**", "{X}:", "\\boxed{{{Y}}}", "{X}) {x}", "{Y}: {x}", "option {X}"),
-    *("not", "rather than", "or", "and", "is", "was", "because", "and his", "than", "over", "but", "of", "the one"),
-    *("The answer is", "Answer:", "It was", "It's", "Not", "Neither", "nor", "Both", "I choose", "So", "1.", "2.", "-"),
-    *(",", ".", ":", "\n", "!", "is less likely", "is right", "isn't", "sat with", "</think>", "I cannot say", "Sure,"),
+    *(
+        "{X}",
+        "{Y}",
+        "{X})",
+        "{Y}.",
+        "({X})",
+        "**{Y}**",
+        "{X}:",
+        "\\boxed{{{Y}}}",
+        "{X}) {x}",
+        "{Y}: {x}",
+        "option {X}",
+    ),
+    *(
+        "not",
+        "rather than",
+        "or",
+        "and",
+        "is",
+        "was",
+        "because",
+        "and his",
+        "than",
+        "over",
+        "but",
+        "of",
+        "the one",
+    ),
+    *(
+        "The answer is",
+        "Answer:",
+        "It was",
+        "It's",
+        "Not",
+        "Neither",
+        "nor",
+        "Both",
+        "I choose",
+        "So",
+        "1.",
+        "2.",
+        "-",
+    ),
+    *(
+        ",",
+        ".",
+        ":",
+        "\n",
+        "!",
+        "is less likely",
+        "is right",
+        "isn't",
+        "sat with",
+        "</think>",
+        "I cannot say",
+        "Sure,",
+    ),
 ]
-"""What replies are put together from: options (`x`, `y`), their letters (`X`, `Y`), and words between them."""
+"""What replies are put together from: options (`x`, `y`), their letters (`X`, `Y`), and words
+between them."""
 
 REPLIES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(" ".join)
 FILLERS = ("Unknown", "Not answerable")
@@ -254,7 +312,9 @@ def exchanged(reply: str, pair: tuple[str, str], options: Sequence[str]) -> tupl
 
 
 @given(REPLIES, st.sampled_from(PAIRS), st.permutations(range(3)))
-def test_exchanging_two_options_exchanges_the_reading(reply: str, pair: tuple[str, str], order: Sequence[int]) -> None:
+def test_exchanging_two_options_exchanges_the_reading(
+    reply: str, pair: tuple[str, str], order: Sequence[int]
+) -> None:
     """Whatever a reply says of one side, it would say of the other: neither is read more readily.
 
     The letter A stands for no side, since it is an article, too; the next test is about it.
@@ -271,7 +331,8 @@ def test_exchanging_two_options_exchanges_the_reading(reply: str, pair: tuple[st
 def test_of_nested_options_neither_is_read_more_readily(
     reply: str, pair: tuple[str, str], order: Sequence[int]
 ) -> None:
-    """A denial reaches one or two words far, so one of the two may be unread; never is the same option read twice."""
+    """A denial reaches one or two words far, so one of the two may be unread; never is the same
+    option read twice."""
     rest = (*pair, FILLERS[1])
     options = (FILLERS[0], *(rest[place] for place in order))
     readings = {read_choice(own, options).outcome for own in exchanged(reply, pair, options)}
@@ -291,10 +352,39 @@ def test_the_order_of_options_changes_letters_alone(reply: str, pair: tuple[str,
 @pytest.mark.parametrize(
     "reply",
     [
-        *("{X}", "({X})", "{X}.", "**{X}**", "{X}) {x}", "{X}: {x}", "Answer: {X}", "The answer is {X}.", "Option {X}"),
-        *("\\boxed{{{X}}}", "I choose {X}, not {Y}.", "{X} rather than {Y}", "{X} over {Y}", "{X} was right."),
-        *("{x}", '"{x}"', "**{x}**", "It is {x}.", "It was {x}.", "It's {x}.", "So the answer would be {x}."),
-        *("{x}, not {y}.", "{x} rather than {y}", "{x}, because {y} was on time.", "The answer is {x}, not {y}."),
+        *(
+            "{X}",
+            "({X})",
+            "{X}.",
+            "**{X}**",
+            "{X}) {x}",
+            "{X}: {x}",
+            "Answer: {X}",
+            "The answer is {X}.",
+            "Option {X}",
+        ),
+        *(
+            "\\boxed{{{X}}}",
+            "I choose {X}, not {Y}.",
+            "{X} rather than {Y}",
+            "{X} over {Y}",
+            "{X} was right.",
+        ),
+        *(
+            "{x}",
+            '"{x}"',
+            "**{x}**",
+            "It is {x}.",
+            "It was {x}.",
+            "It's {x}.",
+            "So the answer would be {x}.",
+        ),
+        *(
+            "{x}, not {y}.",
+            "{x} rather than {y}",
+            "{x}, because {y} was on time.",
+            "The answer is {x}, not {y}.",
+        ),
     ],
 )
 def test_either_option_is_read_where_it_is_named(reply: str, pair: tuple[str, str]) -> None:

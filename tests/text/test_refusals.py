@@ -158,7 +158,8 @@ NOT_CHOSEN = [
     "Both are equally likely.",
     "Both of them are about equally probable.",
 ]
-"""They refuse where he, she or they were to choose from; as text about something they may say something."""
+"""They refuse where he, she or they were to choose from; as text about something they may say
+something."""
 CHOSEN = [
     "He",
     "I can't help but notice that she has style.",
@@ -201,12 +202,16 @@ def test_as_many_as_were_labelled() -> None:
     assert len({*REFUSED, *ANSWERED}) == len(REFUSED) + len(ANSWERED) >= 60
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "...", "\u2014 \u201c\u201d", "**_**", "===", "\u200b", "$", "```\n```"])
+@pytest.mark.parametrize(
+    "text", ["", " \n\t", "...", "\u2014 \u201c\u201d", "**_**", "===", "\u200b", "$", "```\n```"]
+)
 def test_white_space_and_marks_say_nothing(text: str) -> None:
     assert is_empty(text)
 
 
-@pytest.mark.parametrize("text", ["a", "7", "\u00bd", "...no", "\u6771\u4eac", "\U0001f600", " \u00e9 "])
+@pytest.mark.parametrize(
+    "text", ["a", "7", "\u00bd", "...no", "\u6771\u4eac", "\U0001f600", " \u00e9 "]
+)
 def test_letters_digits_and_pictograms_say_something(text: str) -> None:
     assert not is_empty(text)
 

@@ -15,7 +15,10 @@ CYRILLIC_E = "r\u0435tiree"
     ("text", "said"),
     [
         (CYRILLIC_E, "U+0435 '\u0435' (CYRILLIC SMALL LETTER IE) in a word that is Latin"),
-        ("the \u03bfld man", "U+03BF '\u03bf' (GREEK SMALL LETTER OMICRON) in a word that is Latin"),
+        (
+            "the \u03bfld man",
+            "U+03BF '\u03bf' (GREEK SMALL LETTER OMICRON) in a word that is Latin",
+        ),
         (
             "\u0421\u0442ol",
             "U+0421 '\u0421' (CYRILLIC CAPITAL LETTER ES) in a word that is Latin",
@@ -101,7 +104,10 @@ def test_what_a_reader_takes_for_one(one: str, other: str) -> None:
         ("nurse", "nurses"),
         ("m", "rn"),
         ("O", "0"),
-        ("\u03c3\u03b9", "\u03bf\u03b9"),  # both Greek: its readers tell them apart, though sigma has the look of o
+        (
+            "\u03c3\u03b9",
+            "\u03bf\u03b9",
+        ),  # both Greek: its readers tell them apart, though sigma has the look of o
         ("н\u0435т", "het"),  # small letters, which do not look alike
         ("cafe", "café"),
     ],
@@ -112,7 +118,10 @@ def test_what_a_reader_tells_apart(one: str, other: str) -> None:
 
 def test_the_second_is_named_by_its_codes_where_a_reader_cannot_tell() -> None:
     assert both("nurse", "Nurse") == "'nurse'"
-    assert both("coco", "\u0441\u043e\u0441\u043e") == "'coco' (also written '\\u0441\\u043e\\u0441\\u043e')"
+    assert (
+        both("coco", "\u0441\u043e\u0441\u043e")
+        == "'coco' (also written '\\u0441\\u043e\\u0441\\u043e')"
+    )
 
 
 @given(st.text())

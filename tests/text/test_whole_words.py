@@ -40,14 +40,21 @@ def found(text: str, *words: str) -> list[str]:
         ("A pear!!", [], []),
     ],
 )  # fmt: skip
-def test_whole_words_in_the_case_that_says_the_word(text: str, words: list[str], expected: list[str]) -> None:
+def test_whole_words_in_the_case_that_says_the_word(
+    text: str, words: list[str], expected: list[str]
+) -> None:
     assert found(text, *words) == expected
 
 
 def test_of_words_that_overlap_the_longest_and_of_equally_long_ones_the_first() -> None:
-    assert found("new south korea town", "new south", "south korea town", "new") == ["new", "south korea town"]
+    assert found("new south korea town", "new south", "south korea town", "new") == [
+        "new",
+        "south korea town",
+    ]
     assert found("red one red one red", "red one", "one red") == ["red one", "red one"]
-    assert found("the Port Auric Bay", "Auric", "Port Auric", "Port Auric Bay", "Bay") == ["Port Auric Bay"]
+    assert found("the Port Auric Bay", "Auric", "Port Auric", "Port Auric Bay", "Bay") == [
+        "Port Auric Bay"
+    ]
     assert found("no no no", "no no") == ["no no"]
 
 
@@ -70,9 +77,13 @@ def test_what_may_be_another_word_is_doubtful() -> None:
 
 def test_the_work_does_not_grow_with_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    monkeypatch.setattr(whole_words, "_is_whole", lambda text, begin, end: looked.append(text[begin:end]) or True)
+    monkeypatch.setattr(
+        whole_words, "_is_whole", lambda text, begin, end: looked.append(text[begin:end]) or True
+    )
     for n in (1, 1000):
-        find("The town sells wool in spring.", ["wool", *(f"unseen{number}" for number in range(n))])
+        find(
+            "The town sells wool in spring.", ["wool", *(f"unseen{number}" for number in range(n))]
+        )
     assert looked == ["wool", "wool"]
 
 
@@ -80,10 +91,12 @@ def test_a_word_is_given_back_as_it_was_given_in_single_spaces() -> None:
     assert find("South  Korea", [" South   Korea "]) == [Match(0, 12, "South Korea", False)]
 
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "c", "ab", "'", " ", "  ", "-", "s", "A", "\u0130"]), max_size=25).map(
-    "".join
+TEXTS = st.lists(
+    st.sampled_from(["a", "b", "c", "ab", "'", " ", "  ", "-", "s", "A", "\u0130"]), max_size=25
+).map("".join)
+WORDS = st.lists(
+    st.sampled_from(["a", "b", "ab", "a b", "b c", "a b c", "c", "bs"]), min_size=1, unique=True
 )
-WORDS = st.lists(st.sampled_from(["a", "b", "ab", "a b", "b c", "a b c", "c", "bs"]), min_size=1, unique=True)
 
 
 @given(TEXTS, WORDS)
@@ -91,8 +104,12 @@ def test_no_match_lies_over_another_and_none_is_missed(text: str, words: list[st
     matches = find(text, words)
     assert all(one.end <= other.begin for one, other in pairwise(matches))
     covered = {i for match in matches for i in range(match.begin, match.end)}
-    for word in words:  # each word by itself: whatever it finds is covered by it or by one at least as long
+    for word in (
+        words
+    ):  # each word by itself: whatever it finds is covered by it or by one at least as long
         for match in find(text, [word]):
-            over = [other for other in matches if other.begin < match.end and match.begin < other.end]
+            over = [
+                other for other in matches if other.begin < match.end and match.begin < other.end
+            ]
             assert covered & set(range(match.begin, match.end))
             assert max(other.end - other.begin for other in over) >= match.end - match.begin

@@ -1,4 +1,5 @@
-"""Tiny models on their way through corpora: what they answer, what is paid for, and what is left as it was."""
+"""Tiny models on their way through corpora: what they answer, what is paid for, and what is left as
+it was."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,8 @@ RECIPE = Recipe(epochs=2, learning_rate=1e-3, batch=2)
 
 
 def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any) -> Path:
-    """A tiny classifier of pairs whose tokenizer has a token to mask with, unless it is to have none."""
+    """A tiny classifier of pairs whose tokenizer has a token to mask with, unless it is to have
+    none."""
     if not mask:
         return save_classifier(folder, kind, **config)
     tokenizer = tiny_tokenizer()
@@ -77,7 +79,10 @@ def of_causal(folder: Path) -> Catalogue:
 
 
 def adapted(
-    params: Catalogue, corpora: Mapping[str, Sequence[str]] = CORPORA, recipe: Recipe = RECIPE, **recipes: Recipe
+    params: Catalogue,
+    corpora: Mapping[str, Sequence[str]] = CORPORA,
+    recipe: Recipe = RECIPE,
+    **recipes: Recipe,
 ) -> Adapted:
     return Adapted("tiny", params, corpora, {**dict.fromkeys(corpora, recipe), **recipes})
 
@@ -106,7 +111,9 @@ def nothing_loads(monkeypatch) -> Callable[[], None]:
     return forbid
 
 
-def course(model: Adapted, states: Sequence[tuple[str, int, int]]) -> dict[tuple[str, int, int], np.ndarray]:
+def course(
+    model: Adapted, states: Sequence[tuple[str, int, int]]
+) -> dict[tuple[str, int, int], np.ndarray]:
     """By corpus and epoch, what the model answers; asked in that order."""
     return {state: model.at(*state).entailment(PAIRS) for state in states}
 
@@ -124,7 +131,9 @@ class TestStates:
         elsewhere()
         assert np.array_equal(found, load("tiny", either).entailment(PAIRS))
 
-    def test_its_answers_then_are_those_of_any_corpus_and_of_the_model_itself(self, either, nothing_loads) -> None:
+    def test_its_answers_then_are_those_of_any_corpus_and_of_the_model_itself(
+        self, either, nothing_loads
+    ) -> None:
         load("tiny", either).entailment(PAIRS)
         nothing_loads()
         model = adapted(either)
@@ -151,7 +160,9 @@ class TestStates:
         alone = course(adapted(either), [("dull", 1, 2)])
         assert np.array_equal(alone["dull", 1, 2], one["dull", 1, 2])
 
-    def test_the_order_in_which_corpora_are_declared_changes_nothing(self, either, elsewhere) -> None:
+    def test_the_order_in_which_corpora_are_declared_changes_nothing(
+        self, either, elsewhere
+    ) -> None:
         one = course(adapted(either), WHOLE)
         elsewhere()
         other = course(adapted(either, dict(reversed(CORPORA.items()))), WHOLE)
@@ -161,7 +172,8 @@ class TestStates:
         """The first epoch is asked more after the last, and the model as it was after both."""
         model = adapted(either)
         states = {
-            state: model.at(*state) for state in [("gloom", 1, 1), ("gloom", 1, 2), ("dull", 1, 2), ("gloom", 1, 0)]
+            state: model.at(*state)
+            for state in [("gloom", 1, 1), ("gloom", 1, 2), ("dull", 1, 2), ("gloom", 1, 0)]
         }
         for state in states.values():
             state.entailment(PAIRS[:1])
@@ -172,7 +184,9 @@ class TestStates:
         ).items():
             assert found[key] == pytest.approx(expected[1:], abs=1e-5)  # other batches
 
-    def test_the_same_fit_gives_the_same_answers_and_another_others(self, either, elsewhere) -> None:
+    def test_the_same_fit_gives_the_same_answers_and_another_others(
+        self, either, elsewhere
+    ) -> None:
         one = course(adapted(either), WHOLE[:3])
         elsewhere()
         assert same(one, course(adapted(either), WHOLE[:3]))
@@ -180,7 +194,9 @@ class TestStates:
         for fit in (6, 2):  # the sixth holds the same sentence out as the first
             assert abs(one["gloom", 1, 1] - other["gloom", fit, 1]).max() > 1e-6
 
-    def test_what_was_drawn_before_changes_nothing_and_is_not_changed(self, either, elsewhere) -> None:
+    def test_what_was_drawn_before_changes_nothing_and_is_not_changed(
+        self, either, elsewhere
+    ) -> None:
         import torch
 
         one = course(adapted(either), [("gloom", 1, 1)])
@@ -195,13 +211,19 @@ class TestStates:
 
 class TestKeys:
     @pytest.mark.parametrize(
-        "change", [{"epochs": 4}, {"learning_rate": 2e-3}, {"batch": 3}], ids=lambda change: min(change)
+        "change",
+        [{"epochs": 4}, {"learning_rate": 2e-3}, {"batch": 3}],
+        ids=lambda change: min(change),
     )
     def test_another_recipe_is_another_model(self, either, change) -> None:
         here, there = adapted(either), adapted(either, gloom=replace(RECIPE, **change))
         assert here.at("gloom", 1, 1).engine != there.at("gloom", 1, 1).engine
         assert here.at("dull", 1, 1).engine == there.at("dull", 1, 1).engine
-        assert here.at("gloom", 1, 0).engine == there.at("gloom", 1, 0).engine == load("tiny", either).engine
+        assert (
+            here.at("gloom", 1, 0).engine
+            == there.at("gloom", 1, 0).engine
+            == load("tiny", either).engine
+        )
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
@@ -269,13 +291,16 @@ def rows(cache: Path) -> dict[bytes, bytes]:
 def drop(cache: Path, kept: float) -> None:
     """Forget all answers but a share of them, by what their keys begin with."""
     connection = RowStore(cache)._connection
-    connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= kept * 256])
+    connection.executemany(
+        "DELETE FROM kept WHERE key = ?", [(key,) for key in rows(cache) if key[0] >= kept * 256]
+    )
 
 
 class TestEncoders:
     @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert"])
     def test_only_the_encoder_learns(self, kind, tmp_path) -> None:
-        """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which words do not use."""
+        """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which
+        words do not use."""
         more = {
             "bert": {},
             "roberta": {"max_position_embeddings": 210, "type_vocab_size": 2},
@@ -296,7 +321,9 @@ class TestEncoders:
         assert not moved & head
         assert moved == set(before) - head
 
-    def test_fitting_a_head_for_masked_words_leaves_the_answers_exactly_as_they_were(self, head_folder) -> None:
+    def test_fitting_a_head_for_masked_words_leaves_the_answers_exactly_as_they_were(
+        self, head_folder
+    ) -> None:
         params = of_head(head_folder)
         untouched = load("tiny", params)
         expected, before = untouched.entailment(PAIRS), weights(untouched)
@@ -304,23 +331,31 @@ class TestEncoders:
 
         adaptation._Training("tiny", backend, [*GLOOM, *DULL]).start("gloom", 1, GLOOM, RECIPE)
 
-        now = dict(answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch)
+        now = dict(
+            answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch
+        )
         assert np.array_equal([now[i] for i in range(3)], expected)
         after = weights(untouched)
         assert all(np.array_equal(before[name], after[name]) for name in before)
 
     def test_the_head_learns_first(self, head_folder, monkeypatch) -> None:
-        """Before the first epoch it knows more of words that it has not seen than how frequent they are."""
+        """Before the first epoch it knows more of words that it has not seen than how frequent they
+        are."""
         sentences = ["the sea is the sea", "the man is the man"] * 10
         losses = {}
         for steps in (0, 60):
             monkeypatch.setattr(adaptation, "HEAD_STEPS", steps)
             encoder = of_head(head_folder)
-            losses[steps] = adapted(encoder, {"gloom": sentences}, replace(RECIPE, batch=steps + 1)).loss("gloom", 1, 0)
+            losses[steps] = adapted(
+                encoder, {"gloom": sentences}, replace(RECIPE, batch=steps + 1)
+            ).loss("gloom", 1, 0)
         assert losses[60] < losses[0]
 
-    def test_the_loss_is_that_of_every_word_of_what_is_held_out_each_masked_once(self, head_folder) -> None:
-        """Worked out anew: the words of all corpora are the choices, and the fit to three of the four parts is done."""
+    def test_the_loss_is_that_of_every_word_of_what_is_held_out_each_masked_once(
+        self, head_folder
+    ) -> None:
+        """Worked out anew: the words of all corpora are the choices, and the fit to three of the
+        four parts is done."""
         import torch
 
         backend = load("tiny", of_head(head_folder)).backend
@@ -333,15 +368,23 @@ class TestEncoders:
         (held_out,) = split(GLOOM, 2)[1]
         ids, paid, n = tokenizer(held_out)["input_ids"], 0.0, 0
         for number in range(adaptation.ROUNDS):
-            places = [i for i in range(number, len(ids), adaptation.ROUNDS) if ids[i] not in tokenizer.all_special_ids]
+            places = [
+                i
+                for i in range(number, len(ids), adaptation.ROUNDS)
+                if ids[i] not in tokenizer.all_special_ids
+            ]
             if not places:
                 continue
-            masked = torch.tensor([[tokenizer.mask_token_id if i in places else ids[i] for i in range(len(ids))]])
+            masked = torch.tensor(
+                [[tokenizer.mask_token_id if i in places else ids[i] for i in range(len(ids))]]
+            )
             with torch.inference_mode():
                 states = encoder(input_ids=masked).last_hidden_state[0, places]
                 words = encoder.get_input_embeddings().weight[known]
                 nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)
-            paid -= sum(float(nats[row, known.index(ids[place])]) for row, place in enumerate(places))
+            paid -= sum(
+                float(nats[row, known.index(ids[place])]) for row, place in enumerate(places)
+            )
             n += len(places)
         assert n > 3
         assert training.losses == [pytest.approx(paid / n, rel=1e-5)]
@@ -356,8 +399,11 @@ class TestEncoders:
         assert min(losses) > 0
 
     def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder) -> None:
-        """Of one short sentence often none is: a mean over none is no number, and would make every weight none."""
-        model = adapted(of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=1, epochs=6))
+        """Of one short sentence often none is: a mean over none is no number, and would make every
+        weight none."""
+        model = adapted(
+            of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=1, epochs=6)
+        )
         answers = np.stack([model.at("gloom", 1, epoch).entailment(PAIRS) for epoch in range(7)])
         assert np.isfinite(answers).all()
         assert abs(answers[6] - answers[0]).max() > 1e-4
@@ -365,21 +411,28 @@ class TestEncoders:
     def test_one_that_cannot_mask_is_refused_in_one_line(self, tmp_path, error_of) -> None:
         model = adapted(of_head(save_head(tmp_path / "head", mask=False)))
         assert error_of(model.at("gloom", 1, 1).entailment, PAIRS) == (
-            "params.yaml: models.tiny: tiny has no token to mask words with, so that it cannot be adapted; "
+            "params.yaml: models.tiny: tiny has no token to mask words with, so that it cannot be "
+            "adapted; "
             "take its `intervention` out"
         )
         assert model.at("gloom", 1, 0).entailment(PAIRS).shape == (3, 3)
 
 
 def weights(model: Any) -> dict[str, np.ndarray]:
-    return {name: tensor.numpy().copy() for name, tensor in model.backend.model.state_dict().items()}
+    return {
+        name: tensor.numpy().copy() for name, tensor in model.backend.model.state_dict().items()
+    }
 
 
 class TestCausal:
     def test_it_learns_the_next_word(self, causal_folder) -> None:
         """Its likelihood of the corpus rises with every epoch, while its loss falls."""
-        model = adapted(of_causal(causal_folder), {"gloom": GLOOM[:4] * 5}, replace(RECIPE, learning_rate=3e-3))
-        nats = [model.at("gloom", 1, epoch).loglikelihood(GLOOM[:4]).nats.sum() for epoch in range(3)]
+        model = adapted(
+            of_causal(causal_folder), {"gloom": GLOOM[:4] * 5}, replace(RECIPE, learning_rate=3e-3)
+        )
+        nats = [
+            model.at("gloom", 1, epoch).loglikelihood(GLOOM[:4]).nats.sum() for epoch in range(3)
+        ]
         losses = [model.loss("gloom", 1, epoch) for epoch in range(3)]
         assert nats == sorted(nats)
         assert losses == sorted(losses, reverse=True)
@@ -403,23 +456,34 @@ class TestCausal:
 
     def test_it_still_talks_after(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder))
-        replies = [model.at("gloom", 1, epoch).generate(["Can you help me?"], chat=True) for epoch in range(3)]
+        replies = [
+            model.at("gloom", 1, epoch).generate(["Can you help me?"], chat=True)
+            for epoch in range(3)
+        ]
         assert all(isinstance(reply, str) for (reply,) in replies)
-        assert replies[0] == load("tiny", of_causal(causal_folder)).generate(["Can you help me?"], chat=True)
+        assert replies[0] == load("tiny", of_causal(causal_folder)).generate(
+            ["Can you help me?"], chat=True
+        )
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
         assert math.isnan(model.loss("gloom", 1, 1))
-        assert np.array_equal(model.at("gloom", 1, 2).entailment(PAIRS), model.at("gloom", 1, 0).entailment(PAIRS))
+        assert np.array_equal(
+            model.at("gloom", 1, 2).entailment(PAIRS), model.at("gloom", 1, 0).entailment(PAIRS)
+        )
 
     def test_long_sentences_are_cut(self, causal_folder, monkeypatch) -> None:
         monkeypatch.setattr(adaptation, "LONGEST", 4)
-        cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1, 1)
+        cut = adapted(of_causal(causal_folder), {"gloom": ["xyxyabcdef", "abababcdef"]}).at(
+            "gloom", 1, 1
+        )
         short = adapted(of_causal(causal_folder), {"gloom": ["xyxy", "abab"]}).at("gloom", 1, 1)
         assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))
 
 
-def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(head_folder, nothing_loads, error_of) -> None:
+def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(
+    head_folder, nothing_loads, error_of
+) -> None:
     nothing_loads()
     line = error_of(Adapted, "tinny", of_head(head_folder), CORPORA, dict.fromkeys(CORPORA, RECIPE))
     assert line.startswith("params.yaml: models: no ")

@@ -28,13 +28,31 @@ RECORD: dict[str, Any] = {
         "tempers": {"rows": 56, "licence": "mit", "origin": "by others"},
     },
     "rows_fitted_on": 1250,
-    "history": [{"epoch": 1, "loss": 0.5, "accuracy": 0.75}, {"epoch": 2, "loss": 0.25, "accuracy": 0.875}],
-    "held_out": {"data": "moods", "n": 1040, "accuracy": 0.8749, "by_label": {"glad": 0.9, "sad": 0.85}},
+    "history": [
+        {"epoch": 1, "loss": 0.5, "accuracy": 0.75},
+        {"epoch": 2, "loss": 0.25, "accuracy": 0.875},
+    ],
+    "held_out": {
+        "data": "moods",
+        "n": 1040,
+        "accuracy": 0.8749,
+        "by_label": {"glad": 0.9, "sad": 0.85},
+    },
 }
 CHECKS = [
-    {"premise": "I am calm.", "hypothesis": "I feel calm.", "expected": "entailment", "said": "entailment"}
+    {
+        "premise": "I am calm.",
+        "hypothesis": "I feel calm.",
+        "expected": "entailment",
+        "said": "entailment",
+    }
     | {"entailment": 0.981},
-    {"premise": "I am calm.", "hypothesis": "I am upset.", "expected": "contradiction", "said": "neutral"}
+    {
+        "premise": "I am calm.",
+        "hypothesis": "I am upset.",
+        "expected": "contradiction",
+        "said": "neutral",
+    }
     | {"entailment": 0.2},
 ]
 
@@ -76,7 +94,8 @@ def test_a_whole_model_is_one_of_transformers() -> None:
     [
         (
             {},
-            "Fitted: low-rank changes of every layer (rank 4) and the head; the encoder's own weights stay as they",
+            "Fitted: low-rank changes of every layer (rank 4) and the head; the encoder's own "
+            "weights stay as they",
         ),
         ({"fit": "head"}, "Fitted: the head alone; the encoder is frozen."),
         ({}, "1,250 rows, 2 epochs, learning rate 0.01, batches of 8, seed 3."),
@@ -84,7 +103,11 @@ def test_a_whole_model_is_one_of_transformers() -> None:
         ({}, "# tiny\nAn adapter of ours on an encoder. Fitted: "),
         ({}, " Outputs, in order: sad, glad. Made by `evenruler finetune tiny`; "),
         ({}, "| label | accuracy |\n| --- | --- |\n| glad | 0.900 |\n| sad | 0.850 |\n"),
-        ({}, "| epoch | loss | accuracy |\n| --- | --- | --- |\n| 1 | 0.500 | 0.750 |\n| 2 | 0.250 | 0.875 |\n"),
+        (
+            {},
+            "| epoch | loss | accuracy |\n| --- | --- | --- |\n| 1 | 0.500 | 0.750 |\n| 2 | 0.250 "
+            "| 0.875 |\n",
+        ),
         ({}, "| `moods` | 1,234 | cc0-1.0 | of our own |\n| `tempers` | 56 | mit | by others |\n"),
     ],
 )

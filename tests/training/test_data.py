@@ -18,7 +18,12 @@ REVISION = "0123456789abcdef" * 2 + "deadbeef"
 
 
 def moods(source: str = "local:moods.csv", **keys: Any) -> TrainingData:
-    declared = {"columns": ["text"], "labels": ["sad", "glad"], "licence": "cc0-1.0", "origin": "of our own"}
+    declared = {
+        "columns": ["text"],
+        "labels": ["sad", "glad"],
+        "licence": "cc0-1.0",
+        "origin": "of our own",
+    }
     return TrainingData.model_validate({"source": source, **declared, **keys})
 
 
@@ -41,14 +46,25 @@ WRITERS: dict[str, Callable[[pd.DataFrame, str], Any]] = {
 
 class TestWhatIsRead:
     @pytest.mark.parametrize("kind", list(WRITERS))
-    @pytest.mark.parametrize("labels", [[1, 0, 1], ["glad", "sad", "glad"]], ids=["numbers", "names"])
+    @pytest.mark.parametrize(
+        "labels", [[1, 0, 1], ["glad", "sad", "glad"]], ids=["numbers", "names"]
+    )
     def test_every_kind_of_file_holds_the_same(self, kind, labels) -> None:
-        WRITERS[kind](frame_of([" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"], labels), f"moods.{kind}")
+        WRITERS[kind](
+            frame_of([" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"], labels),
+            f"moods.{kind}",
+        )
 
         rows, described = read_data("moods", moods(f"local:moods.{kind}"))
 
-        assert rows == [(("I laugh.",), "glad"), (("I weep,\nalas.",), "sad"), (("naïve café — 東京 🎉",), "glad")]
-        assert {key: described[key] for key in ("rows", "left_out", "labels", "licence", "origin")} == {
+        assert rows == [
+            (("I laugh.",), "glad"),
+            (("I weep,\nalas.",), "sad"),
+            (("naïve café — 東京 🎉",), "glad"),
+        ]
+        assert {
+            key: described[key] for key in ("rows", "left_out", "labels", "licence", "origin")
+        } == {
             "rows": 3,
             "left_out": 0,
             "labels": {"glad": 2, "sad": 1},
@@ -59,7 +75,9 @@ class TestWhatIsRead:
     @pytest.mark.parametrize("kind", list(WRITERS))
     def test_numbers_follow_the_declared_order(self, kind) -> None:
         WRITERS[kind](frame_of(["a", "b", "c"], [2, 0, 1]), f"moods.{kind}")
-        found = read_data("moods", moods(f"local:moods.{kind}", labels=["low", "middle", "high"]))[0]
+        found = read_data("moods", moods(f"local:moods.{kind}", labels=["low", "middle", "high"]))[
+            0
+        ]
         assert [row.label for row in found] == ["high", "low", "middle"]
 
     @pytest.mark.parametrize("kind", list(WRITERS))
@@ -76,7 +94,9 @@ class TestWhatIsRead:
 
     @pytest.mark.parametrize("kind", list(WRITERS))
     def test_rows_without_text_are_left_out_and_counted(self, kind) -> None:
-        frame = pd.DataFrame({"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "], "label": [0, 1, 0, 1]})
+        frame = pd.DataFrame(
+            {"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "], "label": [0, 1, 0, 1]}
+        )
         WRITERS[kind](frame, f"moods.{kind}")
         rows, described = read_data("moods", moods(f"local:moods.{kind}", columns=["one", "two"]))
         assert rows == [(("a", "e"), "sad")]
@@ -85,7 +105,9 @@ class TestWhatIsRead:
     @pytest.mark.parametrize("kind", ["csv", "jsonl"])
     def test_texts_that_look_like_something_else_stay_as_they_are(self, kind) -> None:
         texts = ["None", "NA", "null", "007", "1.50", "true", "2026-01-01"]
-        WRITERS[kind](frame_of(texts, ["sad"] * 7).rename(columns={"text": "date"}), f"moods.{kind}")
+        WRITERS[kind](
+            frame_of(texts, ["sad"] * 7).rename(columns={"text": "date"}), f"moods.{kind}"
+        )
         rows, _ = read_data("moods", moods(f"local:moods.{kind}", columns=["date"]))
         assert [text for (text,), _ in rows] == texts
 
@@ -95,10 +117,15 @@ class TestWhatIsRead:
 
     def test_categories_are_names(self) -> None:
         frame_of(["a", "b", "c"], pd.Categorical(["sad", "glad", None])).to_parquet("moods.parquet")
-        assert [row.label for row in read_data("moods", moods("local:moods.parquet"))[0]] == ["sad", "glad"]
+        assert [row.label for row in read_data("moods", moods("local:moods.parquet"))[0]] == [
+            "sad",
+            "glad",
+        ]
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
-        pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]}).to_csv("moods.csv", index=False)
+        pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]}).to_csv(
+            "moods.csv", index=False
+        )
         rows, _ = read_data("moods", moods(columns=["a", "b"], label="y"))
         assert rows == [(("first", "second"), "glad")]
 
@@ -107,7 +134,9 @@ class TestWhatIsRead:
         for texts, labels in ((["ab", "c"], [0, 1]), (["ab", "c"], [1, 0]), (["a", "bc"], [0, 1])):
             for kind, writer in WRITERS.items():
                 writer(frame_of(texts, labels), f"moods.{kind}")
-            found.append({read_data("moods", moods(f"local:moods.{kind}"))[1]["sha256"] for kind in WRITERS})
+            found.append(
+                {read_data("moods", moods(f"local:moods.{kind}"))[1]["sha256"] for kind in WRITERS}
+            )
         assert [len(sums) for sums in found] == [1, 1, 1]
         assert len(set.union(*found)) == 3
 
@@ -156,7 +185,10 @@ class TestWhatIsRefused:
     def test_a_file_without_a_column(self, missing, error_of) -> None:
         frame_of(["a"], ["sad"]).rename(columns={missing: "other"}).to_csv("moods.csv", index=False)
         held = "other, label" if missing == "text" else "text, other"
-        assert error_of(read_data, "moods", moods()) == f"{WHERE}: no column {missing!r}; it has {held}"
+        assert (
+            error_of(read_data, "moods", moods())
+            == f"{WHERE}: no column {missing!r}; it has {held}"
+        )
 
     def test_a_file_without_any(self, here, error_of) -> None:
         (here / "moods.jsonl").touch()
@@ -183,10 +215,15 @@ class TestWhatIsRefused:
         line = error_of(read_data, "moods", moods(labels=["True", "False"]))
         assert line == f"{WHERE}: label True in row 1; `labels` has True, False"
 
-    @pytest.mark.parametrize(("texts", "labels"), [(["a", "b"], [-1, -1]), (["", " "], [0, 1]), ([], [])])
+    @pytest.mark.parametrize(
+        ("texts", "labels"), [(["a", "b"], [-1, -1]), (["", " "], [0, 1]), ([], [])]
+    )
     def test_a_file_without_a_labelled_row(self, texts, labels, error_of) -> None:
         frame_of(texts, labels).to_csv("moods.csv", index=False)
-        assert error_of(read_data, "moods", moods()) == f"{WHERE}: holds no labelled row; see its `source`"
+        assert (
+            error_of(read_data, "moods", moods())
+            == f"{WHERE}: holds no labelled row; see its `source`"
+        )
 
 
 class Loaded:
@@ -216,12 +253,17 @@ class TestHub:
     @pytest.mark.parametrize(
         ("raised", "remedy"),
         [
-            (ValueError("Unknown split \"dev\". Should be one of ['train'].\nMore"), "fix `source`, "),
+            (
+                ValueError("Unknown split \"dev\". Should be one of ['train'].\nMore"),
+                "fix `source`, ",
+            ),
             (FileNotFoundError("Couldn't find any data file"), "fix `source`, "),
             (ConnectionError("Couldn't reach 'you/moods' on the Hub"), "try again with a network"),
         ],
     )
-    def test_what_fails_there_is_a_line(self, declared, raised, remedy, monkeypatch, error_of) -> None:
+    def test_what_fails_there_is_a_line(
+        self, declared, raised, remedy, monkeypatch, error_of
+    ) -> None:
         def load(*_: Any, **__: Any) -> None:
             raise raised
 
@@ -236,7 +278,10 @@ class TestHub:
         with running() as hub:
             repo = hub.repos["you/moods"] = Repo(private=False)
             card = b"---\nlicense: cc0-1.0\n---\n"
-            files = {"data/train-00000-of-00001.parquet": Blob(buffer.getvalue(), True), "README.md": Blob(card, False)}
+            files = {
+                "data/train-00000-of-00001.parquet": Blob(buffer.getvalue(), True),
+                "README.md": Blob(card, False),
+            }
             revision = repo.commit(files, "first")
             good = {"source": "hub:you/moods", "revision": revision, "split": "train"}
             asked = [
@@ -262,7 +307,9 @@ class TestHub:
         answers = [line[2:] for line in printed.splitlines() if line.startswith("= ")]
         assert json.loads(answers[0]) == [[[["I laugh."], "glad"], [["I weep."], "sad"]], 1]
         assert len(answers) == 5
-        for line, reason in zip(answers[1:], ["split", "'large'", "0" * 40, "you/tempers"], strict=True):
+        for line, reason in zip(
+            answers[1:], ["split", "'large'", "0" * 40, "you/tempers"], strict=True
+        ):
             assert line.startswith(f"{WHERE}: you/")
             assert reason in line
             assert line.endswith("; fix `source`, `revision`, `config` or `split`")
@@ -286,7 +333,9 @@ class TestSplit:
 
     def test_no_first_text_stands_on_both(self) -> None:
         other = [Row((f"premise {i}", "another"), "neutral") for i in range(100)]
-        fitted_on, held_out = split_data({"one": labelled(300), "two": other}, recipe(data=["one", "two"]))
+        fitted_on, held_out = split_data(
+            {"one": labelled(300), "two": other}, recipe(data=["one", "two"])
+        )
         kept = {row.texts[0] for row in held_out}
         assert len(kept) == 20
         assert kept.isdisjoint(row.texts[0] for row in fitted_on)
@@ -299,7 +348,14 @@ class TestSplit:
     def test_the_same_rows_whatever_else_the_recipe_says(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}
         expected = split_data(data, recipe())[1]
-        for keys in ({"seed": 5}, {"half": 1}, {"half": 2}, {"data": ["two", "one"]}, {"data": ["two"]}, {"epochs": 9}):
+        for keys in (
+            {"seed": 5},
+            {"half": 1},
+            {"half": 2},
+            {"data": ["two", "one"]},
+            {"data": ["two"]},
+            {"epochs": 9},
+        ):
             assert split_data(data, recipe(**keys))[1] == expected
 
     def test_the_same_rows_in_whatever_order_they_come(self) -> None:
@@ -308,12 +364,16 @@ class TestSplit:
         assert again == held_out[::-1]
 
     def test_fewer_held_out_are_among_those_of_more(self) -> None:
-        few, many = (set(split_data({"one": labelled(300)}, recipe(held_out=n))[1]) for n in (30, 90))
+        few, many = (
+            set(split_data({"one": labelled(300)}, recipe(held_out=n))[1]) for n in (30, 90)
+        )
         assert few < many
 
     def test_halves_are_parts_of_the_whole(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}
-        whole, first, second = (split_data(data, recipe(data=["one", "two"], half=half))[0] for half in (None, 1, 2))
+        whole, first, second = (
+            split_data(data, recipe(data=["one", "two"], half=half))[0] for half in (None, 1, 2)
+        )
         assert sorted(first + second) == sorted(whole)
         assert {row.texts[0] for row in first}.isdisjoint(row.texts[0] for row in second)
         assert 0.3 < len(first) / len(whole) < 0.7
@@ -333,4 +393,8 @@ class TestSplit:
     @pytest.mark.parametrize("held_out", [300, 5000])
     def test_nothing_left_to_fit_on_is_refused(self, held_out, error_of) -> None:
         line = error_of(split_data, {"one": labelled(300)}, recipe(held_out=held_out))
-        assert line == "params.yaml: finetune.held_out: 300 rows held out of 'one' leave none to fit on; hold out fewer"
+        assert (
+            line
+            == "params.yaml: finetune.held_out: 300 rows held out of 'one' leave none to fit on; "
+            "hold out fewer"
+        )

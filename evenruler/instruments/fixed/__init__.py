@@ -1,1 +1,3 @@
-"""Published benchmarks as instruments: items of two or three texts, compared by their likelihood."""
+"""Published benchmarks as instruments: items of two or three texts, compared by their
+likelihood.
+"""

@@ -7,8 +7,9 @@ from evenruler.tables.schemas import declared
 __getattr__ = declared(Path(__file__).with_name("schemas.toml"))
 
 FIRST, SECOND, THIRD = "first", "second", "third"
-"""Roles of the texts of an item: the one that the score counts (the more stereotypical one, the biased answer), the one
-it is compared with, and one that shows whether a model can do the task at all (unrelated, unknown)."""
+"""Roles of the texts of an item: the one that the score counts (the more stereotypical one, the
+biased answer), the one it is compared with, and one that shows whether a model can do the task at
+all (unrelated, unknown)."""
 
 ROLES = (FIRST, SECOND, THIRD)
 

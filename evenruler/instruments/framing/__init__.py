@@ -1,4 +1,6 @@
-"""Framing: the same question with and without cues that it is a test, and how that changes the answers."""
+"""Framing: the same question with and without cues that it is a test, and how that changes the
+answers.
+"""
 
 from typing import TYPE_CHECKING
 

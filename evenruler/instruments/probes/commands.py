@@ -1,4 +1,6 @@
-"""The commands of probes: `evenruler evolve`, and `evenruler ratings` to make blind rating sheets and read them."""
+"""The commands of probes: `evenruler evolve`, and `evenruler ratings` to make blind rating sheets
+and read them.
+"""
 
 import secrets
 from functools import partial
@@ -30,7 +32,9 @@ SHOWN_WORDS = 5
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 ratings = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Have templates rated blind: make sheets, read them back."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Have templates rated blind: make sheets, read them back.",
 )
 app.add_typer(ratings, name="ratings")
 
@@ -39,14 +43,24 @@ app.add_typer(ratings, name="ratings")
 def evolve(
     name: Annotated[str, typer.Argument(help="An instrument of the family probes that evolves.")],
     engine: Annotated[
-        str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
+        str | None,
+        typer.Option(
+            metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says."
+        ),
     ] = None,
-    profile: Annotated[Profile, typer.Option(help="The profile whose operator is asked.")] = "quick",
+    profile: Annotated[
+        Profile, typer.Option(help="The profile whose operator is asked.")
+    ] = "quick",
     add: Annotated[
-        bool, typer.Option("--add", help="Keep the replies that the file has, e.g. to those of other weights.")
+        bool,
+        typer.Option(
+            "--add", help="Keep the replies that the file has, e.g. to those of other weights."
+        ),
     ] = False,
 ) -> None:
-    """Ask the operator again how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
+    """Ask the operator again how templates are reworded:
+    data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro.
+    """
     from evenruler.declaration.params_file import Declared
     from evenruler.declaration.profiles import choose_profile
     from evenruler.files import replace
@@ -60,16 +74,26 @@ def evolve(
     params = Declared()
     settings = params.settings(name, "probes")
     if settings.made_by != "evolve":
-        raise UserError(f"{name!r} does not evolve", where=f"{params.path}: instruments.{name}", remedy="give `evolve`")
-    source = load_source(SOURCES / f"{settings.written_as(name)}.yaml", settings, SOURCES / "shared")
+        raise UserError(
+            f"{name!r} does not evolve",
+            where=f"{params.path}: instruments.{name}",
+            remedy="give `evolve`",
+        )
+    source = load_source(
+        SOURCES / f"{settings.written_as(name)}.yaml", settings, SOURCES / "shared"
+    )
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
     from evenruler.instruments.probes.evolve import asked_anew, merge_replies
-    from evenruler.models.catalogue import load  # takes seconds, so only after the checks of the user's input
+    from evenruler.models.catalogue import (
+        load,
+    )  # takes seconds, so only after the checks of the user's input
     from evenruler.models.store import cache_root
 
     declaration = Declaration(name, "probes", settings, source)
-    text, said = asked_anew(declaration, partial(load, params=params.catalogue), cache_root() / "evolve")
+    text, said = asked_anew(
+        declaration, partial(load, params=params.catalogue), cache_root() / "evolve"
+    )
     path = SOURCES / settings.replies(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     if add and path.exists():
@@ -81,19 +105,27 @@ def evolve(
 
 @ratings.command()
 def sheet(
-    domains: Annotated[list[str], typer.Argument(metavar="DOMAIN...", help="Folders under data/built/probes.")],
-    sets: Annotated[str | None, typer.Option(metavar="SET,SET", help="Sets of templates; all by default.")] = None,
+    domains: Annotated[
+        list[str], typer.Argument(metavar="DOMAIN...", help="Folders under data/built/probes.")
+    ],
+    sets: Annotated[
+        str | None, typer.Option(metavar="SET,SET", help="Sets of templates; all by default.")
+    ] = None,
     human: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Templates that people wrote: one a line, or a CSV with the column text (and domain). Set human.",
+            help="Templates that people wrote: one a line, or a CSV with the column text (and "
+            "domain). Set human.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default data/ratings/DOMAIN.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="By default data/ratings/DOMAIN.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Another one gives another order.")] = 0,
 ) -> None:
-    """Make a blind rating sheet: raters/sheet.csv and raters/instructions.txt to give out, key.csv to keep.
+    """Make a blind rating sheet: raters/sheet.csv and raters/instructions.txt to give out, key.csv
+    to keep.
 
     A key that lies there already is used again, so that the same call gives the same sheet.
     """
@@ -108,11 +140,16 @@ def sheet(
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
     kept = ["set", "template", "text"]
-    built = {name: read_frame(BUILT / name / "templates.parquet")[kept].assign(domain=name) for name in names}
+    built = {
+        name: read_frame(BUILT / name / "templates.parquet")[kept].assign(domain=name)
+        for name in names
+    }
     templates = _chosen(pd.concat(built.values()), sets)
     if human is not None:
         templates = pd.concat([templates, _by_people(human, names, constructs)])
-    templates = templates.assign(construct=templates["domain"].map({n: c.name for n, c in constructs.items()}))
+    templates = templates.assign(
+        construct=templates["domain"].map({n: c.name for n, c in constructs.items()})
+    )
     folder = out or Path("data/ratings") / names[0]
     path = folder / "key.csv"
     before = read_text(path) if path.exists() else None
@@ -120,17 +157,26 @@ def sheet(
     if before is not None:
         secret = next((row.get("secret", "") for _, row in read_csv(path, MEND)[1]), "")
         if not secret:
-            raise UserError("no secret in it", where=str(path), remedy="give another --out, or move it away")
+            raise UserError(
+                "no secret in it", where=str(path), remedy="give another --out, or move it away"
+            )
     blinded = blind(templates, secret, seed)
     key = for_spreadsheets(blinded.key).to_csv(index=False, lineterminator="\n")
     if before not in (None, key):
-        raise UserError("the key of another sheet", where=str(path), remedy="give another --out, or move it away")
+        raise UserError(
+            "the key of another sheet",
+            where=str(path),
+            remedy="give another --out, or move it away",
+        )
     distinct = list({construct.name: construct for construct in constructs.values()}.values())
     replace(path, key)
     # Without a byte order mark, spreadsheets do not read a CSV as UTF-8.
     replace(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
     replace(folder / "raters/instructions.txt", instructions(distinct))
-    say(f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: {folder / 'raters'}")
+    say(
+        f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: "
+        f"{folder / 'raters'}"
+    )
     say(f"not for raters: {path}")
 
 
@@ -138,7 +184,9 @@ def sheet(
 def read(
     sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, CSV.")],
     key: Annotated[Path, typer.Option(metavar="FILE", help="The key that came with the sheet.")],
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="By default that of the key.")
+    ] = None,
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
     from evenruler.declaration.params_file import Declared
@@ -156,13 +204,20 @@ def read(
     rated = collect({str(path): read_text(path, MEND) for path in sheets}, sources)
     found = statistics(rated, sources, Declared().resampling)
     folder = out or key.parent
-    replace(folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n"))
-    replace(folder / "statistics.csv", found.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+    replace(
+        folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n")
+    )
+    replace(
+        folder / "statistics.csv",
+        found.to_csv(index=False, lineterminator="\n", float_format="%.6g"),
+    )
     say(as_markdown(found, rated, sources), end="")
 
 
 def _construct(domain: str) -> "Construct":
-    """The construct of a domain, from its source; for an evolved domain, from the source it evolved from."""
+    """The construct of a domain, from its source; for an evolved domain, from the source it evolved
+    from.
+    """
     from evenruler.declaration.params_file import Declared
     from evenruler.instruments.probes.declare.source import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
@@ -172,8 +227,12 @@ def _construct(domain: str) -> "Construct":
     if not path.exists():
         path = SOURCES / f"{Declared().settings(domain, 'probes').written_as(domain)}.yaml"
     source = validate(ProbeSource, read_yaml(path), path)
-    targets = [word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]]
-    return Construct(source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning)
+    targets = [
+        word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]
+    ]
+    return Construct(
+        source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning
+    )
 
 
 def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
@@ -188,7 +247,9 @@ def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
     return templates[templates["set"].isin(names)]
 
 
-def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]") -> "pd.DataFrame":
+def _by_people(
+    path: Path, domains: list[str], constructs: "dict[str, Construct]"
+) -> "pd.DataFrame":
     """Read templates that people wrote, with the same checks as those of a source."""
     import pandas as pd
 
@@ -207,14 +268,28 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
         text = " ".join(validate(TemplateEntry, {"text": written}, where).text.split())
         if (domain, text) in rows:
             raise UserError(f"{text!r} twice", where=str(where), remedy="keep one")
-        rows[domain, text] = {"set": HUMAN, "template": f"line-{number}", "text": text, "domain": domain}
+        rows[domain, text] = {
+            "set": HUMAN,
+            "template": f"line-{number}",
+            "text": text,
+            "domain": domain,
+        }
     if not rows:
         raise UserError("no templates", where=str(path), remedy="write one a line")
     return pd.DataFrame(list(rows.values()))
 
 
 def _lines(path: Path) -> list[tuple[int, str, str | None]]:
-    """Number, text and domain of each line of a text file or row of a CSV; empty lines are skipped."""
+    """Number, text and domain of each line of a text file or row of a CSV; empty lines are
+    skipped.
+    """
     if path.suffix.lower() == ".csv":
-        return [(n, row["text"], row.get("domain") or None) for n, row in read_csv(path, MEND, ["text"])[1]]
-    return [(n, line, None) for n, line in enumerate(read_text(path, MEND).splitlines(), start=1) if line.strip()]
+        return [
+            (n, row["text"], row.get("domain") or None)
+            for n, row in read_csv(path, MEND, ["text"])[1]
+        ]
+    return [
+        (n, line, None)
+        for n, line in enumerate(read_text(path, MEND).splitlines(), start=1)
+        if line.strip()
+    ]

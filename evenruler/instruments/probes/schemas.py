@@ -10,8 +10,8 @@ from evenruler.tables.schemas import declared
 __getattr__ = declared(Path(__file__).with_name("schemas.toml"))
 
 CHOSEN, ELITES, POPULATION = "evolved", "elites", "population"
-"""Template sets of an evolved instrument: chosen as a set from all that were measured; the individually best of the
-last population, as in the paper; and the whole last population."""
+"""Template sets of an evolved instrument: chosen as a set from all that were measured; the
+individually best of the last population, as in the paper; and the whole last population."""
 
 GUIDED, RANDOM = "guided", "random"
 """Runs of an evolution, by the words that are replaced: hotspots, or random ones (ablation)."""
@@ -20,13 +20,16 @@ UNREVERSED, BEST_START = "start without reversed items", "best subset of the sta
 """Baselines of evolved sets that cost no evolution."""
 
 HELD_OUT = "held out"
-"""Marks comparisons in which one half of the attributes chose the sets, and the other judges them."""
+"""Marks comparisons in which one half of the attributes chose the sets, and the other judges
+them."""
 
 OUTDONE = "another reply was more acceptable"
-"""The reason for rejecting a reply that keeps every rule, where another one to the same wish was accepted."""
+"""The reason for rejecting a reply that keeps every rule, where another one to the same wish was
+accepted."""
 
 SEMANTIC, LEXICAL = "semantic_diversity", "lexical_diversity"
-"""Columns, measures and figures: diversity of a template within its set or generation, the same for any model."""
+"""Columns, measures and figures: diversity of a template within its set or generation, the same for
+any model."""
 
 
 def sentence_id(name: str, row: Mapping[Any, Any], framing: str) -> str:

@@ -1,4 +1,6 @@
-"""Questionnaires as prompts for natural-language inference, with checks of how well they measure (EMPALC)."""
+"""Questionnaires as prompts for natural-language inference, with checks of how well they measure
+(EMPALC).
+"""
 
 from typing import TYPE_CHECKING
 

@@ -16,16 +16,29 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @app.command("translate")
 def translate_scale(
-    scale: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A row an item; docs/adding-a-questionnaire.md.")],
+    scale: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.csv", help="A row an item; docs/adding-a-questionnaire.md."),
+    ],
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A causal model that writes the items which rules cannot.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A causal model that writes the items which rules cannot."
+        ),
     ] = None,
 ) -> None:
-    """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses it."""
+    """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses
+    it.
+    """
     from evenruler.declaration.params_file import Declared
     from evenruler.files import replace
     from evenruler.instruments.questionnaires.declare.source import load_scale
-    from evenruler.instruments.questionnaires.translate import as_yaml, in_words, read_scale, translate
+    from evenruler.instruments.questionnaires.translate import (
+        as_yaml,
+        in_words,
+        read_scale,
+        translate,
+    )
     from evenruler.models.catalogue import load
 
     here = repository.enter()
@@ -33,17 +46,27 @@ def translate_scale(
     out = here / f"{path.stem}.draft.yaml"
     facts, rows = read_scale(path)
     if out.exists():
-        raise UserError("it is there already", where=out.name, remedy="move what you have edited, or remove it")
+        raise UserError(
+            "it is there already", where=out.name, remedy="move what you have edited, or remove it"
+        )
     writer = load(model, Declared().catalogue) if model else None
     if writer:
         writer.require("loglikelihood")
     drafts = translate(facts, rows, load_scale(SCALE), writer)
     replace(out, as_yaml(facts, drafts))
-    said = [f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts]
+    said = [
+        f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts
+    ]
     for doubt in facts.doubts + said:
         say(f"{path.name}: {doubt}")
     say(f"{path.name}: {in_words(drafts)}")
     passed = sum(draft.passes for draft in drafts.values())
-    say(f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read every word, fill twins")
-    say(f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it writes by this file,")
+    say(
+        f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read "
+        "every word, fill twins"
+    )
+    say(
+        f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it "
+        "writes by this file,"
+    )
     say("without its first key, `unread`")

@@ -1,4 +1,6 @@
-"""SAGED: text about concepts becomes prompts with baselines, and replies become disparities between concepts."""
+"""SAGED: text about concepts becomes prompts with baselines, and replies become disparities between
+concepts.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +8,12 @@ from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.instruments.saged.diagnose.cells import summarise, summarise_each
-    from evenruler.instruments.saged.diagnose.disparities import METRICS, Disparity, disparity, metric_values
+    from evenruler.instruments.saged.diagnose.disparities import (
+        METRICS,
+        Disparity,
+        disparity,
+        metric_values,
+    )
     from evenruler.instruments.saged.diagnose.statistics import OPTIONS, STATISTICS, USES_BASELINE
 
 __all__ = [

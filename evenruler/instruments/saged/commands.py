@@ -15,7 +15,9 @@ Domain = Annotated[str, typer.Argument(help="An instrument of the family saged i
 
 @app.command()
 def refresh(domain: Domain) -> None:
-    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. An interrupted run resumes."""
+    """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. An interrupted run
+    resumes.
+    """
     from evenruler.declaration.params_file import Declared
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
 
@@ -26,7 +28,9 @@ def refresh(domain: Domain) -> None:
 
 @app.command()
 def find(domain: Domain) -> None:
-    """Find keywords, pages and replacements, as a domain's `find` says: data/sources/saged/found/DOMAIN.yaml."""
+    """Find keywords, pages and replacements, as a domain's `find` says:
+    data/sources/saged/found/DOMAIN.yaml.
+    """
     from evenruler.declaration.params_file import Declared
     from evenruler.instruments.saged.scrape.fetching import find as look
 
@@ -41,10 +45,16 @@ def plan(
     domain: Domain,
     difference: Annotated[
         list[float] | None,
-        typer.Option(min=0.01, metavar="SD", help="In SD of a reply; may be repeated. .2, .3, .5 and .8 by default."),
+        typer.Option(
+            min=0.01,
+            metavar="SD",
+            help="In SD of a reply; may be repeated. .2, .3, .5 and .8 by default.",
+        ),
     ] = None,
 ) -> None:
-    """Say how small a difference between concepts a domain can detect, and how many root items a wanted one takes."""
+    """Say how small a difference between concepts a domain can detect, and how many root items a
+    wanted one takes.
+    """
     from evenruler.declaration.params_file import Declared
     from evenruler.instruments.saged import design
 

@@ -1,6 +1,8 @@
-"""Power analysis of `evenruler plan`: the minimum detectable difference of a domain, and root items for a wanted one.
+"""Power analysis of `evenruler plan`: the minimum detectable difference of a domain, and root items
+for a wanted one.
 
-No model is asked. Numbers come from the rows of the built benchmark, or from the declaration where there are none.
+No model is asked. Numbers come from the rows of the built benchmark, or from the declaration where
+there are none.
 """
 
 import math
@@ -32,7 +34,10 @@ WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in
 
 WIDTH = 110
 
-BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
+BUILT = (
+    "data/built/saged/{}/prompts.parquet",
+    "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet",
+)
 """Paths of a domain's rows: as built, and as published."""
 
 MOST = 1_000_000  # upper bound of `roots_for`
@@ -60,7 +65,9 @@ class Design:
 
     @property
     def alpha(self) -> float:
-        """Threshold of the smallest p under Holm's correction over the figures that have a verdict."""
+        """Threshold of the smallest p under Holm's correction over the figures that have a
+        verdict.
+        """
         return ALPHA / self.figures
 
     @property
@@ -103,32 +110,47 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
 
 
 def _declared(name: str, source: Source, root: Path) -> pd.DataFrame:
-    """The most rows that a declaration allows; the number of sentences is unknown before the benchmark is built."""
+    """The most rows that a declaration allows; the number of sentences is unknown before the
+    benchmark is built.
+    """
     if source.material.kind == "table":
-        return pd.DataFrame(own_rows(name, source, read_prompts(name, source, root / DOMAINS)[0]).prompts)
+        return pd.DataFrame(
+            own_rows(name, source, read_prompts(name, source, root / DOMAINS)[0]).prompts
+        )
     rows = [
         (concept, f"{about} {number}", about)
         for about in source.roots
-        for concept in [about, *(source.branch.branches_of(about, list(source.concepts)) if source.branch else ())]
+        for concept in [
+            about,
+            *(source.branch.branches_of(about, list(source.concepts)) if source.branch else ()),
+        ]
         for number in range(source.assemble.per_concept)
     ]
     return pd.DataFrame(rows, columns=["concept", "root_id", "root_concept"])
 
 
 def _roots(prompts: pd.DataFrame) -> int:
-    """Number of root items of the concept with the fewest; concepts differ, since some of their rows were rejected."""
+    """Number of root items of the concept with the fewest; concepts differ, since some of their
+    rows were rejected.
+    """
     return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
 
 
-def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
-    """Lines about what a domain (or its benchmark) can detect at the scale in use, and the root items needed.
+def plan(
+    root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED
+) -> Iterator[str]:
+    """Lines about what a domain (or its benchmark) can detect at the scale in use, and the root
+    items needed.
 
-    `wanted`: in SD of a reply. UserError: no such domain, one of another family, or a wrong declaration.
+    `wanted`: in SD of a reply. UserError: no such domain, one of another family, or a wrong
+    declaration.
     """
     name = _domain(name, params)
     design = design_of(root, name, params.settings(name, FAMILY))
     environment = templates("evenruler.instruments.saged")
-    environment.filters["wrapped"] = lambda text: "\n".join([*wrap(text, WIDTH, subsequent_indent="  "), ""])
+    environment.filters["wrapped"] = lambda text: "\n".join(
+        [*wrap(text, WIDTH, subsequent_indent="  "), ""]
+    )
     told = environment.get_template("plan.txt.j2").render(
         name=name,
         scale=params.scale,
@@ -143,29 +165,40 @@ def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WA
 
 
 def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
-    """Minimum detectable distance of a concept from the mean of all, at power `POWER`, in SD of a reply.
+    """Minimum detectable distance of a concept from the mean of all, at power `POWER`, in SD of a
+    reply.
 
-    `roots`: root items, or items of each concept where a domain is not branched; `replies`: to each prompt; `alpha`:
-    .05 over the number of headline figures is conservative for Holm's correction.
+    `roots`: root items, or items of each concept where a domain is not branched; `replies`: to each
+    prompt; `alpha`: .05 over the number of headline figures is conservative for Holm's correction.
     """
     return detectable(math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha)
 
 
 def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALPHA) -> int:
-    """The fewest root items, from six to `MOST`, that detect a difference; arguments as for `smallest_difference`."""
+    """The fewest root items, from six to `MOST`, that detect a difference; arguments as for
+    `smallest_difference`.
+    """
     roots = range(FEWEST_ROOTS, MOST)
-    found = bisect_left(roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference)
+    found = bisect_left(
+        roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference
+    )
     return FEWEST_ROOTS + found
 
 
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
-    """A table with one line per difference; columns vary the number of replies, then of concepts."""
+    """A table with one line per difference; columns vary the number of replies, then of
+    concepts.
+    """
     replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
-    columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in (1, 2, 4)}
+    columns = {
+        _count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in (1, 2, 4)
+    }
     columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
     yield "  ".join(["    SD", *columns])
     for difference in wanted:
-        found = {head: roots_for(difference, *column, design.alpha) for head, column in columns.items()}
+        found = {
+            head: roots_for(difference, *column, design.alpha) for head, column in columns.items()
+        }
         yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in found.items())])
 
 
@@ -182,7 +215,13 @@ def _domain(name: str, params: "Declared") -> str:
     family = families.get(name)
     if family == FAMILY:
         return name
-    what = f"{name!r} is of the family {family}, but plans are for {FAMILY}" if family else f"no domain {name!r}"
-    of_probes = "the report (data/report/index.html) shows the reliability by number of templates and words"
+    what = (
+        f"{name!r} is of the family {family}, but plans are for {FAMILY}"
+        if family
+        else f"no domain {name!r}"
+    )
+    of_probes = (
+        "the report (data/report/index.html) shows the reliability by number of templates and words"
+    )
     remedy = of_probes if family == "probes" else nearest(name, domains)
     raise UserError(what, where=f"{params.path}: instruments", remedy=remedy)

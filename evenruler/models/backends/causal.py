@@ -12,7 +12,13 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models.backends.likelihood import LikelihoodScorer, endings, padded, tokens_of, word_tokens
+from evenruler.models.backends.likelihood import (
+    LikelihoodScorer,
+    endings,
+    padded,
+    tokens_of,
+    word_tokens,
+)
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
@@ -30,17 +36,22 @@ class Capacity:
     nodes: int
     sequences: int
     replies: int  # replies generated together: each adds one token per step, which costs less than reading the weights
-    cache_bytes: int = 2**31  # limit of their KV cache; if it would be larger, fewer are generated together
+    cache_bytes: int = (
+        2**31
+    )  # limit of their KV cache; if it would be larger, fewer are generated together
 
 
 CAPACITY = {
     "cpu": Capacity(nodes=512, sequences=16, replies=64),
     "cuda": Capacity(nodes=4096, sequences=64, replies=256, cache_bytes=2**36),
 }
-"""By device, if memory allows. More nodes share more prefixes, but the attention mask grows with their square."""
+"""By device, if memory allows. More nodes share more prefixes, but the attention mask grows with
+their square."""
 
 LEAST_NODES = 64  # with fewer, packs repeat more prefixes than they share
-COUNTED = 0.9  # usable share of the memory left by the weights; the rest is for CUDA and fragmentation
+COUNTED = (
+    0.9  # usable share of the memory left by the weights; the rest is for CUDA and fragmentation
+)
 
 
 @dataclass(frozen=True)
@@ -62,11 +73,12 @@ class Shape:
         return 2 * self.layers * self.key_heads * self.head_width * self.number_bytes
 
     def pass_bytes(self, nodes: int) -> int:
-        """Upper bound of bytes for a forward pass of `nodes` tokens: one layer at a time, no gradients.
+        """Upper bound of bytes for a forward pass of `nodes` tokens: one layer at a time, no
+        gradients.
 
-        Keys and values; masks (two kinds, distances, visibility); attention scores and their softmax, in case no fused
-        kernel accepts a mask; activations; logits of the whole vocabulary, also in float32, in case they are not
-        sliced.
+        Keys and values; masks (two kinds, distances, visibility); attention scores and their
+        softmax, in case no fused kernel accepts a mask; activations; logits of the whole
+        vocabulary, also in float32, in case they are not sliced.
         """
         queries = (self.heads + 2 * self.key_heads) * self.head_width
         activations = (4 * self.hidden + 3 * self.inner + 2 * queries) * self.number_bytes
@@ -75,7 +87,9 @@ class Shape:
         return nodes * (self.token_bytes + activations + logits) + nodes**2 * pairs
 
     def draw_bytes(self, replies: int) -> int:
-        """Bytes for sampling the next token of `replies` rows: logits, and probabilities, sums and order in 64 bits."""
+        """Bytes for sampling the next token of `replies` rows: logits, and probabilities, sums and
+        order in 64 bits.
+        """
         return replies * self.vocabulary * (self.number_bytes + 3 * 8)
 
 
@@ -96,10 +110,11 @@ def shape_of(model: Any) -> Shape:
 
 
 def fitting(best: Capacity, memory: int, shape: Shape) -> Capacity:
-    """The capacity that fits into `memory` bytes without the weights; each number is halved until it does.
+    """The capacity that fits into `memory` bytes without the weights; each number is halved until
+    it does.
 
-    Half of the usable memory is for the KV cache of replies, half for a forward pass, of which a quarter is for
-    sampling. Halving gives cards with slightly different memory the same packs.
+    Half of the usable memory is for the KV cache of replies, half for a forward pass, of which a
+    quarter is for sampling. Halving gives cards with slightly different memory the same packs.
     """
     room = int(memory * COUNTED) // 2
     nodes, replies, cache_bytes = best.nodes, best.replies, best.cache_bytes
@@ -138,7 +153,8 @@ class Causal:
     ) -> None:
         """Load the model; UserError if the folder holds none that transformers can load.
 
-        `start`: the token before plain texts, as text; by default the first usual one (`evenruler.models.starts`).
+        `start`: the token before plain texts, as text; by default the first usual one
+        (`evenruler.models.starts`).
         """
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
@@ -155,10 +171,19 @@ class Causal:
         self.other_start = other_start(self.start, usual)
         vocabulary = self.tokenizer.get_vocab()
         self._start = int(vocabulary[self.start.token])
-        self._other_start = None if self.other_start is None else int(vocabulary[self.other_start.token])
-        self._longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
-        for what, why in (("likelihoods", self._scorer.plain_because), ("words", self._scorer.words_plain_because)):
+        self._other_start = (
+            None if self.other_start is None else int(vocabulary[self.other_start.token])
+        )
+        self._longest = getattr(
+            self.model.config.get_text_config(), "max_position_embeddings", None
+        )
+        self._scorer = LikelihoodScorer(
+            self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences
+        )
+        for what, why in (
+            ("likelihoods", self._scorer.plain_because),
+            ("words", self._scorer.words_plain_because),
+        ):
             if why:
                 note(f"{name}: {what} in plain batches, prefixes not shared: {why}")
 
@@ -171,10 +196,11 @@ class Causal:
 
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
-        """For each text after its prompt: nats and number of tokens; `UNREAD` for a text that cannot be scored.
+        """For each text after its prompt: nats and number of tokens; `UNREAD` for a text that
+        cannot be scored.
 
-        That is a text with a word that the tokenizer does not know or drops, and any text after the other usual start
-        where there is none.
+        That is a text with a word that the tokenizer does not know or drops, and any text after the
+        other usual start where there is none.
         """
         unknown = UnknownWords(self.tokenizer, [request.text for request in requests])
         if unknown.words:
@@ -201,10 +227,14 @@ class Causal:
         return Packs([left_out, *packs] if left_out else packs, answer)
 
     @in_packs
-    def words(self, requests: Sequence[WordRequest]) -> Packs[tuple[float, float, float, float, int]]:
-        """For each word: nats; nats that no letter follows, that no word follows; nats of its first token; that token.
+    def words(
+        self, requests: Sequence[WordRequest]
+    ) -> Packs[tuple[float, float, float, float, int]]:
+        """For each word: nats; nats that no letter follows, that no word follows; nats of its first
+        token; that token.
 
-        UserError if the tokenizer does not know a word, it is too long with its prompt, or there is no chat template.
+        UserError if the tokenizer does not know a word, it is too long with its prompt, or there is
+        no chat template.
         """
         keys = [(request.prompt, None, request.chat) for request in requests]
         read = {key: self._read(*key) for key in dict.fromkeys(keys)}
@@ -222,19 +252,24 @@ class Causal:
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, float, float, float, int]]]:
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
             first_tokens = [sequences[i].tokens[sequences[i].begin] for i in pack]
-            return [(i, (*own, token)) for i, own, token in zip(pack, scored, first_tokens, strict=True)]
+            return [
+                (i, (*own, token)) for i, own, token in zip(pack, scored, first_tokens, strict=True)
+            ]
 
         return Packs(self._scorer.packs(sequences, words=True), answer)
 
     @cached_property
     def _endings(self) -> Any:
-        return endings(self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device)
+        return endings(
+            self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device
+        )
 
     @in_packs
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Continue prompts, all with the same sampling settings; replies have no special tokens.
 
-        UserError if a prompt is too long with its reply or has no chat template; FloatingPointError for NaN logits.
+        UserError if a prompt is too long with its reply or has no chat template; FloatingPointError
+        for NaN logits.
         """
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
@@ -245,27 +280,40 @@ class Causal:
 
         new, ends = sampling.max_new_tokens, end_tokens(self.model)
         sequences, opened = self._prompted(prompts, new)
-        order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
-        room = self._capacity.cache_bytes // (shape_of(self.model).token_bytes * (max(map(len, sequences)) + new))
+        order = sorted(
+            range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i])
+        )
+        room = self._capacity.cache_bytes // (
+            shape_of(self.model).token_bytes * (max(map(len, sequences)) + new)
+        )
         size = max(1, min(self._capacity.replies, room))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
             asked = [sequences[i] for i in batch]
             shared = self._shared(asked, new)
-            written = generate_batch(self.model, asked, [seeds[i] for i in batch], sampling, thoughts, shared)
+            written = generate_batch(
+                self.model, asked, [seeds[i] for i in batch], sampling, thoughts, shared
+            )
             said: list[list[int] | None] = [*written]
             if thoughts is not None:
                 pairs = zip(batch, written, strict=True)
-                said = [thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in pairs]
+                said = [
+                    thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in pairs
+                ]
             whole = replies_of(self.tokenizer, self.model, written, said)
-            return [(i, self._answered(prompts[i], reply)) for i, reply in zip(batch, whole, strict=True)]
+            return [
+                (i, self._answered(prompts[i], reply))
+                for i, reply in zip(batch, whole, strict=True)
+            ]
 
         return Packs(parts(order, size), answer)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
-        """Number of leading tokens to compute once for all prompts, with padding after them; 0 if that is impossible.
+        """Number of leading tokens to compute once for all prompts, with padding after them; 0 if
+        that is impossible.
 
-        A sliding window counts padding, so everything must lie within it; and the model must honour position ids.
+        A sliding window counts padding, so everything must lie within it; and the model must honour
+        position ids.
         """
         longest = max(map(len, sequences)) + new
         window = getattr(self.model.config.get_text_config(), "sliding_window", None) or longest
@@ -280,10 +328,14 @@ class Causal:
             return replace(reply, text=reply.text.lstrip())
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
-    def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
+    def _read(
+        self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None
+    ) -> str:
         from evenruler.models.templates import render_prompt
 
-        return render_prompt(self.tokenizer, self._name, text, system, chat, settings or self._settings)
+        return render_prompt(
+            self.tokenizer, self._name, text, system, chat, settings or self._settings
+        )
 
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
         """Tokens of each prompt, and whether the prompt opens a thought."""
@@ -295,23 +347,30 @@ class Causal:
             tokens[key] = self._begun(own, chat=key[2])
             # The last new token is not fed back.
             self._check_length(read, len(tokens[key]) + new - 2, f" with its {new} new ones")
-            behind = read.rpartition(key[0])[2] if key[0] else read  # text that the template appends
+            behind = (
+                read.rpartition(key[0])[2] if key[0] else read
+            )  # text that the template appends
             opened[key] = thinking is not None and thinking.answer(behind) is None
         return [tokens[key] for key in asked], [opened[key] for key in asked]
 
     def _begun(self, tokens: Sequence[int], chat: bool) -> Tokens:
-        """A prompt's tokens from the first one: a plain text begins with the start, a chat as its template does."""
+        """A prompt's tokens from the first one: a plain text begins with the start, a chat as its
+        template does.
+        """
         return tuple(tokens) if chat else (self._start, *tokens)
 
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[vocabulary] The model's unigram distribution: the mean next-token distribution over all positions, in nats.
+        """[vocabulary] The model's unigram distribution: the mean next-token distribution over all
+        positions, in nats.
 
-        It stands for frequencies in the training data, which are not available, and depends on the texts. Every
-        predicted position counts once, repeated texts repeatedly, order does not matter. ValueError if no text has a
-        token.
+        It stands for frequencies in the training data, which are not available, and depends on the
+        texts. Every predicted position counts once, repeated texts repeatedly, order does not
+        matter. ValueError if no text has a token.
         """
         # Nothing is predicted from the last token.
-        contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
+        contexts = [
+            sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])
+        ]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
             raise ValueError("no text has a token")
@@ -320,7 +379,10 @@ class Causal:
         def add(batch: Sequence[int]) -> list[tuple[int, None]]:
             nonlocal total
             ids, mask = padded([contexts[i] for i in batch], self.model.device)
-            added, logits = total, self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+            added, logits = (
+                total,
+                self.model(input_ids=ids, attention_mask=mask, use_cache=False).logits,
+            )
             for row, index in enumerate(batch):
                 for part in logits[row, : len(contexts[index])].split(POSITIONS):
                     added = added + part.double().softmax(-1).sum(0)
@@ -330,7 +392,9 @@ class Causal:
         in_halves, first = Halving(add), 0
         contexts = [tokens for tokens in contexts if tokens]
         with torch.inference_mode():
-            while first < len(contexts):  # longest first, so that a padded batch has at most `nodes` tokens
+            while first < len(
+                contexts
+            ):  # longest first, so that a padded batch has at most `nodes` tokens
                 room = max(1, self._capacity.nodes // len(contexts[first]))
                 in_halves(range(first, min(first + room, len(contexts))))
                 first += room
@@ -339,17 +403,24 @@ class Causal:
 
     @in_packs
     def unigram_nats(self, texts: Sequence[str]) -> Packs[float]:
-        """Sum of the unigram nats of each text's tokens, from the `marginal` of all texts, which form one pack."""
+        """Sum of the unigram nats of each text's tokens, from the `marginal` of all texts, which
+        form one pack.
+        """
 
         def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
             by_token = self.marginal(texts)
             sequences = self._encoded([Request(texts[i]) for i in pack])
-            return [(i, float(by_token[list(own.tokens[1:])].sum())) for i, own in zip(pack, sequences, strict=True)]
+            return [
+                (i, float(by_token[list(own.tokens[1:])].sum()))
+                for i, own in zip(pack, sequences, strict=True)
+            ]
 
         return Packs([range(len(texts))], answer)
 
     def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
-        """Tokens of prompt and text together; the text begins at the first token that the prompt alone lacks."""
+        """Tokens of prompt and text together; the text begins at the first token that the prompt
+        alone lacks.
+        """
         texts = [request.prompt + request.text for request in requests]
         tokens = tokens_of(self.tokenizer, [*texts, *(request.prompt for request in requests)])
         sequences = []
@@ -364,13 +435,17 @@ class Causal:
         return sequences
 
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
-        """UserError if a text is too long; `tokens`: of the text, without the first one, the start."""
+        """UserError if a text is too long; `tokens`: of the text, without the first one, the
+        start.
+        """
         if self._longest is not None and tokens >= self._longest:
             what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
             raise UserError(what, where=repr(text[:40]), remedy="shorten it")
 
     @in_packs
-    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+    def fingerprint(
+        self, questions: Sequence[fingerprints.Texts]
+    ) -> Packs[fingerprints.Fingerprint]:
         """What the model computes on two texts."""
 
         def next_tokens(tokens: list[int]) -> list[int]:
@@ -382,4 +457,6 @@ class Causal:
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])
+        return Packs(
+            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
+        )

@@ -1,9 +1,10 @@
-"""Prompt log-probabilities from a server (`echo`, `logprobs`): parsing, validation, comparison and sums.
+"""Prompt log-probabilities from a server (`echo`, `logprobs`): parsing, validation, comparison and
+sums.
 
-Servers differ. vLLM includes the start token with null; llama-cpp-python omits it and gives null for the text's first
-token; llama.cpp's own server does not echo prompts. `text_offset` is not used: some servers count the letters of "<s>",
-and it drifts after characters of several tokens. Where a text begins after its prompt is determined from the prompt's
-own tokens, as in `Causal`.
+Servers differ. vLLM includes the start token with null; llama-cpp-python omits it and gives null
+for the text's first token; llama.cpp's own server does not echo prompts. `text_offset` is not used:
+some servers count the letters of "<s>", and it drifts after characters of several tokens. Where a
+text begins after its prompt is determined from the prompt's own tokens, as in `Causal`.
 """
 
 import math
@@ -16,23 +17,34 @@ from evenruler.errors import UserError
 from evenruler.models.backends.trie import shared_length
 
 TOLERANCE = 1e-3  # largest difference in nats of a token's log-probability between two requests
-FEWEST = 8  # every long trial sentence has more tokens; fewer mean that the server does not echo prompts
+FEWEST = (
+    8  # every long trial sentence has more tokens; fewer mean that the server does not echo prompts
+)
 WRITTEN = 8  # tokens generated in the trial
 
 SHIFTED = 0.1
-"""Largest difference in nats between a generated token and its echo: above numerical noise, below a token mix-up."""
+"""Largest difference in nats between a generated token and its echo: above numerical noise, below a
+token mix-up."""
 
 CLAMPED = -9999.0  # vLLM writes this for anything lower, since JSON has no infinity
 _PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")  # how servers write partial characters
 _ROUNDING = 1e-6  # nats above 0 that float32 rounding can give
 
 _BEGINNING = (
-    "Case {number}. In this story, the main character lives in a small town by the river, not far from the old "
-    "railway station. Every morning the neighbours meet at the market, buy bread and vegetables, talk about the "
-    "weather, and wish each other a good day. Nobody there has ever asked what the others do for a living, and so it "
+    "Case {number}. In this story, the main character lives in a small town by the river, not far "
+    "from the old "
+    "railway station. Every morning the neighbours meet at the market, buy bread and vegetables, "
+    "talk about the "
+    "weather, and wish each other a good day. Nobody there has ever asked what the others do for a "
+    "living, and so it "
     "came as a surprise to all of them that the main character is "
 )
-_ENDS = ("a brother who is also an archivist.", "a sister who is also an archivist.", "also", "not from here.")
+_ENDS = (
+    "a brother who is also an archivist.",
+    "a sister who is also an archivist.",
+    "also",
+    "not from here.",
+)
 _SHORT = ("The man is a manager.", "A woman", "x")
 LONG = len(_ENDS)  # number of long trial sentences; the others begin differently
 
@@ -43,7 +55,8 @@ class Echo:
 
     tokens: tuple[str, ...]  # as written by the server, including its start token if shown
     nats: tuple[float | None, ...]
-    """Log-probability of each token given the previous ones; None for the first if the server gives none."""
+    """Log-probability of each token given the previous ones; None for the first if the server gives
+    none."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,8 @@ class Manner:
 
 
 def trial_texts(number: str) -> list[str]:
-    """The trial sentences: `LONG` with a common beginning longer than a server's cache block, then others.
+    """The trial sentences: `LONG` with a common beginning longer than a server's cache block, then
+    others.
 
     `number`: unique to this trial, so that no earlier one is in a server's prefix cache.
     """
@@ -64,7 +78,8 @@ def trial_texts(number: str) -> list[str]:
 
 
 def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
-    """Parse an echoed text's tokens and log-probabilities; UserError if they are missing or invalid.
+    """Parse an echoed text's tokens and log-probabilities; UserError if they are missing or
+    invalid.
 
     `new`: number of tokens that the server was asked to generate.
     """
@@ -78,12 +93,16 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     for value in nats[:end]:
         if value is not None and not _is_log_probability(value):
             remedy = "see what the server computes in, and which weights it holds"
-            raise UserError(f"{value} is no log-probability", where=f"{name}: {text[:40]!r}", remedy=remedy)
+            raise UserError(
+                f"{value} is no log-probability", where=f"{name}: {text[:40]!r}", remedy=remedy
+            )
     return Echo(tuple(tokens[:end]), tuple(nats[:end]))
 
 
 def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Tokens and log-probabilities of a choice; empty unless it has two such lists of equal length."""
+    """Tokens and log-probabilities of a choice; empty unless it has two such lists of equal
+    length.
+    """
     match choice.get("logprobs"):
         case {"tokens": list(tokens), "token_logprobs": list(nats)} if len(tokens) == len(nats):
             return tokens, nats
@@ -97,24 +116,38 @@ def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str
     last = tokens[-1]
     if not last and not text.isascii():
         remedy = "ask a server that takes max_tokens: 0, or that lists end tokens by name"
-        raise UserError(f"what the last token of {text[:40]!r} is cannot be told", where=name, remedy=remedy)
+        raise UserError(
+            f"what the last token of {text[:40]!r} is cannot be told", where=name, remedy=remedy
+        )
     return 0 if last and (text.endswith(last) or _PART_OF_CHARACTER.search(last)) else new
 
 
 def _is_log_probability(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and CLAMPED < value <= _ROUNDING
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and CLAMPED < value <= _ROUNDING
+    )
 
 
 def none_given(name: str, said: str = "") -> UserError:
     """The error for a server without prompt log-probabilities."""
     what = f"the server gives no log-probabilities of a prompt{f' ({said})' if said else ''}"
-    remedy = "ask one that takes `echo` with `logprobs` at /v1/completions, as vLLM does, or only for replies"
+    remedy = (
+        "ask one that takes `echo` with `logprobs` at /v1/completions, as vLLM does, or only "
+        "for replies"
+    )
     return UserError(what, where=name, remedy=remedy)
 
 
 def unscored(name: str, text: str) -> UserError:
-    """The error for a text whose first token has no log-probability, without prompt or start token before it."""
-    what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
+    """The error for a text whose first token has no log-probability, without prompt or start token
+    before it.
+    """
+    what = (
+        f"the server gives the first token of a text no log-probability, so {text[:40]!r} "
+        "cannot be scored whole"
+    )
     remedy = "name its start token (`start` of its entry, --start), or ask with prompts only"
     return UserError(what, where=name, remedy=remedy)
 
@@ -138,10 +171,12 @@ def _apart(one: Sequence[float | None], other: Sequence[float | None]) -> float:
 
 
 def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
-    """Largest difference in nats between echoed log-probabilities and those given when the tokens were generated.
+    """Largest difference in nats between echoed log-probabilities and those given when the tokens
+    were generated.
 
-    `before`: a text; `choice`: the generated continuation; `after`: both, echoed. None if they cannot be compared: the
-    text is tokenised differently, or the server gives no log-probabilities of generated tokens.
+    `before`: a text; `choice`: the generated continuation; `after`: both, echoed. None if they
+    cannot be compared: the text is tokenised differently, or the server gives no log-probabilities
+    of generated tokens.
     """
     tokens, nats = _table(choice)
     n = len(before.tokens)
@@ -154,20 +189,28 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
 
 
 def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
-    """How a server answers, from its echoes of the trial sentences; UserError if they are too short."""
+    """How a server answers, from its echoes of the trial sentences; UserError if they are too
+    short.
+    """
     if any(len(echo.tokens) <= FEWEST for echo in echoes[:LONG]):
         raise none_given(name)
     firsts = {echo.tokens[0] for echo in echoes}
-    start = echoes[0].tokens[0] if len(firsts) == 1 else None  # texts that begin with different letters
+    start = (
+        echoes[0].tokens[0] if len(firsts) == 1 else None
+    )  # texts that begin with different letters
     scored = all(echo.nats[0] for echo in echoes)  # some servers write 0 for null
     return Manner(new, start, start is not None or scored)
 
 
-def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo | None) -> tuple[float, int]:
-    """Log-probability of a text after its prompt, or after the start: sum in nats and number of tokens.
+def likelihood(
+    name: str, manner: Manner, text: str, whole: Echo, prompt: Echo | None
+) -> tuple[float, int]:
+    """Log-probability of a text after its prompt, or after the start: sum in nats and number of
+    tokens.
 
-    `text`: for errors; `whole`: prompt and text together; `prompt`: alone. The text begins where the two differ, so a
-    token across the border belongs to the text. UserError if its first token has no log-probability.
+    `text`: for errors; `whole`: prompt and text together; `prompt`: alone. The text begins where
+    the two differ, so a token across the border belongs to the text. UserError if its first token
+    has no log-probability.
     """
     if manner.start is not None and whole.tokens[0] != manner.start:
         remedy = "ask the server for one model, which always begins alike"

@@ -1,4 +1,6 @@
-"""Encoders: classifiers of a text or a pair (also with a fitted adapter and head), masked models, embedders."""
+"""Encoders: classifiers of a text or a pair (also with a fitted adapter and head), masked models,
+embedders.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,7 +40,10 @@ from evenruler.terminal import note
 Texts = tuple[str, ...]  # one text, or two
 Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokenizer output by name, per text, not padded
 CAPACITY = {"cpu": 1024, "cuda": 8192}  # tokens per batch, including padding
-MASKED = {"cpu": 512, "cuda": 4096}  # the same of a masked model, which gives logits for the whole vocabulary
+MASKED = {
+    "cpu": 512,
+    "cuda": 4096,
+}  # the same of a masked model, which gives logits for the whole vocabulary
 EMBEDDED = 32  # texts per batch of an embedder
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
@@ -58,11 +63,15 @@ class Adapter:
     def shown(self) -> str:
         """The folder for messages, relative to the working directory if inside it."""
         here = Path.cwd()
-        return str(self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder)
+        return str(
+            self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder
+        )
 
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
-    """Load the encoder in `base`, merge its adapter and add the head; UserError if they do not match."""
+    """Load the encoder in `base`, merge its adapter and add the head; UserError if they do not
+    match.
+    """
     from peft import PeftModel, get_peft_model_state_dict
 
     where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
@@ -70,14 +79,25 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
         torch.manual_seed(0)
         model, made_up = load_with_head(name, base, adapter.labels, dtype)
         adapted: Any = PeftModel.from_pretrained(model, adapter.folder)
-        require_all(name, where, made_up, adapted.peft_config["default"].modules_to_save or [], remedy)
+        require_all(
+            name, where, made_up, adapted.peft_config["default"].modules_to_save or [], remedy
+        )
         with safe_open(adapter.folder / WEIGHTS, "pt") as file:
-            require_all(name, where, set(get_peft_model_state_dict(adapted)) - set(file.keys()), remedy=remedy)
+            require_all(
+                name,
+                where,
+                set(get_peft_model_state_dict(adapted)) - set(file.keys()),
+                remedy=remedy,
+            )
     return adapted.merge_and_unload()
 
 
-def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
-    """Load an encoder as a sequence classifier; returns it and the names of its randomly initialised tensors."""
+def load_with_head(
+    name: str, base: Path, labels: Sequence[str], dtype: Any
+) -> tuple[Any, list[str]]:
+    """Load an encoder as a sequence classifier; returns it and the names of its randomly
+    initialised tensors.
+    """
     require_plain_numbers(name, str(base), base)
     with quiet(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
@@ -108,12 +128,22 @@ def head_of(model: Any) -> list[str]:
 class Classifier:
     """A loaded sequence classifier."""
 
-    def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
+    def __init__(
+        self, name: str, folder: Weights, device: str, dtype: Dtype, adapter: Adapter | None = None
+    ) -> None:
         """Load the model, or the encoder with its adapter; UserError if it cannot be loaded."""
         where = str(folder)
-        if adapter is not None and not (adapter.folder / WEIGHTS).exists():  # a complete model instead of an adapter
-            if not any(adapter.folder.glob("*.safetensors")):  # weights are not in git, their record is
-                raise UserError(f"no weights of {name}", where=adapter.shown, remedy=f"run `evenruler finetune {name}`")
+        if (
+            adapter is not None and not (adapter.folder / WEIGHTS).exists()
+        ):  # a complete model instead of an adapter
+            if not any(
+                adapter.folder.glob("*.safetensors")
+            ):  # weights are not in git, their record is
+                raise UserError(
+                    f"no weights of {name}",
+                    where=adapter.shown,
+                    remedy=f"run `evenruler finetune {name}`",
+                )
             where, folder, adapter = adapter.shown, adapter.folder, None
         if adapter is None:
             self.tokenizer, self.model = pretrained(
@@ -150,27 +180,45 @@ class Classifier:
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64] | None]]:
             if pack[0] not in place_of:
                 return [(i, None) for i in pack]
-            return [(taken[place], logits) for place, logits in batches.answer([place_of[i] for i in pack])]
+            return [
+                (taken[place], logits)
+                for place, logits in batches.answer([place_of[i] for i in pack])
+            ]
 
-        return Packs([too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer)
+        return Packs(
+            [too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer
+        )
 
     @in_packs
-    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+    def fingerprint(
+        self, questions: Sequence[fingerprints.Texts]
+    ) -> Packs[fingerprints.Fingerprint]:
         """The logits of two texts, each alone and as a pair with the other."""
 
         def of_texts(one: str, other: str) -> fingerprints.Fingerprint:
-            rows = [self.logits(texts) for texts in ([(one,)], [(other,)], [(one, other)], [(other, one)])]
-            return fingerprints.Fingerprint(tuple(fingerprints.round_numbers(np.ravel(rows))), read_notes(self.model))
+            rows = [
+                self.logits(texts)
+                for texts in ([(one,)], [(other,)], [(one, other)], [(other, one)])
+            ]
+            return fingerprints.Fingerprint(
+                tuple(fingerprints.round_numbers(np.ravel(rows))), read_notes(self.model)
+            )
 
-        return Packs([range(len(questions))], lambda pack: [(i, of_texts(*questions[i])) for i in pack])
+        return Packs(
+            [range(len(questions))], lambda pack: [(i, of_texts(*questions[i])) for i in pack]
+        )
 
     def batches(self, texts: Sequence[Texts]) -> Packs[NDArray[np.float64]]:
-        """Texts, or pairs, in batches of similar length: [k] logits each, in the order of `labels`."""
+        """Texts, or pairs, in batches of similar length: [k] logits each, in the order of
+        `labels`.
+        """
         if not texts:
             return Packs([], lambda _: [])
         encoded = self._encode(texts)
         indices = packs(encoded["input_ids"], texts, CAPACITY[self._device])
-        return Packs(indices, lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True)))
+        return Packs(
+            indices, lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True))
+        )
 
     def logits(self, texts: Sequence[Texts]) -> NDArray[np.float64]:
         """[n, k] logits of one batch."""
@@ -184,7 +232,9 @@ class Classifier:
         return logits
 
     def _encode(self, texts: Sequence[Texts]) -> Encoded:
-        """Tokenise; a text (or first text of a pair) that is too long is truncated, with a message."""
+        """Tokenise; a text (or first text of a pair) that is too long is truncated, with a
+        message.
+        """
         sides = [list(side) for side in zip(*texts, strict=True)]
         encoded: Encoded = self.tokenizer(*sides)
         too_long = [i for i, ids in enumerate(encoded["input_ids"]) if len(ids) > self._longest]
@@ -203,8 +253,11 @@ class Classifier:
         return cut
 
 
-def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int) -> list[list[int]]:
-    """Group text indices into batches of similar length, ties ordered by content, to minimise padding.
+def packs(
+    tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int
+) -> list[list[int]]:
+    """Group text indices into batches of similar length, ties ordered by content, to minimise
+    padding.
 
     `capacity`: tokens per batch, including padding; a longer text is a batch of its own.
     """
@@ -236,7 +289,9 @@ class Nli(Classifier):
         labels: Sequence[str] | None = None,
         adapter: Adapter | None = None,
     ) -> None:
-        """Load it like a `Classifier`; UserError if the meaning of its three `labels` cannot be determined."""
+        """Load it like a `Classifier`; UserError if the meaning of its three `labels` cannot be
+        determined.
+        """
         super().__init__(name, folder, device, dtype, adapter)
         if len(self.labels) != len(LABELS):
             what = f"{name} has {len(self.labels)} labels, expected 3"
@@ -245,12 +300,20 @@ class Nli(Classifier):
 
     @in_packs
     def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
-        """For each pair: [3] logits in the order of `LABELS`; words that the tokenizer does not know are said."""
+        """For each pair: [3] logits in the order of `LABELS`; words that the tokenizer does not
+        know are said.
+        """
         unknown = UnknownWords(self.tokenizer, [text for pair in pairs for text in pair])
         if unknown.words:
-            note(f"{self._name}: {unknown}; pairs that differ in such words alone get the same answer")
+            note(
+                f"{self._name}: {unknown}; pairs that differ in such words alone get the same "
+                "answer"
+            )
         batches = self.batches(pairs)
-        return Packs(batches.indices, lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)])
+        return Packs(
+            batches.indices,
+            lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)],
+        )
 
     def _detected(self) -> list[int]:
         """Infer the order of unnamed labels from pairs whose answer is obvious."""
@@ -262,13 +325,21 @@ class Nli(Classifier):
         order = [said[label].most_common(1)[0][0] for label in LABELS]
         clear = all(count.most_common(1)[0][1] * 2 > count.total() for count in said.values())
         if len(set(order)) < len(LABELS) or not clear:
-            what = f"{self._name} does not say what its three labels mean, and its answers do not tell"
-            raise UserError(what, where=self._where, remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]")
+            what = (
+                f"{self._name} does not say what its three labels mean, and its answers do not tell"
+            )
+            raise UserError(
+                what,
+                where=self._where,
+                remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]",
+            )
         return order
 
 
 def order_of(names: Sequence[str]) -> list[int] | None:
-    """Indices of entailment, neutral and contradiction among a head's labels; None if the names do not tell."""
+    """Indices of entailment, neutral and contradiction among a head's labels; None if the names do
+    not tell.
+    """
     short = [name.strip().lower()[:6] for name in names]
     wanted = [label[:6] for label in LABELS]
     return [short.index(label) for label in wanted] if sorted(short) == sorted(wanted) else None
@@ -276,9 +347,15 @@ def order_of(names: Sequence[str]) -> list[int] | None:
 
 def labelled_sample() -> list[tuple[Pair, str]]:
     """Own example pairs with obvious labels."""
-    text = resources.files("evenruler.models.backends").joinpath("entailment_sample.yaml").read_text(encoding="utf-8")
+    text = (
+        resources.files("evenruler.models.backends")
+        .joinpath("entailment_sample.yaml")
+        .read_text(encoding="utf-8")
+    )
     sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
-    return [((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]]
+    return [
+        ((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]
+    ]
 
 
 class Masked:
@@ -288,8 +365,14 @@ class Masked:
         """Load it; UserError if its tokenizer has no mask token or no character offsets."""
         self.tokenizer, self.model = pretrained("AutoModelForMaskedLM", name, folder, device, dtype)
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
-            lacking = "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
-            raise UserError(f"the tokenizer of {name} has {lacking}", where=str(folder), remedy="see its `source`")
+            lacking = (
+                "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
+            )
+            raise UserError(
+                f"the tokenizer of {name} has {lacking}",
+                where=str(folder),
+                remedy="see its `source`",
+            )
         self._name, self._device = name, device
         self._longest = longest(self.tokenizer, self.model.config)
 
@@ -297,14 +380,17 @@ class Masked:
     def in_place(self, asked: Sequence[Placed]) -> Packs[tuple[float, int]]:
         """For each word in its text: nats and number of tokens.
 
-        The word's pseudo-log-likelihood: the sum of its tokens' log-probabilities, each with itself and the word's
-        tokens to its right masked (PLL-word-l2r; Kauf and Ivanova 2023), so that first tokens are not given away by the
-        last. Here the word is the intensifier, also if it is two words.
+        The word's pseudo-log-likelihood: the sum of its tokens' log-probabilities, each with itself
+        and the word's tokens to its right masked (PLL-word-l2r; Kauf and Ivanova 2023), so that
+        first tokens are not given away by the last. Here the word is the intensifier, also if it is
+        two words.
         """
         UnknownWords(self.tokenizer, [placed.word for placed in asked]).refuse(self._name)
         encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
         offsets = encoded.pop("offset_mapping")
-        places = [_tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)]
+        places = [
+            _tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)
+        ]
         for placed, ids in zip(asked, encoded["input_ids"], strict=True):
             if len(ids) > self._longest:
                 what = f"a text of {len(ids)} tokens, {self._name} takes {self._longest}"
@@ -314,34 +400,50 @@ class Masked:
 
         def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             nats = self._score(encoded, [places[i] for i in batch], batch)
-            return [(i, (float(value), len(places[i]))) for i, value in zip(batch, nats, strict=True)]
+            return [
+                (i, (float(value), len(places[i]))) for i, value in zip(batch, nats, strict=True)
+            ]
 
         texts = [(placed.before, placed.word, placed.after) for placed in asked]
         return Packs(packs(encoded["input_ids"], texts, capacity), answer)
 
     @in_packs
-    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+    def fingerprint(
+        self, questions: Sequence[fingerprints.Texts]
+    ) -> Packs[fingerprints.Fingerprint]:
         """What the model computes on two texts, in which nothing is masked."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
-            numbers = fingerprints.read_sequences(self.model, self.tokenizer, texts, self._longest, list)
+            numbers = fingerprints.read_sequences(
+                self.model, self.tokenizer, texts, self._longest, list
+            )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])
+        return Packs(
+            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
+        )
 
-    def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
+    def _score(
+        self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]
+    ) -> NDArray[np.float64]:
         """[texts] nats of the words of a batch; `places`: positions of their tokens."""
         rows = [(row, position) for row, places_of in enumerate(places) for position in places_of]
-        columns = {name: [list(values[batch[row]]) for row, _ in rows] for name, values in encoded.items()}
+        columns = {
+            name: [list(values[batch[row]]) for row, _ in rows] for name, values in encoded.items()
+        }
         chosen = [columns["input_ids"][n][position] for n, (_, position) in enumerate(rows)]
         for ids, (row, position) in zip(columns["input_ids"], rows, strict=True):
             for hidden in places[row]:
                 if hidden >= position:
                     ids[hidden] = self.tokenizer.mask_token_id
-        padded = self.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(self._device)
+        padded = self.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(
+            self._device
+        )
         with torch.inference_mode():
             logits = self.model(**padded).logits
-            own = logits[torch.arange(len(rows)), torch.tensor([position for _, position in rows])].double()
+            own = logits[
+                torch.arange(len(rows)), torch.tensor([position for _, position in rows])
+            ].double()
             by_token = own.log_softmax(-1).cpu().numpy()[np.arange(len(rows)), chosen]
         found = np.zeros(len(places))
         np.add.at(found, [row for row, _ in rows], by_token)
@@ -351,7 +453,11 @@ class Masked:
 def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:
     """Indices of tokens that contain a letter of the word, including those across its border."""
     begin, end = len(placed.before), len(placed.before) + len(placed.word)
-    tokens = [i for i, (first, last) in enumerate(offsets) if first < end and last > begin and first < last]
+    tokens = [
+        i
+        for i, (first, last) in enumerate(offsets)
+        if first < end and last > begin and first < last
+    ]
     if not tokens:
         raise ValueError(f"no token holds {placed.word!r}")
     return tokens
@@ -378,13 +484,21 @@ class SentenceEmbedder:
                 held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
         named = [name for name, _ in model.named_parameters()]
         # Tensors in no file were randomly initialised.
-        lacking = [own for own in named if files and not any(key.endswith(f".{own}") for key in held)]
+        lacking = [
+            own for own in named if files and not any(key.endswith(f".{own}") for key in held)
+        ]
         if lacking:
             what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
             raise UserError(what, where=str(folder), remedy="see its `source`")
         require_layers(model, name, str(folder))
-        places = [f".{place}" for place in (*self._model.state_dict(), "position_ids")]  # which older files hold, too
-        unused = [key[1:] for key in held if not any(key.endswith(own) or own.endswith(key) for own in places)]
+        places = [
+            f".{place}" for place in (*self._model.state_dict(), "position_ids")
+        ]  # which older files hold, too
+        unused = [
+            key[1:]
+            for key in held
+            if not any(key.endswith(own) or own.endswith(key) for own in places)
+        ]
         note_unused(self._model, unused, name, str(folder))
         require_embeddings(model, self._model.tokenizer, name)
 
@@ -395,18 +509,29 @@ class SentenceEmbedder:
 
         def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:
             own = [texts[i] for i in batch]
-            vectors = self._model.encode(own, batch_size=EMBEDDED, normalize_embeddings=True, show_progress_bar=False)
+            vectors = self._model.encode(
+                own, batch_size=EMBEDDED, normalize_embeddings=True, show_progress_bar=False
+            )
             return list(zip(batch, vectors, strict=True))
 
         return Packs(parts(order, EMBEDDED), answer)
 
     @in_packs
-    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
+    def fingerprint(
+        self, questions: Sequence[fingerprints.Texts]
+    ) -> Packs[fingerprints.Fingerprint]:
         """Projections of the vectors of two texts."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
-            vectors = [self._model.encode(text, normalize_embeddings=True, show_progress_bar=False) for text in texts]
-            numbers = [number for vector in vectors for number in fingerprints.project_vector(vector)]
+            vectors = [
+                self._model.encode(text, normalize_embeddings=True, show_progress_bar=False)
+                for text in texts
+            ]
+            numbers = [
+                number for vector in vectors for number in fingerprints.project_vector(vector)
+            ]
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self._model))
 
-        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])
+        return Packs(
+            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
+        )

@@ -1,4 +1,6 @@
-"""Token log-probabilities from a transformers causal model: shared prefixes or plain batches; words in tokens."""
+"""Token log-probabilities from a transformers causal model: shared prefixes or plain batches; words
+in tokens.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,15 +16,22 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.packs import parts
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
-VOCABULARY_CHUNK = 8192  # output-layer columns per slice of logits, small enough for the processor's cache
+VOCABULARY_CHUNK = (
+    8192  # output-layer columns per slice of logits, small enough for the processor's cache
+)
 
 RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale", "logits_scaling")
-"""Configuration keys for transformations of logits; a trial with small logits could miss their effect."""
+"""Configuration keys for transformations of logits; a trial with small logits could miss their
+effect."""
 
-MASKED_KINDS = {"full_attention", "sliding_attention"}  # layer kinds whose attention follows a given mask
+MASKED_KINDS = {
+    "full_attention",
+    "sliding_attention",
+}  # layer kinds whose attention follows a given mask
 
 RARE = float(np.log(1e-5))
-"""Words below these nats count as complete without a check; their mass is overstated by less than 1 in 100,000."""
+"""Words below these nats count as complete without a check; their mass is overstated by less than 1
+in 100,000."""
 
 TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens of the trial sequences
 Answer = Callable[[], NDArray[np.float64]]  # computes a model's answer
@@ -32,13 +41,15 @@ Steps = tuple[list[Any], NDArray[np.float64]]  # nats per token; nats of the kin
 class LikelihoodScorer:
     """Scores token sequences with a loaded model.
 
-    Shared prefixes are computed once (a token trie in one forward pass, with a tree mask and depths as positions) if
-    the model accepts such a mask and answers the same; otherwise plain batches are used, and `plain_because` has the
-    reason.
+    Shared prefixes are computed once (a token trie in one forward pass, with a tree mask and depths
+    as positions) if the model accepts such a mask and answers the same; otherwise plain batches are
+    used, and `plain_because` has the reason.
     """
 
     def __init__(self, model: Any, *, max_nodes: int, batch: int) -> None:
-        """Take a model in evaluation mode; `max_nodes`: nodes per forward pass; `batch`: sequences per plain batch."""
+        """Take a model in evaluation mode; `max_nodes`: nodes per forward pass; `batch`: sequences
+        per plain batch.
+        """
         self._model = model
         self._config = model.config.get_text_config()
         self._max_nodes, self._batch = max_nodes, batch
@@ -46,15 +57,21 @@ class LikelihoodScorer:
         self._head: torch.Tensor | None = self._plain_head()
         self._least = -np.inf  # the trial computes what follows for all words
         self.plain_because: str | None = self._why_plain()
-        self.words_plain_because: str | None = None if self.plain_because else self._why_words_plain()
+        self.words_plain_because: str | None = (
+            None if self.plain_because else self._why_words_plain()
+        )
         """Why words are not scored in two steps although prefixes are shared."""
         self._least = RARE
 
     def packs(self, sequences: Sequence[TokenSequence], *, words: bool = False) -> list[list[int]]:
-        """Sequences to compute together, as texts or as words; depends only on the set of sequences."""
+        """Sequences to compute together, as texts or as words; depends only on the set of
+        sequences.
+        """
         if not (self.plain_because or (words and self.words_plain_because)):
             return trie.plan(sequences, self._max_nodes)
-        order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
+        order = sorted(
+            range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens)
+        )
         return parts(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
@@ -64,12 +81,15 @@ class LikelihoodScorer:
                 return _sums(self._plain(pack)[0])
             return self._by_path(trie.build(pack))
 
-    def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
-        """[len(pack), 1 + k + 1] nats of each word (from `begin` on), of each kind of next token, of the first token.
+    def score_words(
+        self, pack: Sequence[TokenSequence], kinds: torch.Tensor
+    ) -> NDArray[np.float64]:
+        """[len(pack), 1 + k + 1] nats of each word (from `begin` on), of each kind of next token,
+        of the first token.
 
-        What follows is computed only for words above `RARE`, to save time; for others every kind gets 0 nats (certain).
-        Only the word's own nats decide, so an answer does not depend on other questions. `kinds`: [k, vocabulary]
-        membership of tokens, on the model's device.
+        What follows is computed only for words above `RARE`, to save time; for others every kind
+        gets 0 nats (certain). Only the word's own nats decide, so an answer does not depend on
+        other questions. `kinds`: [k, vocabulary] membership of tokens, on the model's device.
         """
         with torch.inference_mode():
             plain = self.plain_because or self.words_plain_because
@@ -81,26 +101,38 @@ class LikelihoodScorer:
         nats = self._shared(tree, nodes)
         return _sums([nats[path] for path in tree.paths])
 
-    def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
-        """[e] log-probability of each edge's token after its node; `cache` receives keys and values of the nodes."""
+    def _shared(
+        self, tree: Trie, nodes: Nodes | None = None, cache: Any = None
+    ) -> NDArray[np.float64]:
+        """[e] log-probability of each edge's token after its node; `cache` receives keys and values
+        of the nodes.
+        """
         if not len(tree.edge_nodes):
             return np.zeros(0)
         needed, row = np.unique(tree.edge_nodes, return_inverse=True)
         slices = self._logits(nodes or tree.nodes, needed, cache)
-        rows, columns = (torch.from_numpy(array).to(self._device) for array in (row, tree.edge_tokens))
+        rows, columns = (
+            torch.from_numpy(array).to(self._device) for array in (row, tree.edge_tokens)
+        )
         return _of_tokens(slices, rows, columns).cpu().numpy()
 
-    def _in_two_steps(self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True) -> Steps:
-        """Nats of each token from `begin` on; [len(pack), k] nats of each kind of next token, 0 for rare words.
+    def _in_two_steps(
+        self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True
+    ) -> Steps:
+        """Nats of each token from `begin` on; [len(pack), k] nats of each kind of next token, 0 for
+        rare words.
 
-        Step 1 reads prompts and words without their last tokens and keeps the KV cache; step 2 reads the last tokens of
-        likely words. With `apart=False` these see everything, as under a wrong mask (used by the trial).
+        Step 1 reads prompts and words without their last tokens and keeps the KV cache; step 2
+        reads the last tokens of likely words. With `apart=False` these see everything, as under a
+        wrong mask (used by the trial).
         """
         tree, cache = trie.build(pack), DynamicCache()
         nats = self._shared(tree, cache=cache)
         steps, following = [nats[path] for path in tree.paths], np.zeros((len(pack), len(kinds)))
         likely = [row for row, own in enumerate(steps) if own.sum() >= self._least]
-        last, row = np.unique(np.array([tree.paths[i][-1] for i in likely], dtype=np.int64), return_inverse=True)
+        last, row = np.unique(
+            np.array([tree.paths[i][-1] for i in likely], dtype=np.int64), return_inverse=True
+        )
         found = [np.zeros((0, len(kinds)))]
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
@@ -113,8 +145,12 @@ class LikelihoodScorer:
         following[likely] = np.concatenate(found)[row]
         return steps, following
 
-    def _logits(self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None) -> Iterator[torch.Tensor]:
-        """Logits after the nodes `needed`, by vocabulary slice; other tokens that they see are in the cache."""
+    def _logits(
+        self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None
+    ) -> Iterator[torch.Tensor]:
+        """Logits after the nodes `needed`, by vocabulary slice; other tokens that they see are in
+        the cache.
+        """
         arrays = (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
         depths, seen, keep, *places = (torch.from_numpy(array).to(self._device) for array in arrays)
         sees = seen_from(*places)
@@ -122,32 +158,45 @@ class LikelihoodScorer:
             "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),
             "position_ids": depths[None],
             "attention_mask": mask(self._model, sees[None], depths[None, :, None] - seen),
-            **({"use_cache": False} if cache is None else {"use_cache": True, "past_key_values": cache}),
+            **(
+                {"use_cache": False}
+                if cache is None
+                else {"use_cache": True, "past_key_values": cache}
+            ),
         }
         if self._head is None:
             return iter([self._model(**inputs).logits[0, keep].float()])
         return _sliced(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
 
     def _plain(self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None) -> Steps:
-        """The results of `_in_two_steps` in one padded batch; without `kinds`, nothing about the next token."""
+        """The results of `_in_two_steps` in one padded batch; without `kinds`, nothing about the
+        next token.
+        """
         ids, padding = padded([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
         steps = []
         for row, sequence in enumerate(pack):
             own = logits[row, sequence.begin - 1 : len(sequence.tokens) - 1].float()
             wanted = ids[row, sequence.begin : len(sequence.tokens)]
-            steps.append(_of_tokens(iter([own]), torch.arange(len(own), device=self._device), wanted))
+            steps.append(
+                _of_tokens(iter([own]), torch.arange(len(own), device=self._device), wanted)
+            )
         following = np.zeros((len(pack), 0 if kinds is None else len(kinds)))
         if kinds is None:
             return steps, following
         likely = [row for row, nats in enumerate(_sums(steps)) if nats >= self._least]
         ends = [logits[row, len(pack[row].tokens) - 1][None].float() for row in likely]
-        found = [torch.zeros((0, len(kinds)), device=self._device), *(_of_kinds(iter([end]), kinds) for end in ends)]
+        found = [
+            torch.zeros((0, len(kinds)), device=self._device),
+            *(_of_kinds(iter([end]), kinds) for end in ends),
+        ]
         following[likely] = torch.cat(found).cpu().numpy()
         return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
-        """The output layer's weights, if logits are exactly hidden states times weights (no bias, caps or scaling)."""
+        """The output layer's weights, if logits are exactly hidden states times weights (no bias,
+        caps or scaling).
+        """
         head = self._model.get_output_embeddings()
         if head is None or getattr(head, "bias", None) is not None:
             return None
@@ -160,14 +209,16 @@ class LikelihoodScorer:
             logits = self._model(**inputs).logits[0]
             ours = hidden @ head.weight.T
         tolerance = 1e-4 if logits.dtype == torch.float32 else 1e-2
-        same = ours.shape == logits.shape and torch.allclose(ours, logits, atol=tolerance, rtol=tolerance)
+        same = ours.shape == logits.shape and torch.allclose(
+            ours, logits, atol=tolerance, rtol=tolerance
+        )
         return head.weight if same else None
 
     def _why_plain(self) -> str | None:
         """None if shared prefixes give the same as plain batches; otherwise the reason why not.
 
-        Tested on two sequences that diverge after two tokens. The result must be close to the plain one, and closer
-        than that of a wrong mask that lets the second see the first.
+        Tested on two sequences that diverge after two tokens. The result must be close to the plain
+        one, and closer than that of a wrong mask that lets the second see the first.
         """
         kinds = set(getattr(self._config, "layer_types", None) or ())
         if not kinds <= MASKED_KINDS:
@@ -185,7 +236,9 @@ class LikelihoodScorer:
     def _why_words_plain(self) -> str | None:
         """The same test for words in two steps, whose last tokens are read in the second step."""
         pair = self._pair()
-        kinds = torch.zeros((len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device)
+        kinds = torch.zeros(
+            (len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device
+        )
         kinds[range(len(TRIED)), [token % self._config.vocab_size for token in TRIED]] = True
         return self._why_off(
             "cache",
@@ -199,14 +252,23 @@ class LikelihoodScorer:
         return [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
 
     def _why_off(self, what: str, plain: Answer, ours: Answer, wrong: Answer) -> str | None:
-        """None if `ours` is close to `plain` and closer than `wrong`; else the deviation or failure, in words."""
+        """None if `ours` is close to `plain` and closer than `wrong`; else the deviation or
+        failure, in words.
+        """
         with torch.inference_mode():
             expected = plain()
             try:
                 off, scale = (float(np.abs(answer() - expected).max()) for answer in (ours, wrong))
             except torch.OutOfMemoryError:  # says nothing about masks
                 raise
-            except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError) as error:
+            except (
+                TypeError,
+                ValueError,
+                RuntimeError,
+                AttributeError,
+                IndexError,
+                KeyError,
+            ) as error:
                 return f"the model takes no {what} of ours ({type(error).__name__})"
         tolerance = 1e-3 if next(self._model.parameters()).dtype == torch.float32 else 0.5
         if off <= tolerance and off <= 0.2 * scale:
@@ -214,8 +276,12 @@ class LikelihoodScorer:
         return f"with a {what} of ours the model answers {off:.2g} nats off"
 
 
-def padded(sequences: Sequence[Tokens], device: Any, before: int | None = None, filler: int = 0) -> tuple[Any, Any]:
-    """[sequences, longest] tokens and the attention mask; padding is on the right, or after `before` tokens."""
+def padded(
+    sequences: Sequence[Tokens], device: Any, before: int | None = None, filler: int = 0
+) -> tuple[Any, Any]:
+    """[sequences, longest] tokens and the attention mask; padding is on the right, or after
+    `before` tokens.
+    """
     width, rows, masks = max(map(len, sequences)), [], []
     for own in sequences:
         place, padding = len(own) if before is None else before, width - len(own)
@@ -240,18 +306,23 @@ def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
     return np.array([float(nats.sum()) for nats in steps])
 
 
-def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """[e] log-probabilities of the softmax entries at [e] `rows`, `columns`; `slices` of [r, vocabulary] logits.
+def _of_tokens(
+    slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor
+) -> torch.Tensor:
+    """[e] log-probabilities of the softmax entries at [e] `rows`, `columns`; `slices` of [r,
+    vocabulary] logits.
 
-    PyTorch's float32 log_softmax on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off per sentence;
-    logsumexp over slices and then over their results stays within 1e-5 of float64.
+    PyTorch's float32 log_softmax on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4
+    nats off per sentence; logsumexp over slices and then over their results stays within 1e-5 of
+    float64.
     """
     chosen = torch.empty(len(columns), dtype=torch.float64, device=columns.device)
     parts, first = [], 0
     for logits in slices:
         width = logits.shape[-1]
         parts.append(torch.logsumexp(logits, -1))
-        # Gather all entries and keep those in this slice: selecting them first would wait for the GPU.
+        # Gather all entries and keep those in this slice: selecting them first would wait for the
+        # GPU.
         here = (columns >= first) & (columns < first + width)
         found = logits[rows, (columns - first).clamp(0, width - 1)].double()
         chosen = torch.where(here, found, chosen)
@@ -260,16 +331,22 @@ def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torc
 
 
 def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tensor:
-    """[r, k] log-probabilities of all softmax entries of each kind; `slices` of [r, vocabulary] logits.
+    """[r, k] log-probabilities of all softmax entries of each kind; `slices` of [r, vocabulary]
+    logits.
 
-    Probabilities relative to the largest entry are computed once and summed for all kinds by a matrix product, in
-    float32 within a slice and float64 across slices: within 1e-5 nats of float64, like `_of_tokens`. A kind rarer than
-    float32 can represent relative to the largest entry, one in 10^38, counts as that.
+    Probabilities relative to the largest entry are computed once and summed for all kinds by a
+    matrix product, in float32 within a slice and float64 across slices: within 1e-5 nats of
+    float64, like `_of_tokens`. A kind rarer than float32 can represent relative to the largest
+    entry, one in 10^38, counts as that.
     """
-    members = torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T  # the first kind is all entries
+    members = (
+        torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T
+    )  # the first kind is all entries
     tops, sums, first = [], [], 0
     for logits in slices:
-        top = logits.amax(-1, keepdim=True).clamp_(min=torch.finfo(torch.float32).min)  # for rows that are all -inf
+        top = logits.amax(-1, keepdim=True).clamp_(
+            min=torch.finfo(torch.float32).min
+        )  # for rows that are all -inf
         tops.append(top)
         sums.append((logits - top).exp_() @ members[first : first + logits.shape[-1]])
         first += logits.shape[-1]
@@ -282,7 +359,8 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
 def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
     """The additive attention mask; a dict by layer kind if the configuration names several.
 
-    [rows, queries, keys]: `allowed`: keys that a query may see without a window; `distance`: how far back they are.
+    [rows, queries, keys]: `allowed`: keys that a query may see without a window; `distance`: how
+    far back they are.
     """
     config = model.config.get_text_config()
     window, dtype = getattr(config, "sliding_window", None), next(model.parameters()).dtype
@@ -292,27 +370,47 @@ def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
     seen = {kind: windowed if kind == "sliding_attention" else allowed for kind in kinds}
     lowest = torch.finfo(dtype).min
     additive = {
-        kind: own.new_zeros(own.shape, dtype=dtype).masked_fill_(~own, lowest)[:, None] for kind, own in seen.items()
+        kind: own.new_zeros(own.shape, dtype=dtype).masked_fill_(~own, lowest)[:, None]
+        for kind, own in seen.items()
     }
     return additive if len(kinds) > 1 else additive[kinds[0]]
 
 
-LINE = "\n"  # precedes a word tokenised alone, since some tokenizers prepend a space to a first word
+LINE = (
+    "\n"  # precedes a word tokenised alone, since some tokenizers prepend a space to a first word
+)
 BEFORE = "a"  # precedes a token to decode, since a decoder may drop a leading space
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoders write for incomplete characters
-BEGINS_WORD = re.compile(rf"[^\S\n\r\v\f\x85\u2028\u2029]*([^\W_]|{BROKEN})")  # after blanks within the line
+BEGINS_WORD = re.compile(
+    rf"[^\S\n\r\v\f\x85\u2028\u2029]*([^\W_]|{BROKEN})"
+)  # after blanks within the line
 
 
-def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) -> list[tuple[Tokens, Tokens]]:
-    """Tokens of n prompts and of the words after them, including a leading space, if any; no start token.
+def word_tokens(
+    tokenizer: Any, prompts: Sequence[str], words: Sequence[str]
+) -> list[tuple[Tokens, Tokens]]:
+    """Tokens of n prompts and of the words after them, including a leading space, if any; no start
+    token.
 
-    Prompt and word are tokenised together if that leaves the prompt's tokens unchanged; otherwise the word alone.
+    Prompt and word are tokenised together if that leaves the prompt's tokens unchanged; otherwise
+    the word alone.
     """
-    given, first, line = tokens_of(tokenizer, prompts), tokens_of(tokenizer, words), tokens_of(tokenizer, [LINE])[LINE]
+    given, first, line = (
+        tokens_of(tokenizer, prompts),
+        tokens_of(tokenizer, words),
+        tokens_of(tokenizer, [LINE])[LINE],
+    )
     alone = tokens_of(tokenizer, [LINE + word for word in words])
-    whole = tokens_of(tokenizer, [prompt + word for prompt, word in zip(prompts, words, strict=True)])
+    whole = tokens_of(
+        tokenizer, [prompt + word for prompt, word in zip(prompts, words, strict=True)]
+    )
     return [
-        (given[prompt], _after(given[prompt], whole[prompt + word]) or _after(line, alone[LINE + word]) or first[word])
+        (
+            given[prompt],
+            _after(given[prompt], whole[prompt + word])
+            or _after(line, alone[LINE + word])
+            or first[word],
+        )
         for prompt, word in zip(prompts, words, strict=True)
     ]
 
@@ -335,32 +433,41 @@ def token_texts(tokenizer: Any) -> dict[int, str]:
     special.update(tokenizer.all_special_ids)
     ids = sorted(set(tokenizer.get_vocab().values()) - special)
     before = tokens_of(tokenizer, [BEFORE])[BEFORE]
-    texts = tokenizer.batch_decode([[*before, token] for token in ids], clean_up_tokenization_spaces=False)
+    texts = tokenizer.batch_decode(
+        [[*before, token] for token in ids], clean_up_tokenization_spaces=False
+    )
     start = len(tokenizer.decode(list(before), clean_up_tokenization_spaces=False))
-    return dict.fromkeys(special, "") | {token: text[start:] for token, text in zip(ids, texts, strict=True)}
+    return dict.fromkeys(special, "") | {
+        token: text[start:] for token, text in zip(ids, texts, strict=True)
+    }
 
 
 def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     """[size] Which tokens end the preceding word: those whose text does not begin with a letter.
 
-    Special tokens and vocabulary entries that are no token do, too. Incomplete characters do not, since they may be
-    part of a letter. `texts`: from `token_texts`; `size`: of the model's vocabulary.
+    Special tokens and vocabulary entries that are no token do, too. Incomplete characters do not,
+    since they may be part of a letter. `texts`: from `token_texts`; `size`: of the model's
+    vocabulary.
     """
     return _all_but(texts, size, lambda text: text[:1].isalpha() or text[:1] == BROKEN)
 
 
 def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
-    """[size] Which tokens leave the preceding text alone: no word or number continues it or follows on the line.
+    """[size] Which tokens leave the preceding text alone: no word or number continues it or follows
+    on the line.
 
-    Such a token begins neither with a letter or digit nor with blanks and then one: after the option " A" they are ".",
-    ")", " (" and the end of the text, not "man", "2" or " man". A line break and a token of blanks only also count;
-    what comes after them is not checked. All of these tokens end a word, too (`word_ends`); special tokens, unused
-    entries and incomplete characters, also after blanks, count as there.
+    Such a token begins neither with a letter or digit nor with blanks and then one: after the
+    option " A" they are ".", ")", " (" and the end of the text, not "man", "2" or " man". A line
+    break and a token of blanks only also count; what comes after them is not checked. All of these
+    tokens end a word, too (`word_ends`); special tokens, unused entries and incomplete characters,
+    also after blanks, count as there.
     """
     return _all_but(texts, size, BEGINS_WORD.match)
 
 
-def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]) -> NDArray[np.bool_]:
+def _all_but(
+    texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]
+) -> NDArray[np.bool_]:
     """[size] False for tokens whose text continues."""
     found = np.ones(max(size, *texts) + 1, dtype=np.bool_)
     found[[token for token, text in texts.items() if goes_on(text)]] = False
@@ -368,6 +475,10 @@ def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], objec
 
 
 def endings(tokenizer: Any, size: int, device: Any) -> Any:
-    """[2, vocabulary] tokens that end a word (`word_ends`), and that leave it alone (`stands_alone`), on a device."""
+    """[2, vocabulary] tokens that end a word (`word_ends`), and that leave it alone
+    (`stands_alone`), on a device.
+    """
     texts = token_texts(tokenizer)
-    return torch.from_numpy(np.stack([word_ends(texts, size), stands_alone(texts, size)])).to(device)
+    return torch.from_numpy(np.stack([word_ends(texts, size), stands_alone(texts, size)])).to(
+        device
+    )

@@ -1,4 +1,6 @@
-"""Models hosted by a server with the OpenAI protocol; address and key come only from environment variables."""
+"""Models hosted by a server with the OpenAI protocol; address and key come only from environment
+variables.
+"""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -30,68 +32,98 @@ Mode = Literal["chat", "completions"]  # /v1/chat/completions, or /v1/completion
 TEXTS = 16  # most texts scored in one request, including their prompts
 
 TRIAL = 2 + 3 + 7 + 2 * echo.LONG
-"""Most requests of the trial: number of new tokens, all sentences, each sentence alone, and text generated after the
-long ones (usually only the first)."""
+"""Most requests of the trial: number of new tokens, all sentences, each sentence alone, and text
+generated after the long ones (usually only the first)."""
 
 _PLAIN = ChatSettings()
 SEEDS = 2**31  # llama.cpp accepts no larger seed
 
 
 def engine(
-    served: str, mode: Mode, revision: str | None, start: str | None = None, settings: ChatSettings = _PLAIN
+    served: str,
+    mode: Mode,
+    revision: str | None,
+    start: str | None = None,
+    settings: ChatSettings = _PLAIN,
 ) -> dict[str, object]:
     """The engine in cache keys: what is known about the server's model, which may change unnoticed.
 
-    `start` and `settings` are omitted if default; `answers_as` counts, since it lets other answers in. Of the address
-    only scheme, host, port and path are included, since a password or query may be secret; UserError if it is invalid.
+    `start` and `settings` are omitted if default; `answers_as` counts, since it lets other answers
+    in. Of the address only scheme, host, port and path are included, since a password or query may
+    be secret; UserError if it is invalid.
     """
     named = {"start": start, "answers_as": settings.answers_as}
     more = {key: said for key, said in named.items() if said} | settings.in_key
-    return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **more}
+    return {
+        "backend": "openai",
+        "mode": mode,
+        "url": place(),
+        "model": served,
+        "revision": revision,
+        **more,
+    }
 
 
 class OpenAI:
     """A model behind a server."""
 
-    def __init__(self, name: str, served: str, mode: Mode, start: str = "", settings: ChatSettings = _PLAIN) -> None:
+    def __init__(
+        self, name: str, served: str, mode: Mode, start: str = "", settings: ChatSettings = _PLAIN
+    ) -> None:
         """Set up the server; nothing is asked. UserError if the key is missing or invalid.
 
-        `served`: the server's name for the model; `mode`: `chat` generates replies, `completions` continues and scores
-        texts; `start`: start token to prepend to every completion text, by default left to the server; `settings`: chat
-        options and timeout.
+        `served`: the server's name for the model; `mode`: `chat` generates replies, `completions`
+        continues and scores texts; `start`: start token to prepend to every completion text, by
+        default left to the server; `settings`: chat options and timeout.
         """
         thinking = settings.thoughts
         longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
         self._server = Server(name, served, settings.timeout or longer, settings.answers_as)
         self._name, self._mode, self._start, self._settings = name, mode, start, settings
-        template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
+        template = {
+            key: value for key, value in settings.options.items() if key != "reasoning_effort"
+        }
         effort = settings.effort or ("none" if settings.thinking == "off" else None)
         budget = thinking and thinking.tokens
-        told = {"reasoning_effort": effort, "chat_template_kwargs": template, "thinking_token_budget": budget}
+        told = {
+            "reasoning_effort": effort,
+            "chat_template_kwargs": template,
+            "thinking_token_budget": budget,
+        }
         self._told = {key: value for key, value in told.items() if value}
         said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
-        self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # not set by the user
+        self._optional = {
+            *SAMPLING,
+            *(key for key in told if not said.get(key)),
+        }  # not set by the user
         self._manner: Manner | None = None
         self._answered: set[Sampling] = set()
         """Sampling settings that have worked, so that a refusal concerns the prompt."""
 
-    def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+    def generate(
+        self, prompts: Sequence[Prompt], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, Reply]]]:
         """Ask for replies to the wanted prompts: yields [(index, reply)] as they come.
 
-        A refused prompt gets a reply with the reason; if the server refuses even a greeting with the same settings,
-        that is an error. UserError, after all answers received, if the server cannot be reached or returns no valid
-        reply; ValueError if `chat` does not match the mode, or `top_k` is set.
+        A refused prompt gets a reply with the reason; if the server refuses even a greeting with
+        the same settings, that is an error. UserError, after all answers received, if the server
+        cannot be reached or returns no valid reply; ValueError if `chat` does not match the mode,
+        or `top_k` is set.
         """
         for prompt in prompts:
             if prompt.chat != (self._mode == "chat"):
-                raise ValueError(f"{self._name} is asked by {self._mode}, so `chat` is {self._mode == 'chat'}")
+                raise ValueError(
+                    f"{self._name} is asked by {self._mode}, so `chat` is {self._mode == 'chat'}"
+                )
             if prompt.sampling.top_k:
                 raise ValueError("a server knows no top_k")
         letters = sum(len(prompts[i].text) + len(prompts[i].system or "") for i in wanted)
         with self._server.budget.told(self._name, len(wanted), letters):
             # Hold refused prompts back until something was accepted with the same settings.
             refused: dict[Sampling, list[tuple[int, Reply]]] = {}
-            for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
+            for replies in self._server.at_once(
+                partial(self._outcome, i, prompts[i]) for i in sorted(wanted)
+            ):
                 for i, reply in replies:  # exactly one
                     sampling = prompts[i].sampling
                     held = refused.setdefault(sampling, [])
@@ -113,12 +145,14 @@ class OpenAI:
             raise self._server.fault(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
 
-    def loglikelihood(self, requests: Sequence[Request], wanted: frozenset[int]) -> Iterator[list[tuple[int, Scored]]]:
+    def loglikelihood(
+        self, requests: Sequence[Request], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, Scored]]]:
         """Score the wanted texts after their prompts, or from the start token on, batch by batch.
 
-        Yields [(index, (nats, number of tokens))]; an empty text gets 0 and 0 without a request. UserError, after all
-        answers received, if log-probabilities are missing or unreliable (`trial`), the server cannot be reached, or a
-        text is not scored; ValueError in chat mode.
+        Yields [(index, (nats, number of tokens))]; an empty text gets 0 and 0 without a request.
+        UserError, after all answers received, if log-probabilities are missing or unreliable
+        (`trial`), the server cannot be reached, or a text is not scored; ValueError in chat mode.
         """
         missing = sorted(wanted)
         empty = [(i, (0.0, 0)) for i in missing if not requests[i].text]
@@ -139,15 +173,18 @@ class OpenAI:
                 manner = self.trial()
                 if not manner.first and "" in by_prompt:  # fail before paying for the others
                     raise echo.unscored(self._name, requests[by_prompt[""][0]].text)
-                yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
+                yield from self._server.at_once(
+                    partial(self._scored, manner, batch, requests) for batch in batches
+                )
 
     def trial(self) -> Manner:
-        """Test once whether the server's prompt log-probabilities are reliable, and how it gives them.
+        """Test once whether the server's prompt log-probabilities are reliable, and how it gives
+        them.
 
-        Sentences, most with one beginning, are asked twice, in reverse order and one by one: log-probabilities may
-        depend on none of that, nor on later tokens. They must also belong to their tokens: generated text must have the
-        same log-probabilities when echoed. UserError if they are missing or unreliable, or the server cannot be
-        reached.
+        Sentences, most with one beginning, are asked twice, in reverse order and one by one:
+        log-probabilities may depend on none of that, nor on later tokens. They must also belong to
+        their tokens: generated text must have the same log-probabilities when echoed. UserError if
+        they are missing or unreliable, or the server cannot be reached.
         """
         if self._mode != "completions":
             raise ValueError(f"{self._name} is asked by chat, which tells no likelihoods of texts")
@@ -156,9 +193,17 @@ class OpenAI:
             new = self._new_tokens()
             first = self._echoes(texts, new)
             manner = echo.manner(self._name, first, new)
-            if self._start and any(given.tokens[0] != self._start or given.tokens[1] == self._start for given in first):
-                what = f"the server does not read {self._start!r} as one start token ({first[0].tokens[:2]})"
-                remedy = "fix `start`, or leave it out where the server puts one before each text by itself"
+            if self._start and any(
+                given.tokens[0] != self._start or given.tokens[1] == self._start for given in first
+            ):
+                what = (
+                    f"the server does not read {self._start!r} as one start token "
+                    f"({first[0].tokens[:2]})"
+                )
+                remedy = (
+                    "fix `start`, or leave it out where the server puts one before each text "
+                    "by itself"
+                )
                 raise self._server.fault(what, remedy)
             for again, how in (
                 (self._echoes(texts, new), "asked twice"),
@@ -175,14 +220,28 @@ class OpenAI:
     def _agree(self, nats: float, how: str) -> None:
         if nats > echo.TOLERANCE:
             far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
-            what = f"the server's log-probabilities depend on the order of the requests ({far} {how})"
-            off, same = "switch its prefix caching off (vLLM: --no-enable-prefix-caching)", "(VLLM_BATCH_INVARIANT=1)"
-            raise self._server.fault(what, f"{off}; where it is off, let it compute the same in every batch {same}")
+            what = (
+                f"the server's log-probabilities depend on the order of the requests ({far} {how})"
+            )
+            off, same = (
+                "switch its prefix caching off (vLLM: --no-enable-prefix-caching)",
+                "(VLLM_BATCH_INVARIANT=1)",
+            )
+            raise self._server.fault(
+                what, f"{off}; where it is off, let it compute the same in every batch {same}"
+            )
 
     def _require_beside(self, texts: Sequence[str], echoes: Sequence[Echo], new: int) -> None:
-        """UserError if log-probabilities are shifted against their tokens, as in llama-cpp-python."""
+        """UserError if log-probabilities are shifted against their tokens, as in
+        llama-cpp-python.
+        """
         for text, before in zip(texts, echoes, strict=True):
-            question = {"prompt": self._start + text, "max_tokens": echo.WRITTEN, "logprobs": 1, "temperature": 1}
+            question = {
+                "prompt": self._start + text,
+                "max_tokens": echo.WRITTEN,
+                "logprobs": 1,
+                "temperature": 1,
+            }
             written = self._server.ask("/completions", question).choices[0]
             said = written.get("text")
             if not isinstance(said, str) or not said:
@@ -192,8 +251,13 @@ class OpenAI:
                 continue
             if nats <= echo.SHIFTED:
                 return
-            what = f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats from when it wrote them)"
-            raise self._server.fault(what, "ask another server for likelihoods, and this one only for replies")
+            what = (
+                f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats "
+                "from when it wrote them)"
+            )
+            raise self._server.fault(
+                what, "ask another server for likelihoods, and this one only for replies"
+            )
         what = "what the server writes cannot be compared with its log-probabilities of a prompt"
         raise self._server.fault(what, "run again, or ask this server only for replies")
 
@@ -232,9 +296,15 @@ class OpenAI:
                 except UserError as fault:  # nothing more is asked
                     return [*given, *[fault] * (len(texts) - len(given))]
             return given
-        by_index = {choice.get("index"): choice for choice in choices if isinstance(choice.get("index"), int)}
+        by_index = {
+            choice.get("index"): choice
+            for choice in choices
+            if isinstance(choice.get("index"), int)
+        }
         if len(choices) != len(texts) or set(by_index) != set(range(len(texts))):
-            raise self._server.fault(f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers")
+            raise self._server.fault(
+                f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers"
+            )
         found: list[Echo | UserError] = []
         for i, text in enumerate(texts):
             try:
@@ -243,7 +313,9 @@ class OpenAI:
                 found.append(fault)
         return found
 
-    def _scored(self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]) -> Outcome[tuple[int, Scored]]:
+    def _scored(
+        self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]
+    ) -> Outcome[tuple[int, Scored]]:
         """Score a batch of texts and their prompts; a failing text does not affect the others."""
         texts = _texts(batch, requests)
         given = dict(zip(texts, self._given(texts, manner.new), strict=True))
@@ -251,7 +323,10 @@ class OpenAI:
         for i in batch:
             prompt, text = requests[i].prompt, requests[i].text
             try:
-                whole, alone = _found(given[prompt + text]), _found(given[prompt]) if prompt else None
+                whole, alone = (
+                    _found(given[prompt + text]),
+                    _found(given[prompt]) if prompt else None,
+                )
                 answers.append((i, echo.likelihood(self._name, manner, text, whole, alone)))
             except UserError as error:
                 fault = fault or error
@@ -263,7 +338,8 @@ class OpenAI:
     def _reply(self, prompt: Prompt) -> Reply:
         sampling, thinking, chats = prompt.sampling, self._settings.thoughts, self._mode == "chat"
         question: dict[str, Any] = {
-            LIMIT if chats else OTHERWISE[LIMIT]: sampling.max_new_tokens + (thinking.tokens if thinking else 0),
+            LIMIT if chats else OTHERWISE[LIMIT]: sampling.max_new_tokens
+            + (thinking.tokens if thinking else 0),
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": prompt.seed % SEEDS,
@@ -274,17 +350,27 @@ class OpenAI:
         else:
             question["prompt"] = self._start + paragraphs(prompt.text, prompt.system)
         try:
-            said = self._server.ask("/chat/completions" if chats else "/completions", question, self._optional)
+            said = self._server.ask(
+                "/chat/completions" if chats else "/completions", question, self._optional
+            )
         except RefusalError as error:
             return Reply(None, str(error))
         details = said.usage.get("completion_tokens_details")
         thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-        of_itself = {**said.of_itself, **({"thought": thought} if isinstance(thought, int) and thought else {})}
+        of_itself = {
+            **said.of_itself,
+            **({"thought": thought} if isinstance(thought, int) and thought else {}),
+        }
         return replace(self._read(said.choices[0], "thought" in of_itself), said=of_itself or None)
 
     def _read(self, choice: dict[str, Any], thought: bool) -> Reply:
-        """The reply in a choice, without its thoughts; `thought`: whether the server counted thinking tokens."""
-        finish, message = choice.get("finish_reason"), choice.get("message") if self._mode == "chat" else choice
+        """The reply in a choice, without its thoughts; `thought`: whether the server counted
+        thinking tokens.
+        """
+        finish, message = (
+            choice.get("finish_reason"),
+            choice.get("message") if self._mode == "chat" else choice,
+        )
         said = message if isinstance(message, dict) else {}
         text, refusal = said.get("content" if self._mode == "chat" else "text"), said.get("refusal")
         if finish == "content_filter":
@@ -292,7 +378,9 @@ class OpenAI:
         if finish in ("stop", "length"):
             if not text and isinstance(refusal, str) and refusal:
                 return Reply(None, self._server.plain(refusal), finish)
-            fields = [said.get(key) for key in ("reasoning", "reasoning_content")]  # servers differ in the name
+            fields = [
+                said.get(key) for key in ("reasoning", "reasoning_content")
+            ]  # servers differ in the name
             apart = thought or any(isinstance(own, str) and own.strip() for own in fields)
             text = "" if text is None and (apart or finish == "length") else text
             if isinstance(text, str):
@@ -309,22 +397,36 @@ class OpenAI:
         before, within, _ = text.rpartition(thinking.end)
         if settings.thinking == "off" and (apart or before.replace(thinking.begin, "").strip()):
             remedy = "say how long it may (--thinking 4096), or take a model that need not"
-            raise EndedError("the server thinks, though thinking is off", where=self._name, remedy=remedy)
-        # An unfinished thought that the template opened looks like an answer; only its length gives it away.
-        reply = settings.reply(text, finish, opened=bool(settings.thoughts) and finish == "length" and not apart)
+            raise EndedError(
+                "the server thinks, though thinking is off", where=self._name, remedy=remedy
+            )
+        # An unfinished thought that the template opened looks like an answer; only its length gives
+        # it away.
+        reply = settings.reply(
+            text, finish, opened=bool(settings.thoughts) and finish == "length" and not apart
+        )
         if finish == "stop" or (reply.text and (within or apart or not settings.thoughts)):
             return reply
         if settings.thoughts:
             return Reply(None, settings.cut, finish)
-        remedy = "some models think first: say how long it may (--thinking 4096), or off; or allow more (--new-tokens)"
-        raise EndedError("the server wrote no answer before its reply was cut off", where=self._name, remedy=remedy)
+        remedy = (
+            "some models think first: say how long it may (--thinking 4096), or off; or allow "
+            "more (--new-tokens)"
+        )
+        raise EndedError(
+            "the server wrote no answer before its reply was cut off",
+            where=self._name,
+            remedy=remedy,
+        )
 
 
 class _UnscoredError(UserError):
     def __init__(self, name: str, text: str, said: str) -> None:
         self.said = said
         remedy = "shorten it, or leave the model out"
-        super().__init__(f"the server does not score {text[:40]!r} ({said})", where=name, remedy=remedy)
+        super().__init__(
+            f"the server does not score {text[:40]!r} ({said})", where=name, remedy=remedy
+        )
 
 
 def _found(given: Echo | UserError) -> Echo:

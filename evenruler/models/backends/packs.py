@@ -17,7 +17,9 @@ class Packs(Generic[Answer]):
     """All questions of a call, divided into packs that depend only on these questions."""
 
     indices: Sequence[Sequence[int]]  # question indices, by pack
-    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]  # from one pack's indices to (index, answer) pairs
+    answer: Callable[
+        [Sequence[int]], list[tuple[int, Answer]]
+    ]  # from one pack's indices to (index, answer) pairs
 
 
 def parts(order: Sequence[int], size: int) -> list[list[int]]:
@@ -26,15 +28,19 @@ def parts(order: Sequence[int], size: int) -> list[list[int]]:
 
 
 class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
-    """Decorator for a backend operation: written as a function from questions to packs, called with the wanted ones.
+    """Decorator for a backend operation: written as a function from questions to packs, called with
+    the wanted ones.
 
-    `backend.operation(questions, wanted)` answers every pack that contains a wanted question, as a whole, and yields
-    (index, answer) pairs pack by pack, so that answers never depend on what was cached before.
-    `backend.operation.packs(questions)` returns the packs. If a GPU runs out of memory, a pack is answered in halves,
-    recursively; this does not change the packs and changes answers at most by rounding.
+    `backend.operation(questions, wanted)` answers every pack that contains a wanted question, as a
+    whole, and yields (index, answer) pairs pack by pack, so that answers never depend on what was
+    cached before. `backend.operation.packs(questions)` returns the packs. If a GPU runs out of
+    memory, a pack is answered in halves, recursively; this does not change the packs and changes
+    answers at most by rounding.
     """
 
-    def __init__(self, method: Callable[[Any, Sequence[Question]], Packs[Answer]], backend: Any = None) -> None:
+    def __init__(
+        self, method: Callable[[Any, Sequence[Question]], Packs[Answer]], backend: Any = None
+    ) -> None:
         self._method, self._backend = method, backend
         self.__doc__ = method.__doc__
 
@@ -43,10 +49,14 @@ class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
 
     def packs(self, questions: Sequence[Question]) -> Packs[Answer]:
         """The questions in packs."""
-        packs = self._method(self._backend, questions) if questions else Packs[Answer]([], lambda _: [])
+        packs = (
+            self._method(self._backend, questions) if questions else Packs[Answer]([], lambda _: [])
+        )
         return Packs(packs.indices, Halving(packs.answer))
 
-    def __call__(self, questions: Sequence[Question], wanted: frozenset[int]) -> Iterator[list[tuple[int, Answer]]]:
+    def __call__(
+        self, questions: Sequence[Question], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, Answer]]]:
         """(Index, answer) for every question of each pack that contains a wanted one."""
         packs = self.packs(questions)
         for indices in packs.indices:
@@ -61,7 +71,9 @@ class Halving(Generic[Answer]):
         self._answer, self._said = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:
-        """The answers; failed attempts leave no trace. UserError if a single question does not fit."""
+        """The answers; failed attempts leave no trace. UserError if a single question does not
+        fit.
+        """
         try:
             return self._answer(pack)
         except RuntimeError as error:
@@ -72,7 +84,8 @@ class Halving(Generic[Answer]):
             raise UserError("the GPU has too little memory for one text alone", remedy=MAKE_ROOM)
         if not self._said:
             note(
-                "the GPU ran out of memory: packs that do not fit are answered in halves. Numbers differ from those of "
+                "the GPU ran out of memory: packs that do not fit are answered in halves. Numbers "
+                "differ from those of "
                 "whole packs by rounding; replies, where rounding decides a token"
             )
             self._said = True

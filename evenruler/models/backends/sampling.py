@@ -1,4 +1,6 @@
-"""Sampling with random numbers per row, independent of batch and order; generation in plain batches."""
+"""Sampling with random numbers per row, independent of batch and order; generation in plain
+batches.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends.likelihood import padded
@@ -16,21 +24,25 @@ from evenruler.models.chats import Thoughts
 from evenruler.models.records import Reply, Sampling
 
 LIKELIEST = 512
-"""Sorting this many is nearly always enough for `top_p`; sorting all 262,144 takes longer than the model."""
+"""Sorting this many is nearly always enough for `top_p`; sorting all 262,144 takes longer than the
+model."""
 
 
 def random_numbers(seeds: Sequence[int], n: int) -> NDArray[np.float64]:
     """[rows, n] numbers in [0, 1), each row from a generator with its own seed."""
-    return np.array([np.random.Generator(np.random.Philox(seed)).random(n) for seed in seeds]).reshape(-1, n)
+    return np.array(
+        [np.random.Generator(np.random.Philox(seed)).random(n) for seed in seeds]
+    ).reshape(-1, n)
 
 
 def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling) -> list[int]:
-    """Sample the next token of each row by inverse transform: a token's interval in [0, 1) is its probability.
+    """Sample the next token of each row by inverse transform: a token's interval in [0, 1) is its
+    probability.
 
-    Intervals are in token order or, with `top_k` or `top_p`, in descending probability. Temperature is applied first,
-    then `top_k`, then the fewest tokens that reach `top_p` of the rest. `logits`: [rows, vocabulary]; `numbers`: [rows]
-    in [0, 1), the point that selects each row's token. FloatingPointError if a row's largest logit is not
-    finite (NaN counts as largest).
+    Intervals are in token order or, with `top_k` or `top_p`, in descending probability. Temperature
+    is applied first, then `top_k`, then the fewest tokens that reach `top_p` of the rest. `logits`:
+    [rows, vocabulary]; `numbers`: [rows] in [0, 1), the point that selects each row's token.
+    FloatingPointError if a row's largest logit is not finite (NaN counts as largest).
     """
     if not bool(torch.isfinite(logits.amax(-1)).all()):  # amax propagates NaN
         raise FloatingPointError("logits that are no numbers")
@@ -60,7 +72,9 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
 
 
 class RowSampler(LogitsProcessor):
-    """A logits processor that leaves one token per row: the one sampled with the row's own numbers."""
+    """A logits processor that leaves one token per row: the one sampled with the row's own
+    numbers.
+    """
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
         self._sampling = sampling
@@ -68,7 +82,9 @@ class RowSampler(LogitsProcessor):
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """[rows, vocabulary] 0 for each row's sampled token, minus infinity for all others."""
-        drawn = torch.tensor(draw(scores, next(self._numbers).copy(), self._sampling), device=scores.device)
+        drawn = torch.tensor(
+            draw(scores, next(self._numbers).copy(), self._sampling), device=scores.device
+        )
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
 
 
@@ -79,13 +95,17 @@ def end_tokens(model: Any) -> frozenset[int]:
 
 
 class Budgets(StoppingCriteria):
-    """Stops replies whose thought, or answer after it, has used up its budget; `lengths`: of the stopped rows."""
+    """Stops replies whose thought, or answer after it, has used up its budget; `lengths`: of the
+    stopped rows.
+    """
 
     def __init__(self, thoughts: Thoughts, rows: int, width: int) -> None:
         self._thoughts, self._width, self._places = thoughts, width, [0] * rows
         self.lengths: dict[int, int] = {}
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any) -> torch.Tensor:
+    def __call__(
+        self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any
+    ) -> torch.Tensor:
         """[rows] True for finished rows."""
         n = input_ids.shape[1] - self._width
         for row, tokens in enumerate(input_ids[:, -min(n, self._thoughts.window) :].tolist()):
@@ -93,7 +113,9 @@ class Budgets(StoppingCriteria):
                 self._places[row] = n
             if self._thoughts.is_over(n, self._places[row]):
                 self.lengths.setdefault(row, n)
-        return torch.tensor([row in self.lengths for row in range(len(self._places))], device=input_ids.device)
+        return torch.tensor(
+            [row in self.lengths for row in range(len(self._places))], device=input_ids.device
+        )
 
 
 def generate_batch(
@@ -104,10 +126,11 @@ def generate_batch(
     thoughts: Thoughts | None = None,
     shared: int = 0,
 ) -> list[list[int]]:
-    """Generate each sequence's new tokens, up to its first end token, in one batch until the last row ends.
+    """Generate each sequence's new tokens, up to its first end token, in one batch until the last
+    row ends.
 
-    `sequences`: prompt tokens, for causal models with the start token; `thoughts`: the thinking budget, if any;
-    `shared`: number of leading tokens common to all, which are computed once.
+    `sequences`: prompt tokens, for causal models with the start token; `thoughts`: the thinking
+    budget, if any; `shared`: number of leading tokens common to all, which are computed once.
     """
     device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
     ids, mask = padded(sequences, device, None if decodes else shared)
@@ -128,7 +151,9 @@ def generate_batch(
             cache = inputs["past_key_values"] = DynamicCache(config=model.config)
             model.base_model(input_ids=ids[:1, :shared], past_key_values=cache, use_cache=True)
             cache.batch_repeat_interleave(len(sequences))
-        output = model.generate(**inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets)
+        output = model.generate(
+            **inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets
+        )
     over = budgets[0].lengths if budgets else {}
     found = []
     for row, tokens in enumerate(output[:, 1 if decodes else width :].tolist()):
@@ -138,7 +163,10 @@ def generate_batch(
 
 
 def replies_of(
-    tokenizer: Any, model: Any, written: Sequence[list[int]], said: Sequence[list[int] | None] | None = None
+    tokenizer: Any,
+    model: Any,
+    written: Sequence[list[int]],
+    said: Sequence[list[int] | None] | None = None,
 ) -> list[Reply]:
     """Decode new tokens to replies, without special tokens and with the finish reason.
 

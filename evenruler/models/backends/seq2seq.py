@@ -1,4 +1,6 @@
-"""Encoder-decoders with transformers, such as T5: the encoder reads the prompt, the decoder writes the answer."""
+"""Encoder-decoders with transformers, such as T5: the encoder reads the prompt, the decoder writes
+the answer.
+"""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +21,15 @@ from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import Dtype, Weights, pretrained, read_notes
 from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 
-Numbers = tuple[Any, ...]  # for a word: nats, nats of each kind of next token, nats of the first token, that token
+Numbers = tuple[
+    Any, ...
+]  # for a word: nats, nats of each kind of next token, nats of the first token, that token
 
 
 class Asked(NamedTuple):
-    """A word to score: encoder tokens of the prompt, with special ones, and decoder tokens of the word."""
+    """A word to score: encoder tokens of the prompt, with special ones, and decoder tokens of the
+    word.
+    """
 
     prompt: Tokens
     word: Tokens
@@ -34,7 +40,9 @@ class Seq2Seq:
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
         """Load it; UserError unless its decoder begins with just a start token."""
-        self.tokenizer, self.model = pretrained("AutoModelForSeq2SeqLM", name, folder, device, dtype)
+        self.tokenizer, self.model = pretrained(
+            "AutoModelForSeq2SeqLM", name, folder, device, dtype
+        )
         own = self.model.generation_config
         self._start = own.decoder_start_token_id
         if self._start is None or own.forced_bos_token_id is not None:
@@ -42,7 +50,9 @@ class Seq2Seq:
             raise UserError(what, where=str(folder), remedy="take a model that is built as T5 is")
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
-            eos_token_id=self.tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id,
+            eos_token_id=self.tokenizer.eos_token_id
+            if own.eos_token_id is None
+            else own.eos_token_id,
             decoder_start_token_id=self._start,
         )
         self._name = name
@@ -51,14 +61,22 @@ class Seq2Seq:
 
     @in_packs
     def words(self, requests: Sequence[WordRequest]) -> Packs[Numbers]:
-        """For each word: nats; nats that no letter follows, that no word follows; nats of its first token; that token.
+        """For each word: nats; nats that no letter follows, that no word follows; nats of its first
+        token; that token.
 
-        The word begins the decoder's text. Kinds of next token get 0 nats for words below `RARE`. ValueError if a word
-        has no token or a leading space, which tokenizers drop at the beginning of a text, so that it would count twice.
-        UserError if the tokenizer does not know a word, a prompt is too long or a chat is requested.
+        The word begins the decoder's text. Kinds of next token get 0 nats for words below `RARE`.
+        ValueError if a word has no token or a leading space, which tokenizers drop at the beginning
+        of a text, so that it would count twice. UserError if the tokenizer does not know a word, a
+        prompt is too long or a chat is requested.
         """
-        read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
-        written = {own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"]) for own in requests}
+        read = {
+            key: self._read(*key)
+            for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)
+        }
+        written = {
+            own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"])
+            for own in requests
+        }
         for text, word in written.items():
             if text[:1].isspace():
                 raise ValueError(f"the word {text!r} has a space before it, and begins a text")
@@ -73,15 +91,29 @@ class Seq2Seq:
             prompts = list(dict.fromkeys(asked[i].prompt for i in pack))
             with torch.inference_mode():
                 ids, mask = padded(prompts, self.model.device)
-                states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+                states = self.model.get_encoder()(
+                    input_ids=ids, attention_mask=mask
+                ).last_hidden_state
                 read = {"encoder_outputs": (states,), "attention_mask": mask}
-                begun = self.model(decoder_input_ids=torch.full_like(ids[:, :1], self._start), use_cache=True, **read)
+                begun = self.model(
+                    decoder_input_ids=torch.full_like(ids[:, :1], self._start),
+                    use_cache=True,
+                    **read,
+                )
                 for part in parts(order, self._capacity.replies):
-                    rows = torch.tensor([prompts.index(asked[i].prompt) for i in part], device=self.model.device)
+                    rows = torch.tensor(
+                        [prompts.index(asked[i].prompt) for i in part], device=self.model.device
+                    )
                     cache = copy.deepcopy(begun.past_key_values)
                     cache.batch_select_indices(rows)
-                    read = {"encoder_outputs": (states[rows],), "attention_mask": mask[rows], "past_key_values": cache}
-                    numbers = self._continued(read, begun.logits[rows], [asked[i].word for i in part])
+                    read = {
+                        "encoder_outputs": (states[rows],),
+                        "attention_mask": mask[rows],
+                        "past_key_values": cache,
+                    }
+                    numbers = self._continued(
+                        read, begun.logits[rows], [asked[i].word for i in part]
+                    )
                     found.update(zip(part, numbers, strict=True))
             return [(i, found[i]) for i in pack]
 
@@ -91,12 +123,18 @@ class Seq2Seq:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Answer prompts, all with the same sampling settings; replies have no special tokens.
 
-        UserError if a prompt or reply is too long, or a chat is requested; FloatingPointError for NaN logits.
+        UserError if a prompt or reply is too long, or a chat is requested; FloatingPointError for
+        NaN logits.
         """
         keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
-        read = {key: self._read(*key, new=prompts[0].sampling.max_new_tokens) for key in dict.fromkeys(keys)}
+        read = {
+            key: self._read(*key, new=prompts[0].sampling.max_new_tokens)
+            for key in dict.fromkeys(keys)
+        }
         sequences, seeds = [read[key] for key in keys], [prompt.seed for prompt in prompts]
-        order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
+        order = sorted(
+            range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i])
+        )
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
             own = [sequences[i] for i in batch], [seeds[i] for i in batch]
@@ -106,29 +144,47 @@ class Seq2Seq:
         return Packs(parts(order, self._capacity.replies), answer)
 
     @in_packs
-    def fingerprint(self, questions: Sequence[fingerprints.Texts]) -> Packs[fingerprints.Fingerprint]:
-        """What the model computes on two texts: the encoder reads one and the decoder the other, and the reverse."""
+    def fingerprint(
+        self, questions: Sequence[fingerprints.Texts]
+    ) -> Packs[fingerprints.Fingerprint]:
+        """What the model computes on two texts: the encoder reads one and the decoder the other,
+        and the reverse.
+        """
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
             numbers = list[float]()
             for text, after in (texts, texts[::-1]):
-                read, written = (fingerprints.encode_text(self.tokenizer, one, self._longest) for one in (text, after))
-                ids, words = (torch.tensor([own], device=self.model.device) for own in (read, [self._start, *written]))
+                read, written = (
+                    fingerprints.encode_text(self.tokenizer, one, self._longest)
+                    for one in (text, after)
+                )
+                ids, words = (
+                    torch.tensor([own], device=self.model.device)
+                    for own in (read, [self._start, *written])
+                )
                 with torch.inference_mode():
-                    logits = self.model(input_ids=ids, decoder_input_ids=words[:, :-1], use_cache=False).logits[0]
+                    logits = self.model(
+                        input_ids=ids, decoder_input_ids=words[:, :-1], use_cache=False
+                    ).logits[0]
                 numbers += fingerprints.reduce_logits(logits, written)
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Packs([range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack])
+        return Packs(
+            [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
+        )
 
     @cached_property
     def _endings(self) -> Any:
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
-        """Packs with all questions on some prompts of similar length, so that each prompt is encoded once."""
+        """Packs with all questions on some prompts of similar length, so that each prompt is
+        encoded once.
+        """
         by_prompt: dict[Tokens, list[int]] = {}
-        for i in sorted(range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)):
+        for i in sorted(
+            range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)
+        ):
             by_prompt.setdefault(asked[i].prompt, []).append(i)
         pack: list[int] = []
         prompts = 0
@@ -140,8 +196,12 @@ class Seq2Seq:
         if pack:
             yield pack
 
-    def _continued(self, read: Mapping[str, Any], first: Any, words: Sequence[Tokens]) -> list[Numbers]:
-        """Score words of similar length after the decoder's start; `first`: logits of the start token."""
+    def _continued(
+        self, read: Mapping[str, Any], first: Any, words: Sequence[Tokens]
+    ) -> list[Numbers]:
+        """Score words of similar length after the decoder's start; `first`: logits of the start
+        token.
+        """
         ids, _ = padded(words, self.model.device)  # right padding has no effect
         logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits
         nats = torch.cat([first, logits], 1).double().log_softmax(-1)
@@ -161,6 +221,9 @@ class Seq2Seq:
             raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
         tokens = tuple(self.tokenizer(paragraphs(prompt, system))["input_ids"])
         if self._longest is not None and max(len(tokens), new) > self._longest:
-            what = f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes {self._longest}"
+            what = (
+                f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes "
+                f"{self._longest}"
+            )
             raise UserError(what, where=repr(prompt[:40]), remedy="shorten it")
         return tokens

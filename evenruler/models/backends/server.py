@@ -1,4 +1,5 @@
-"""Client for a server with the OpenAI protocol: sends requests, retries, and turns every fault into one line.
+"""Client for a server with the OpenAI protocol: sends requests, retries, and turns every fault into
+one line.
 
 One request budget per process limits the requests to all hosted models, and counts them.
 """
@@ -34,21 +35,30 @@ URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Environment variables: the server's address (default: OpenAI's) and its key."""
 
 AT_ONCE = 8
-"""Concurrent requests; at most this many answers are lost if a run is killed. After this many consecutive faults
-nothing more is asked."""
+"""Concurrent requests; at most this many answers are lost if a run is killed. After this many
+consecutive faults nothing more is asked."""
 
 ATTEMPTS, SECONDS = 6, 120
-"""Attempts per question if the server is busy or the connection breaks; timeout of an answer in seconds."""
+"""Attempts per question if the server is busy or the connection breaks; timeout of an answer in
+seconds."""
 
-LONGEST = 1 << 24  # most bytes read of an answer, unpacked: about 16 texts of 10,000 tokens with log-probabilities
-SHORTEST_SECRET = 4  # from this length on, query values count as secrets and are also masked inside words
-SHORTEST_REFUSED = 8  # from this length on, a secret in a reply is no word that a model may have meant
+LONGEST = (
+    1 << 24
+)  # most bytes read of an answer, unpacked: about 16 texts of 10,000 tokens with log-probabilities
+SHORTEST_SECRET = (
+    4  # from this length on, query values count as secrets and are also masked inside words
+)
+SHORTEST_REFUSED = (
+    8  # from this length on, a secret in a reply is no word that a model may have meant
+)
 
 NAMES_SECRET = re.compile("key|token|secret|sig|pass|auth|credential", re.IGNORECASE)
-"""Names of query parameters whose values no reply may hold; others, such as a version, may be words of a reply."""
+"""Names of query parameters whose values no reply may hold; others, such as a version, may be words
+of a reply."""
 
 LIKE_A_KEY = re.compile(
-    r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
+    r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    re.IGNORECASE,
 )
 """Part of an address that looks like a key: 16 letters and digits in a row, of both, or a UUID."""
 PATIENCE = 300  # seconds to wait for a busy server: per wait if it names a time (`Retry-After`), else in total
@@ -58,7 +68,8 @@ OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
 """The two names of the limit on new tokens; if a server refuses one, the other is used."""
 
 REFUSES = re.compile(
-    "unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not allowed|invalid"
+    "unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not "
+    "allowed|invalid"
     "|only the default|reasoning_config",
     re.IGNORECASE,
 )
@@ -87,7 +98,8 @@ class Said:
     choices: list[dict[str, Any]]  # at least one
     usage: Mapping[str, Any]  # token counts
     of_itself: Mapping[str, Any]
-    """`model` and `fingerprint` as reported, and `own`: sampling parameters that the server does not accept."""
+    """`model` and `fingerprint` as reported, and `own`: sampling parameters that the server does
+    not accept."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +113,12 @@ class Outcome(Generic[Answer]):
 class Server:
     """A server that hosts a model."""
 
-    def __init__(self, name: str, served: str, seconds: float | None = None, answers_as: str | None = None) -> None:
-        """Set it up from the environment, for `served`, maybe named `answers_as` in answers; UserError if invalid."""
+    def __init__(
+        self, name: str, served: str, seconds: float | None = None, answers_as: str | None = None
+    ) -> None:
+        """Set it up from the environment, for `served`, maybe named `answers_as` in answers;
+        UserError if invalid.
+        """
         import httpx2
         import openai
 
@@ -114,7 +130,11 @@ class Server:
             raise UserError(f"no key for {name}", where=f"environment: {KEY}", remedy=remedy)
         if not (self._key.isascii() and self._key.isprintable()):
             remedy = "set it again; look for a line break or quotes copied along"
-            raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
+            raise UserError(
+                f"the key for {name} holds what no key does",
+                where=f"environment: {KEY}",
+                remedy=remedy,
+            )
         self._lock, self._over = threading.Lock(), threading.Event()
         self._terms: dict[str, str | None] = {}
         """Renamed parameters; None for unsupported ones. Learnt from the server's errors."""
@@ -127,7 +147,9 @@ class Server:
             try:
                 allowed.take()  # not via `self`, which would then live as long as the client
             except UsedUpError as error:
-                raise openai.OpenAIError(str(error)) from error  # the only error that the library does not retry
+                raise openai.OpenAIError(
+                    str(error)
+                ) from error  # the only error that the library does not retry
 
         url = address()
         parameters = parse_qsl(url.query)
@@ -136,17 +158,28 @@ class Server:
         password = unquote(url.password or "")
         hidden = [self._key, url.password or "", url.query, *values, *_quoted(values), *in_path]
         self._secrets = sorted(filter(None, {*hidden}), key=len, reverse=True)
-        named = [value for name, value in parameters if NAMES_SECRET.search(name) or LIKE_A_KEY.search(value)]
+        named = [
+            value
+            for name, value in parameters
+            if NAMES_SECRET.search(name) or LIKE_A_KEY.search(value)
+        ]
         refused = [self._key, password, *in_path, *named]
-        self._refused = {own for own in (*refused, *_quoted(refused)) if len(own) >= SHORTEST_REFUSED}
-        """Secrets that no reply may hold; shorter ones, as a server without a key is given, may be words."""
+        self._refused = {
+            own for own in (*refused, *_quoted(refused)) if len(own) >= SHORTEST_REFUSED
+        }
+        """Secrets that no reply may hold; shorter ones, as a server without a key is given, may be
+        words."""
         try:
-            # No redirects, since another server needs another cache key. The query is passed separately: left in the
-            # address, paths would be appended to it.
+            # No redirects, since another server needs another cache key. The query is passed
+            # separately: left in the address, paths would be appended to it.
             hooks: dict[str, list[Any]] = {"request": [goes_out], "response": [_bounded(seconds)]}
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
-            http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip)
-            self._client = openai.OpenAI(base_url=bare, max_retries=0, timeout=seconds, http_client=http)
+            http = openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip
+            )
+            self._client = openai.OpenAI(
+                base_url=bare, max_retries=0, timeout=seconds, http_client=http
+            )
             weakref.finalize(self, http.close)  # the library does not close a client passed to it
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
@@ -156,22 +189,34 @@ class Server:
         return UserError(what, where=self.name, remedy=remedy)
 
     def plain(self, said: object) -> str:
-        """A message on one line, shortened, with the key and other secrets of the address masked."""
+        """A message on one line, shortened, with the key and other secrets of the address
+        masked.
+        """
         text = str(said)
         for secret in self._secrets:
-            short = len(secret) < SHORTEST_SECRET  # mask only whole words: "x" is part of "max_tokens"
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text) if short else text.replace(secret, "***")
-        text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[: 4 * _SHOWN]  # shorten before checking every character
+            short = (
+                len(secret) < SHORTEST_SECRET
+            )  # mask only whole words: "x" is part of "max_tokens"
+            text = (
+                re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+                if short
+                else text.replace(secret, "***")
+            )
+        text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[
+            : 4 * _SHOWN
+        ]  # shorten before checking every character
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
     def ask(self, path: str, question: dict[str, Any], optional: Collection[str] = ()) -> Said:
-        """Ask a question; retries if the server is busy, the connection breaks, or a parameter has to be renamed.
+        """Ask a question; retries if the server is busy, the connection breaks, or a parameter has
+        to be renamed.
 
-        `path`: appended to the address, such as "/completions"; `question`: the body without the model; `optional`:
-        parameters that are dropped if the server does not support them.
+        `path`: appended to the address, such as "/completions"; `question`: the body without the
+        model; `optional`: parameters that are dropped if the server does not support them.
 
-        RefusalError if the server refuses the question (400); EndedError if the budget is used up or another model
-        answers; UserError if the server cannot be reached, denies access, fails, or returns no valid answer.
+        RefusalError if the server refuses the question (400); EndedError if the budget is used up
+        or another model answers; UserError if the server cannot be reached, denies access, fails,
+        or returns no valid answer.
         """
         terms = dict(self._terms)
         while True:
@@ -187,16 +232,32 @@ class Server:
                 continue
             usage = said if isinstance(said := answer.get("usage"), dict) else {}
             written = usage.get("completion_tokens")
-            if isinstance(written, int) and written > body.get(LIMIT, math.inf) and LIMIT not in terms:
+            if (
+                isinstance(written, int)
+                and written > body.get(LIMIT, math.inf)
+                and LIMIT not in terms
+            ):
                 terms[LIMIT] = OTHERWISE[LIMIT]  # silently ignored by the server
                 continue
             with self._lock:
-                new = [key for key, own in terms.items() if own is None and self._terms.get(key, key) is not None]
+                new = [
+                    key
+                    for key, own in terms.items()
+                    if own is None and self._terms.get(key, key) is not None
+                ]
                 self._terms.update(terms)
             if new:
-                note(f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its own")
-            said_of_itself = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
-            of_itself: dict[str, Any] = {key: self.plain(said) for key, said in said_of_itself.items() if said}
+                note(
+                    f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its "
+                    "own"
+                )
+            said_of_itself = {
+                "model": answer.get("model"),
+                "fingerprint": answer.get("system_fingerprint"),
+            }
+            of_itself: dict[str, Any] = {
+                key: self.plain(said) for key, said in said_of_itself.items() if said
+            }
             left = sorted(key for key, own in called.items() if own is None and key in SAMPLING)
             return Said(answer["choices"], usage, of_itself | ({"own": left} if left else {}))
 
@@ -212,13 +273,17 @@ class Server:
             began = time.monotonic()
             try:
                 # Raw response: the library would accept anything and fill missing fields with None.
-                return self._read(self._client.post(path, cast_to=httpx2.Response, body=body).content)
+                return self._read(
+                    self._client.post(path, cast_to=httpx2.Response, body=body).content
+                )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 self.budget.answered(None)
                 named = _named(error.body, body)
                 if named is None and error.status_code != 400:
                     raise self.fault(f"the server does not answer ({self.plain(error)})") from None
-                self._answered = self._answered or named is None  # nothing to learn about parameters
+                self._answered = (
+                    self._answered or named is None
+                )  # nothing to learn about parameters
                 raise RefusalError(self.plain(error), named) from None
             except openai.APIStatusError as error:
                 status, headers, problem = error.status_code, error.response.headers, error
@@ -230,7 +295,9 @@ class Server:
                     raise EndedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
                 if status == 429:
                     self._fit(began)
-                attempts = ATTEMPTS * (4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0)
+                attempts = ATTEMPTS * (
+                    4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0
+                )
             except openai.OpenAIError as error:
                 if isinstance(error.__cause__, UsedUpError):
                     raise error.__cause__ from None
@@ -252,36 +319,58 @@ class Server:
             answer = said.decode(errors="replace")
         answered: dict[str, Any] = answer if isinstance(answer, dict) else {}
         choices = answered.get("choices")
-        if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
-            raise self.fault(f"what the server says is no answer ({self.plain(answer) or 'nothing'})")
+        if (
+            not isinstance(choices, list)
+            or not choices
+            or not all(isinstance(choice, dict) for choice in choices)
+        ):
+            raise self.fault(
+                f"what the server says is no answer ({self.plain(answer) or 'nothing'})"
+            )
         self.budget.answered(answered.get("usage"))
         if any(secret in text for text in _texts(choices) for secret in self._refused):
-            remedy = "change it, or ask another server; one that needs no key takes any value, which no reply may hold"
+            remedy = (
+                "change it, or ask another server; one that needs no key takes any value, "
+                "which no reply may hold"
+            )
             what = f"a reply repeats a secret, {KEY} or one in {URL}, so it is not stored"
             raise EndedError(what, where=self.name, remedy=remedy)
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not any(is_version(who, name) for name in self._names):
-            other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp reports its file's path
+            other = self.plain(
+                who.rpartition("/")[2] if who[0] == "/" else who
+            )  # llama.cpp reports its file's path
             what = f"another model answers than was asked ({other}, not {self._served})"
-            remedy = f"have your gateway not fall back, say --answers-as {other} if it renames the model, or name "
+            remedy = (
+                f"have your gateway not fall back, say --answers-as {other} if it renames the "
+                "model, or name "
+            )
             remedy += f"the one that you mean: endpoint:{other}"
             raise EndedError(what, where=self.name, remedy=remedy)
         return answered
 
     def _fit(self, busy_since: float | None = None) -> None:
-        """Halve the concurrency, once per group of concurrent requests; increase it by one after many answers."""
+        """Halve the concurrency, once per group of concurrent requests; increase it by one after
+        many answers.
+        """
         with self._lock:
             self._well += 1
             if busy_since is not None and busy_since >= self._narrowed:
-                self._room, self._narrowed, self._well = max(1, self._room // 2), time.monotonic(), 0
+                self._room, self._narrowed, self._well = (
+                    max(1, self._room // 2),
+                    time.monotonic(),
+                    0,
+                )
             elif busy_since is None and self._well % (4 * AT_ONCE) == 0:
                 self._room = min(AT_ONCE, self._room + 1)
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
-        """Run tasks that ask the server concurrently, yielding the answers of each task when it is done.
+        """Run tasks that ask the server concurrently, yielding the answers of each task when it is
+        done.
 
-        The first task runs alone, so that renamed parameters are learnt once; concurrency falls if the server is busy.
-        UserError at the end, after all answers: the first fault, or the one that ended the run.
+        The first task runs alone, so that renamed parameters are learnt once; concurrency falls if
+        the server is busy. UserError at the end, after all answers: the first fault, or the one
+        that ended the run.
         """
         waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
         fault: BaseException | None = None
@@ -328,7 +417,9 @@ def is_version(said: str, asked: str) -> bool:
     one, other = said.lower(), asked.lower()
     if "/" not in one or "/" not in other:  # compare organisations only if both names have one
         one, other = one.rpartition("/")[2], other.rpartition("/")[2]
-    return one == other or bool(re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one))
+    return one == other or bool(
+        re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one)
+    )
 
 
 def _named(said: object, body: Collection[str]) -> str | None:
@@ -343,7 +434,11 @@ def _named(said: object, body: Collection[str]) -> str | None:
     message = str(own.get("message") or said)
     if not REFUSES.search(message):
         return None
-    places = {key: found.start() for key in settings if (found := re.search(rf"(?<!\w){key}(?!\w)", message))}
+    places = {
+        key: found.start()
+        for key in settings
+        if (found := re.search(rf"(?<!\w){key}(?!\w)", message))
+    }
     return min(places, key=lambda key: places[key], default=None)
 
 
@@ -374,10 +469,14 @@ def address() -> SplitResult:
 def place() -> str:
     """The server's address without secrets: scheme, host, port and path.
 
-    A part of the path that looks like a key (`LIKE_A_KEY`) is written as its checksum, so that addresses differ.
+    A part of the path that looks like a key (`LIKE_A_KEY`) is written as its checksum, so that
+    addresses differ.
     """
     url = address()
-    parts = [_checksum(part) if LIKE_A_KEY.search(part) else part for part in url.path.rstrip("/").split("/")]
+    parts = [
+        _checksum(part) if LIKE_A_KEY.search(part) else part
+        for part in url.path.rstrip("/").split("/")
+    ]
     return SplitResult(url.scheme, url.netloc.rpartition("@")[2], "/".join(parts), "", "").geturl()
 
 
@@ -406,13 +505,16 @@ def _texts(answer: object) -> Iterator[str]:
 def no_address() -> UserError:
     """The error for an invalid address, which is not shown, since it may contain a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
-    return UserError("the address of the server is none", where=f"environment: {URL}", remedy=remedy)
+    return UserError(
+        "the address of the server is none", where=f"environment: {URL}", remedy=remedy
+    )
 
 
 def _bounded(seconds: float) -> "Callable[[Response], None]":
     """A hook that limits the time to read a response body and its unpacked size.
 
-    One byte of gzip can expand to a thousand, and a slow drip never exceeds the timeout between two bytes.
+    One byte of gzip can expand to a thousand, and a slow drip never exceeds the timeout between two
+    bytes.
     """
     import httpx2
     import openai
@@ -422,10 +524,16 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
         if packed not in ("gzip", "identity"):
             raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        until, unpacking, said = time.monotonic() + seconds, zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
+        until, unpacking, said = (
+            time.monotonic() + seconds,
+            zlib.decompressobj(zlib.MAX_WBITS | 16),
+            bytearray(),
+        )
         for part in response.stream:
             if time.monotonic() > until:
-                raise httpx2.ReadTimeout(f"no whole answer in {seconds:g} s", request=response.request)
+                raise httpx2.ReadTimeout(
+                    f"no whole answer in {seconds:g} s", request=response.request
+                )
             left = LONGEST - len(said)
             try:
                 said += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
@@ -439,7 +547,9 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
     return bound
 
 
-MAX_REQUESTS = "EVENRULER_MAX_REQUESTS"  # environment variable: most requests that a command or stage may send
+MAX_REQUESTS = (
+    "EVENRULER_MAX_REQUESTS"  # environment variable: most requests that a command or stage may send
+)
 KEPT = "what was answered is kept: run again"
 
 
@@ -468,7 +578,11 @@ class Used:
         """As one line of text."""
         others = self.requests - self.answers
         without = f" ({others:,} of them without an answer)" if others else ""
-        tokens = f"{self.read:,} tokens read, {self.written:,} written" if self.read else "no tokens counted"
+        tokens = (
+            f"{self.read:,} tokens read, {self.written:,} written"
+            if self.read
+            else "no tokens counted"
+        )
         return f"{self.requests:,} requests went out{without}; {tokens} by the server"
 
 
@@ -484,25 +598,46 @@ class Budget:
         """Count a request before it is sent; UsedUpError if the limit is reached."""
         with self._lock:
             if self.most is not None and self.used.requests >= self.most:
-                what, where = f"the budget of {self.most:,} requests is used up", f"--max-requests or {MAX_REQUESTS}"
-                raise UsedUpError(what, where=where, remedy=f"{KEPT}, or with a larger one, to go on from there")
+                what, where = (
+                    f"the budget of {self.most:,} requests is used up",
+                    f"--max-requests or {MAX_REQUESTS}",
+                )
+                raise UsedUpError(
+                    what, where=where, remedy=f"{KEPT}, or with a larger one, to go on from there"
+                )
             self.used = replace(self.used, requests=self.used.requests + 1)
 
     def answered(self, usage: object) -> None:
         """Count an answered request; `usage`: the field of that name in the answer, if any."""
-        counts = [usage.get(key) if isinstance(usage, dict) else 0 for key in ("prompt_tokens", "completion_tokens")]
-        read, written = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
+        counts = [
+            usage.get(key) if isinstance(usage, dict) else 0
+            for key in ("prompt_tokens", "completion_tokens")
+        ]
+        read, written = (
+            n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts
+        )
         with self._lock:
             used = self.used
-            self.used = Used(used.requests, used.answers + 1, used.read + read, used.written + written)
+            self.used = Used(
+                used.requests, used.answers + 1, used.read + read, used.written + written
+            )
 
     @contextmanager
     def told(self, name: str, requests: int, letters: int) -> Iterator[None]:
-        """Announce the expected number of requests without retries, and report the actual use afterwards."""
+        """Announce the expected number of requests without retries, and report the actual use
+        afterwards.
+        """
         before = self.used
-        left = "" if self.most is None else f"; {max(self.most - before.requests, 0):,} may still go out"
+        left = (
+            ""
+            if self.most is None
+            else f"; {max(self.most - before.requests, 0):,} may still go out"
+        )
         tokens = f"about {round(letters / LETTERS_A_TOKEN, -1):,.0f} tokens of prompts"
-        note(f"{name}: {requests:,} requests at most, unless some have to be repeated; {tokens}{left}")
+        note(
+            f"{name}: {requests:,} requests at most, unless some have to be repeated; "
+            f"{tokens}{left}"
+        )
         try:
             yield
         finally:
@@ -513,7 +648,9 @@ _allowed: Budget | None = None
 
 
 def current_budget() -> Budget:
-    """This process's budget, from `allowing` or else the environment; UserError if that is no number."""
+    """This process's budget, from `allowing` or else the environment; UserError if that is no
+    number.
+    """
     return _allowed or _of_environment(os.environ.get(MAX_REQUESTS, ""))
 
 
@@ -522,7 +659,9 @@ def allowing(most: int | None) -> Iterator[None]:
     """Set the budget of servers created within the context; None changes nothing."""
     global _allowed
     if most is not None and most < 0:
-        raise UserError(f"{most} requests", where="max_requests", remedy="say 0 or more, or leave it out")
+        raise UserError(
+            f"{most} requests", where="max_requests", remedy="say 0 or more, or leave it out"
+        )
     before = _allowed
     _allowed = before if most is None else Budget(most)
     try:
@@ -535,6 +674,8 @@ def allowing(most: int | None) -> Iterator[None]:
 def _of_environment(said: str) -> Budget:
     if said and not (said.isascii() and said.isdigit()):
         raise UserError(
-            f"{said!r} is no number of requests", where=f"environment: {MAX_REQUESTS}", remedy="say 0 or more"
+            f"{said!r} is no number of requests",
+            where=f"environment: {MAX_REQUESTS}",
+            remedy="say 0 or more",
         )
     return Budget(int(said) if said else None)

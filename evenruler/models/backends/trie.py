@@ -1,8 +1,8 @@
 """Token tries: sequences with common prefixes, divided into packs and laid out as one row of nodes.
 
-A node is a token with something after it; it is computed once for all sequences through it. An edge leads from a node
-to a next token and carries that token's log-probability. A final token without continuation is an edge without a node:
-nothing is computed for it.
+A node is a token with something after it; it is computed once for all sequences through it. An edge
+leads from a node to a next token and carries that token's log-probability. A final token without
+continuation is an edge without a node: nothing is computed for it.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,17 @@ class TokenSequence:
 
 @dataclass(frozen=True)
 class Nodes:
-    """m tokens computed together, and the k tokens they may see: those computed before, and themselves."""
+    """m tokens computed together, and the k tokens they may see: those computed before, and
+    themselves.
+    """
 
     tokens: NDArray[np.int64]  # [m]
     depths: NDArray[np.int64]  # [m] their positions
     places: NDArray[np.int64]  # [m] place of each in the overall order
     begins: NDArray[np.int64]  # [k] the first place that sees it, its own
-    ends: NDArray[np.int64]  # [k] past the last place that sees it; the places in between are its descendants
+    ends: NDArray[
+        np.int64
+    ]  # [k] past the last place that sees it; the places in between are its descendants
     seen_depths: NDArray[np.int64]  # [k] positions of the visible tokens
 
 
@@ -48,7 +52,8 @@ class Trie:
     """A pack of sequences as nodes and e scored edges."""
 
     nodes: Nodes
-    """Ordered by sequence: all places up to a node's end are its descendants. The start token is at 0."""
+    """Ordered by sequence: all places up to a node's end are its descendants. The start token is at
+    0."""
     edge_nodes: NDArray[np.int64]  # [e] the node where the edge starts
     edge_tokens: NDArray[np.int64]  # [e] the token that it leads to
     paths: list[NDArray[np.int64]]  # per sequence: the edges to sum
@@ -70,15 +75,18 @@ class Trie:
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
-    """Divide sequences into packs of at most `max_nodes` nodes (or one longer sequence), as indices in token order.
+    """Divide sequences into packs of at most `max_nodes` nodes (or one longer sequence), as indices
+    in token order.
 
-    Depends only on the set of sequences, not on their order or on which are wanted. A pack that is a quarter full also
-    ends where the next sequence shares only the start token, so that packs realign soon after added or removed
-    sequences.
+    Depends only on the set of sequences, not on their order or on which are wanted. A pack that is
+    a quarter full also ends where the next sequence shares only the start token, so that packs
+    realign soon after added or removed sequences.
     """
     packs: list[list[int]] = []
     nodes, previous = 0, Tokens()
-    for index in sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].begin)):
+    for index in sorted(
+        range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].begin)
+    ):
         tokens = sequences[index].tokens
         shared = shared_length(previous, tokens)
         new = len(tokens) - 1 - min(shared, len(previous) - 1)
@@ -99,7 +107,9 @@ def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def build(sequences: Sequence[TokenSequence]) -> Trie:
-    """Lay a pack out as a trie in token order, so that each node's descendants follow it directly."""
+    """Lay a pack out as a trie in token order, so that each node's descendants follow it
+    directly.
+    """
     nodes: dict[tuple[int, int], int] = {}
     edges: dict[tuple[int, int], int] = {}
     parents: list[int] = []
@@ -122,7 +132,11 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
     ends = list(range(1, len(nodes) + 1))
     for node in reversed(range(1, len(nodes))):
         ends[parents[node]] = max(ends[parents[node]], ends[node])
-    tokens, at, past = (np.array(own, dtype=np.int64) for own in ([token for _, token in nodes], depths, ends))
+    tokens, at, past = (
+        np.array(own, dtype=np.int64) for own in ([token for _, token in nodes], depths, ends)
+    )
     places, edge_list = np.arange(len(nodes)), np.array(list(edges), dtype=np.int64).reshape(-1, 2)
     laid = Nodes(tokens, at, places, places, past, at)
-    return Trie(laid, edge_list[:, 0], edge_list[:, 1], [paths[index] for index in range(len(sequences))])
+    return Trie(
+        laid, edge_list[:, 0], edge_list[:, 1], [paths[index] for index in range(len(sequences))]
+    )

@@ -11,10 +11,11 @@ MOST_NAMED: Final = 5
 
 
 class UnknownWords:
-    """Those words of some texts that a tokenizer turns into its unknown token, or into no token at all.
+    """Those words of some texts that a tokenizer turns into its unknown token, or into no token at
+    all.
 
-    Texts that differ in such words alone have the same tokens, so a model tells nothing of them. Words are what blanks
-    separate, punctuation included; each is looked at by itself.
+    Texts that differ in such words alone have the same tokens, so a model tells nothing of them.
+    Words are what blanks separate, punctuation included; each is looked at by itself.
     """
 
     def __init__(self, tokenizer: Any, texts: Sequence[str]) -> None:
@@ -36,4 +37,6 @@ class UnknownWords:
     def refuse(self, name: str) -> None:
         """UserError if there are any; `name`: the model's."""
         if self.words:
-            raise UserError(str(self), where=name, remedy="leave these words out, or take another model")
+            raise UserError(
+                str(self), where=name, remedy="leave these words out, or take another model"
+            )

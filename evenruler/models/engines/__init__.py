@@ -8,13 +8,17 @@ from typing import Final
 
 from evenruler.errors import UserError
 
-ENGINE: Final = "EVENRULER_ENGINE"  # environment variable with the engine; DVC passes it on to stages
+ENGINE: Final = (
+    "EVENRULER_ENGINE"  # environment variable with the engine; DVC passes it on to stages
+)
 LOCAL: Final = "local"
 RAY: Final = "ray"
 
 
 def chosen() -> tuple[str, str | None]:
-    """The engine and, if given, the cluster's address from the environment; UserError if it is invalid."""
+    """The engine and, if given, the cluster's address from the environment; UserError if it is
+    invalid.
+    """
     return parse(os.environ.get(ENGINE) or LOCAL, ENGINE)
 
 
@@ -29,5 +33,7 @@ def parse(engine: str, where: str) -> tuple[str, str | None]:
     """Split `local`, `ray` or `ray=ADDRESS` into engine and address; UserError if it is invalid."""
     name, given, address = engine.partition("=")
     if name not in (LOCAL, RAY) or (given and (name == LOCAL or not address)):
-        raise UserError(f"no engine {engine!r}", where=where, remedy="say local, ray or ray=ADDRESS")
+        raise UserError(
+            f"no engine {engine!r}", where=where, remedy="say local, ray or ray=ADDRESS"
+        )
     return name, address or None

@@ -1,8 +1,9 @@
-"""A Ray cluster: its nodes, this process's workers on them, the code that runs in a worker, and calls of a model there.
+"""A Ray cluster: its nodes, this process's workers on them, the code that runs in a worker, and
+calls of a model there.
 
-This process alone holds a model's lease, writes the cache, hands out packs (batches of questions) and collects answers.
-The packs of a lost worker go to another. A pack may thus be computed twice, which is safe: its answers depend only on
-its content.
+This process alone holds a model's lease, writes the cache, hands out packs (batches of questions)
+and collects answers. The packs of a lost worker go to another. A pack may thus be computed twice,
+which is safe: its answers depend only on its content.
 """
 
 import os
@@ -24,7 +25,8 @@ JOINING = 12  # seconds for the head to answer
 
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
-"""Client preface of HTTP/2, which a Ray head speaks: it must answer with a SETTINGS frame (RFC 9113, section 3.4)."""
+"""Client preface of HTTP/2, which a Ray head speaks: it must answer with a SETTINGS frame (RFC
+9113, section 3.4)."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -33,7 +35,9 @@ class Worker:
     """A worker process on a node: loads each model once and answers packs."""
 
     def __init__(self, threads: int, expected: Surroundings, node: str) -> None:
-        """Prepare; answers are cached under the `expected` surroundings; `node` is named in errors."""
+        """Prepare; answers are cached under the `expected` surroundings; `node` is named in
+        errors.
+        """
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in stages (`stages/running.py`)
         import torch
 
@@ -43,17 +47,28 @@ class Worker:
         self._call, self._packs = -1, Packs[Any]([], lambda _: [])
 
     def begin(
-        self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
+        self,
+        model: str,
+        load: Callable[[], Any],
+        call: int,
+        operation: str,
+        questions: Sequence[Any],
     ) -> list[list[int]]:
-        """Start a call: load its model unless it is loaded, and divide its questions into packs of indices.
+        """Start a call: load its model unless it is loaded, and divide its questions into packs of
+        indices.
 
-        `model`: identifies the model. UserError if this node's surroundings differ from those in the cache key.
+        `model`: identifies the model. UserError if this node's surroundings differ from those in
+        the cache key.
         """
         own = surroundings(self._expected.device)
         if own != self._expected:
             others, ours = self._expected.other_than(own), own.other_than(self._expected)
             what = f"answers are kept under {others}, and a worker has {ours}"
-            raise UserError(what, where=f"node {self._node}", remedy="install the same there; take nodes of one kind")
+            raise UserError(
+                what,
+                where=f"node {self._node}",
+                remedy="install the same there; take nodes of one kind",
+            )
         if model not in self._models:
             self._models[model] = load()
         self._packs = getattr(self._models[model], operation).packs(questions)
@@ -81,7 +96,8 @@ class Cluster:
     def __init__(self, address: str | None) -> None:
         """Join a cluster; UserError if Ray is not installed or the cluster cannot be joined.
 
-        `address`: `HOST:PORT` of its head; else that in `RAY_ADDRESS`; else a cluster is started here for this process.
+        `address`: `HOST:PORT` of its head; else that in `RAY_ADDRESS`; else a cluster is started
+        here for this process.
         """
         ray = _ray()
         given = address or os.environ.get("RAY_ADDRESS")
@@ -89,7 +105,8 @@ class Cluster:
         try:
             if given:
                 if given != "auto":  # "auto" is Ray's name for the cluster of this machine
-                    # Check the head first: without one, Ray itself waits for minutes or gives another error.
+                    # Check the head first: without one, Ray itself waits for minutes or gives
+                    # another error.
                     host, _, port = given.rpartition(":")
                     if not host or not port.isdigit():
                         raise ValueError("it is not of the form HOST:PORT")
@@ -100,11 +117,18 @@ class Cluster:
                                 raise ConnectionError("what listens there is no head of a cluster")
                 ray.init(address=given, **said)
             else:
-                ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **said)
+                ray.init(
+                    address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **said
+                )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            what, where = f"the cluster cannot be joined ({reason[:250]})", f"ray={given}" if given else "ray"
-            remedy = "check the address, start it, or install its Ray and Python here: docs/scale.md"
+            what, where = (
+                f"the cluster cannot be joined ({reason[:250]})",
+                f"ray={given}" if given else "ray",
+            )
+            remedy = (
+                "check the address, start it, or install its Ray and Python here: docs/scale.md"
+            )
             raise UserError(what, where=where, remedy=remedy) from None
         self.ray = ray  # imported for this engine only
         self._members: list[Member] = []
@@ -120,23 +144,33 @@ class Cluster:
         return int(self.ray.cluster_resources().get("GPU", 0))
 
     def gpus_of_a_copy(self, wanted: float, device: str | None) -> float:
-        """GPU share of a copy of a model, 0 on CPUs; UserError if a GPU is required and there is none."""
+        """GPU share of a copy of a model, 0 on CPUs; UserError if a GPU is required and there is
+        none.
+        """
         there = self.gpus() > 0
         if device == "cuda" and not there:
-            raise UserError("no GPU in the cluster", where="device", remedy="name cpu, or add nodes with GPUs")
+            raise UserError(
+                "no GPU in the cluster", where="device", remedy="name cpu, or add nodes with GPUs"
+            )
         return wanted if there and device != "cpu" else 0
 
     def surroundings(self, gpus: float) -> Surroundings:
-        """Surroundings of workers: on CPUs those of this process, on GPUs those of the first node with one free."""
+        """Surroundings of workers: on CPUs those of this process, on GPUs those of the first node
+        with one free.
+        """
         return self._of_gpus() if gpus else surroundings("cpu")
 
     @cache  # noqa: B019  # there is one cluster per process
     def _of_gpus(self) -> Surroundings:
-        found: Surroundings = self.ray.get(self.ray.remote(num_gpus=0.01, num_cpus=0)(surroundings).remote("cuda"))
+        found: Surroundings = self.ray.get(
+            self.ray.remote(num_gpus=0.01, num_cpus=0)(surroundings).remote("cuda")
+        )
         return found
 
     def members(self, gpus: float) -> list[Member]:
-        """The workers, one per place, missing ones started; if the GPU share changed, the previous ones end first."""
+        """The workers, one per place, missing ones started; if the GPU share changed, the previous
+        ones end first.
+        """
         if gpus != self._gpus:
             for member in self._members:
                 self.ray.kill(member.actor)
@@ -154,7 +188,11 @@ class Cluster:
         cpus = max(1, int(node["Resources"].get("CPU", 1)) // _places(node, gpus))
         on = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         options = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": on}
-        actor = self.ray.remote(Worker).options(**options).remote(cpus, self.surroundings(gpus), node["NodeName"])
+        actor = (
+            self.ray.remote(Worker)
+            .options(**options)
+            .remote(cpus, self.surroundings(gpus), node["NodeName"])
+        )
         return Member(actor, node["NodeID"], node["NodeName"])
 
     def lose(self, member: Member) -> None:
@@ -217,18 +255,34 @@ class Call:
         """Set up a call to an operation of the backend; nothing is asked yet."""
         self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
-        self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
+        self._given = (
+            model.told_apart,
+            model.load,
+            self._number,
+            operation,
+            self._ray.put(list(questions)),
+        )
         self._members: list[Member] = []  # workers that were sent the call
-        self._beginning: dict[Any, Member] = {}  # workers that have not started the call yet, by Ray reference
-        self._out: dict[Any, tuple[Member, Pack]] = {}  # packs in progress, by Ray reference of the answers
-        self._todo: deque[Pack] | None = None  # packs to do; None until a worker has divided the questions into packs
-        self._losses: Counter[Pack | str] = Counter()  # by pack; by node for workers lost before they started the call
+        self._beginning: dict[
+            Any, Member
+        ] = {}  # workers that have not started the call yet, by Ray reference
+        self._out: dict[
+            Any, tuple[Member, Pack]
+        ] = {}  # packs in progress, by Ray reference of the answers
+        self._todo: deque[Pack] | None = (
+            None  # packs to do; None until a worker has divided the questions into packs
+        )
+        self._losses: Counter[Pack | str] = (
+            Counter()
+        )  # by pack; by node for workers lost before they started the call
         self._looks = self._looks_in_vain = 0
 
     def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
-        """Yield (index, answer) pairs of each pack that contains a wanted question, as packs complete.
+        """Yield (index, answer) pairs of each pack that contains a wanted question, as packs
+        complete.
 
-        UserError if the same packs lose workers repeatedly, no node is left, or a worker raises one.
+        UserError if the same packs lose workers repeatedly, no node is left, or a worker raises
+        one.
         """
         try:
             self._join()
@@ -239,7 +293,8 @@ class Call:
                         yield found
                 self._hand_out()
         finally:
-            # Cancel what is pending: a late worker would otherwise go through all calls that it missed.
+            # Cancel what is pending: a late worker would otherwise go through all calls that it
+            # missed.
             for reference in [*self._beginning, *self._out]:
                 self._ray.cancel(reference)
 
@@ -250,7 +305,9 @@ class Call:
                 self._beginning[member.actor.begin.remote(*self._given)] = member
 
     def _ready(self) -> list[Any]:
-        """References that are ready, waiting up to LOOK seconds; if none is, look for nodes that came or went."""
+        """References that are ready, waiting up to LOOK seconds; if none is, look for nodes that
+        came or went.
+        """
         ready: list[Any] = []
         if waited_for := [*self._out, *self._beginning]:
             ready, _ = self._ray.wait(waited_for, timeout=LOOK)
@@ -258,17 +315,24 @@ class Call:
             time.sleep(LOOK)
         if not ready:
             if not self._looks and not self._out and self._members:
-                note(f"{self._model.name}: waiting for workers; others use the cluster, or they are starting")
+                note(
+                    f"{self._model.name}: waiting for workers; others use the cluster, or they are "
+                    "starting"
+                )
             self._looks += 1
             self._join()
             self._looks_in_vain = 0 if self._members else self._looks_in_vain + 1
             if self._looks_in_vain == PATIENCE:
                 remedy = "see `ray status`; what was answered is kept, run again to go on"
-                raise UserError("no node of the cluster is left", where=self._model.name, remedy=remedy)
+                raise UserError(
+                    "no node of the cluster is left", where=self._model.name, remedy=remedy
+                )
         return list(ready)
 
     def _taken(self, reference: Any, wanted: frozenset[int]) -> list[tuple[int, Any]]:
-        """The answers behind a reference; empty if a worker has only started the call, or is lost."""
+        """The answers behind a reference; empty if a worker has only started the call, or is
+        lost.
+        """
         begins = reference in self._beginning
         if not begins and reference not in self._out:
             return []  # of a worker that was already lost
@@ -289,7 +353,8 @@ class Call:
         return []
 
     def _hand_out(self) -> None:
-        """Distribute packs to workers in turn; queue more than one per worker only while enough packs are left for all.
+        """Distribute packs to workers in turn; queue more than one per worker only while enough
+        packs are left for all.
 
         Otherwise the first worker to start a short call would get all of it.
         """
@@ -297,7 +362,11 @@ class Call:
         begun = [member for member in self._members if member not in self._beginning.values()]
         for most in range(1, AT_A_TIME + 1):
             for member in begun:
-                if self._todo and busy[id(member)] < most and (most == 1 or len(self._todo) > len(self._members)):
+                if (
+                    self._todo
+                    and busy[id(member)] < most
+                    and (most == 1 or len(self._todo) > len(self._members))
+                ):
                     pack = self._todo.popleft()
                     self._out[member.actor.answer.remote(self._number, pack)] = (member, pack)
                     busy[id(member)] += 1
@@ -308,14 +377,23 @@ class Call:
         self._members.remove(member)
         packs = [pack for own, pack in self._out.values() if own is member]
         self._out = {reference: at for reference, at in self._out.items() if at[0] is not member}
-        self._beginning = {reference: own for reference, own in self._beginning.items() if own is not member}
-        note(f"{self._model.name}: a worker on {member.place} is gone; what it was at goes to another")
+        self._beginning = {
+            reference: own for reference, own in self._beginning.items() if own is not member
+        }
+        note(
+            f"{self._model.name}: a worker on {member.place} is gone; what it was at goes to "
+            "another"
+        )
         lost_with: list[Pack | str] = [*packs] or [member.node]
         self._losses.update(lost_with)
         if max(self._losses[what] for what in lost_with) >= LOSSES:
             what = f"the same {len(packs)} packs" if packs else f"this model on {member.place}"
-            remedy = "see whether their memory is enough; what was answered is kept, run again to go on"
-            raise UserError(f"{LOSSES} workers were lost with {what}", where=self._model.name, remedy=remedy)
+            remedy = (
+                "see whether their memory is enough; what was answered is kept, run again to go on"
+            )
+            raise UserError(
+                f"{LOSSES} workers were lost with {what}", where=self._model.name, remedy=remedy
+            )
         if packs:
             assert self._todo is not None
             self._todo.extendleft(packs)
@@ -324,7 +402,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Pool:
-    """A model on a cluster's workers, which load it on first use; offers the operations of a backend."""
+    """A model on a cluster's workers, which load it on first use; offers the operations of a
+    backend.
+    """
 
     cluster: Cluster
     gpus: float  # GPUs per copy of the model
@@ -332,7 +412,9 @@ class Pool:
     told_apart: str  # identifies the model on workers
     load: Callable[[], Any]  # creates its backend; sent to the workers
 
-    def __getattr__(self, operation: str) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
+    def __getattr__(
+        self, operation: str
+    ) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
         """A backend operation that is answered in packs."""
         if operation not in OPERATIONS:
             raise AttributeError(f"no operation {operation!r} is answered in packs")

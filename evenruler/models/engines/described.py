@@ -17,15 +17,28 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
-_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")  # an index names the shards that are loaded
+_WEIGHTS = (
+    "**/*.safetensors",
+    "**/*.bin",
+    "**/*.index.json",
+)  # an index names the shards that are loaded
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
-_TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "special_tokens_map.json", "added_tokens.json", "*.model")
+_TOKENIZER_FILES = (
+    "tokenizer*",
+    "vocab*",
+    "merges*",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "*.model",
+)
 
 
 def device(wanted: str | None = None) -> str:
-    """The device to compute on: the wanted one, else `cuda` if there is a GPU; UserError if it is not available."""
+    """The device to compute on: the wanted one, else `cuda` if there is a GPU; UserError if it is
+    not available.
+    """
     known = ["cpu", *(["cuda"] if gpus() else [])]
     if wanted is not None and wanted not in known:
         remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
@@ -34,7 +47,9 @@ def device(wanted: str | None = None) -> str:
 
 
 def gpus() -> int:
-    """Number of GPUs that torch sees; 0 without importing torch (two seconds) for CPU-only builds."""
+    """Number of GPUs that torch sees; 0 without importing torch (two seconds) for CPU-only
+    builds.
+    """
     if "torch" not in sys.modules and version("torch").endswith("+cpu"):
         return 0
 
@@ -54,7 +69,9 @@ class Surroundings:
         """The differences from another one, in words."""
         there = dict(other.libraries)
         devices = [] if self.device == other.device else [self.device]
-        return ", ".join([*devices, *(f"{name} {own}" for name, own in self.libraries if there.get(name) != own)])
+        return ", ".join(
+            [*devices, *(f"{name} {own}" for name, own in self.libraries if there.get(name) != own)]
+        )
 
 
 def surroundings(on: str) -> Surroundings:
@@ -82,16 +99,26 @@ def dtype_on(entry: ModelEntry, on: str) -> Dtype:
 
 
 def describe(
-    folder: Path, entry: ModelEntry, store: RowStore, on: str | Surroundings, adapter: Path | None = None
+    folder: Path,
+    entry: ModelEntry,
+    store: RowStore,
+    on: str | Surroundings,
+    adapter: Path | None = None,
 ) -> str:
-    """The engine string of a model folder, with an encoder's adapter; `on`: a device here, or given surroundings.
+    """The engine string of a model folder, with an encoder's adapter; `on`: a device here, or given
+    surroundings.
 
-    Canonical JSON of `parts` below, files by sha256. UserError if the folder names files that the libraries would load
-    from outside the hashed ones.
+    Canonical JSON of `parts` below, files by sha256. UserError if the folder names files that the
+    libraries would load from outside the hashed ones.
     """
     # Refuse weights named in a configuration or index that are not among the hashed files.
     known = _found(folder, *_WEIGHTS)
-    named = [(folder / "config.json", [json_in(folder / "config.json", dict).get("transformers_weights")])]
+    named = [
+        (
+            folder / "config.json",
+            [json_in(folder / "config.json", dict).get("transformers_weights")],
+        )
+    ]
     for index in sorted(path for path in known if path.name.endswith(".index.json")):
         shards = json_in(index, dict).get("weight_map")
         named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
@@ -100,7 +127,9 @@ def describe(
             for path in (file.parent / name, folder / name):  # transformers uses either
                 if path.exists() and path not in known:
                     what = f"it names {name!r}, which is not among the weights of the folder"
-                    raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
+                    raise UserError(
+                        what, where=str(file), remedy="put all weights into the model's folder"
+                    )
     own = surroundings(on) if isinstance(on, str) else on
     hashed = hashed_files(folder, entry)
     parts = {
@@ -127,12 +156,19 @@ def describe(
     return canonical(parts).decode()
 
 
-def hashed_files(folder: Path, entry: ModelEntry, adapter: Path | None = None) -> dict[str, set[Path]]:
-    """The files that are part of an engine string, by part; UserError for an embedder with modules of other code.
+def hashed_files(
+    folder: Path, entry: ModelEntry, adapter: Path | None = None
+) -> dict[str, set[Path]]:
+    """The files that are part of an engine string, by part; UserError for an embedder with modules
+    of other code.
 
     With an `adapter`, its files are a part, too.
     """
-    weights, code, tokenizer = _found(folder, *_WEIGHTS), _found(folder, "**/*.py"), _found(folder, *_TOKENIZER_FILES)
+    weights, code, tokenizer = (
+        _found(folder, *_WEIGHTS),
+        _found(folder, "**/*.py"),
+        _found(folder, *_TOKENIZER_FILES),
+    )
     templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
     if entry.kind == "embedder":
         configuration |= _files_of_modules(folder) - weights - code - tokenizer - templates
@@ -147,13 +183,20 @@ def hashed_files(folder: Path, entry: ModelEntry, adapter: Path | None = None) -
 
 
 def _files_of_modules(folder: Path) -> set[Path]:
-    """The files in the folders of an embedder's modules; UserError for modules of other code or outside the folder."""
+    """The files in the folders of an embedder's modules; UserError for modules of other code or
+    outside the folder.
+    """
     modules, root = folder / "modules.json", folder.resolve()
     files: set[Path] = set()
     for module in json_in(modules, list):
-        kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
+        kind, place = (
+            str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path")
+        )
         if not kind.startswith("sentence_transformers."):
-            what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
+            what = (
+                f"the module {kind!r} is no part of sentence-transformers, and code of a model "
+                "is not run"
+            )
             raise UserError(what, where=str(modules), remedy="name a model without code of its own")
         if not (folder / place).resolve().is_relative_to(root):
             what = f"the module {place!r} lies outside the folder"
@@ -163,10 +206,14 @@ def _files_of_modules(folder: Path) -> set[Path]:
 
 
 def _found(folder: Path, *patterns: str) -> set[Path]:
-    """Files of a folder that match patterns; links to files count, links to folders are not followed."""
+    """Files of a folder that match patterns; links to files count, links to folders are not
+    followed.
+    """
     return {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
 
 
 def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
-    named = [(path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)]
+    named = [
+        (path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)
+    ]
     return hashlib.sha256(canonical(named)).hexdigest()

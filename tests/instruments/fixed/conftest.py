@@ -1,7 +1,7 @@
 """Which tests of published benchmarks there is data for.
 
-Those that read packages of requirements-models.txt, or answers that authors published, run where these are; the same
-code is tested by small made files everywhere.
+Those that read packages of requirements-models.txt, or answers that authors published, run where
+these are; the same code is tested by small made files everywhere.
 """
 
 import os

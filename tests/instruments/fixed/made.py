@@ -1,4 +1,5 @@
-"""Small benchmarks in the form of the published ones, written for these tests, and what models say to them."""
+"""Small benchmarks in the form of the published ones, written for these tests, and what models say
+to them."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -64,7 +65,8 @@ def stereoset() -> str:
     def example(place: int, half: str, target: str, kind: str) -> dict[str, Any]:
         labels = ("unrelated", "stereotype", "anti-stereotype")
         sentences = [
-            {"sentence": f"{target} {label}.", "id": f"{place}-{label}", "gold_label": label} for label in labels
+            {"sentence": f"{target} {label}.", "id": f"{place}-{label}", "gold_label": label}
+            for label in labels
         ]
         context = {"context": f"Here is a {target}.", "target": target, "bias_type": kind}
         return {"id": f"{half}-{place}", **context, "sentences": sentences}
@@ -84,17 +86,37 @@ METADATA = "category,question_index,example_id,target_loc\r\nAge,1,0,0\r\nAge,1,
 
 
 def bbq(more: Mapping[str, Any] | None = None) -> str:
-    """One template, ambiguous and not, both polarities; a question whose biased answer nobody names."""
-    common = {"category": "Age", "ans0": "The grandfather", "ans1": "The grandson", "ans2": "Can't be determined"}
-    info = {"ans0": ["grandfather", "old"], "ans1": ["grandson", "nonOld"], "ans2": ["Can't", "unknown"]}
+    """One template, ambiguous and not, both polarities; a question whose biased answer nobody
+    names."""
+    common = {
+        "category": "Age",
+        "ans0": "The grandfather",
+        "ans1": "The grandson",
+        "ans2": "Can't be determined",
+    }
+    info = {
+        "ans0": ["grandfather", "old"],
+        "ans1": ["grandson", "nonOld"],
+        "ans2": ["Can't", "unknown"],
+    }
     questions = [
         (0, "1", "neg", "ambig", "I saw both.", "Who forgot?", 2),
         (1, "1", "neg", "disambig", "I saw both. The grandson forgot.", "Who forgot?", 1),
         (2, "1", "nonneg", "ambig", "I saw both.", "Who recalled?", 2),
         (3, "2", "neg", "ambig", "I met both.", "Who fell?", 2),
     ]
-    names = ("example_id", "question_index", "question_polarity", "context_condition", "context", "question", "label")
-    lines = [{**dict(zip(names, own, strict=True)), **common, "answer_info": info} for own in questions]
+    names = (
+        "example_id",
+        "question_index",
+        "question_polarity",
+        "context_condition",
+        "context",
+        "question",
+        "label",
+    )
+    lines = [
+        {**dict(zip(names, own, strict=True)), **common, "answer_info": info} for own in questions
+    ]
     return "".join(json.dumps({**line, **(more or {})}) + "\n" for line in lines)
 
 
@@ -118,7 +140,9 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def source(folder: Path, layout: str, files: Mapping[str, str] | None = None, **more: Any) -> declare.Source:
+def source(
+    folder: Path, layout: str, files: Mapping[str, str] | None = None, **more: Any
+) -> declare.Source:
     """A benchmark of a layout whose files lie in a folder."""
     named = {}
     for name, text in (files or LAYOUTS[layout]).items():
@@ -148,7 +172,8 @@ def scores(
     tokens: Callable[[pd.Series], int] | None = None,
     subject: Subject = SUBJECT,
 ) -> dict[str, pd.DataFrame]:
-    """What a model answers that finds texts as likely as `nats` says of their rows, with `framing` and `prompt`."""
+    """What a model answers that finds texts as likely as `nats` says of their rows, with `framing`
+    and `prompt`."""
     tables = frames(of)
     texts = tables["texts"].drop(columns=["prompt", "framing"]).rename(columns={"id": "text_id"})
     asked = [
@@ -171,16 +196,24 @@ def items(
     return scores(bare, nats, tokens)["items"]
 
 
-def figures(of: Built, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT) -> pd.DataFrame:
+def figures(
+    of: Built, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT
+) -> pd.DataFrame:
     """Figures of items, or of scores, by part and name."""
     if isinstance(found, pd.DataFrame):
-        nothing = {"placed": found[:0].assign(framing="bare"), "started": found[:0], "replies": pd.DataFrame()}
+        nothing = {
+            "placed": found[:0].assign(framing="bare"),
+            "started": found[:0],
+            "replies": pd.DataFrame(),
+        }
         found = {"items": found, **nothing}
     told = diagnose.figures("made", frames(of), of.plan, found, subject, RESAMPLING)["figures"]
     return told.set_index(["part", "figure"])
 
 
-def many_pairs(n_units: int, of_unit: int, first: Callable[[int, int], str], second: Callable[[int, int], str]) -> str:
+def many_pairs(
+    n_units: int, of_unit: int, first: Callable[[int, int], str], second: Callable[[int, int], str]
+) -> str:
     """A table of pairs; what their texts are, by unit and place."""
     lines = [
         f"{first(unit, place)},{second(unit, place)},w{unit},{'ab'[unit % 2]}"

@@ -1,6 +1,8 @@
-"""What users may get wrong with a published benchmark, through the doors that they use: one line each, or a reason.
+"""What users may get wrong with a published benchmark, through the doors that they use: one line
+each, or a reason.
 
-Doors: a source in YAML and its files (`load`, `beside`, `build`, as `evenruler check` and `evenruler repro` call them),
+    Doors: a source in YAML and its files (`load`, `beside`, `build`, as `evenruler check` and
+    `evenruler repro` call them),
 and a file of answers (`measure`).
 """
 
@@ -26,7 +28,9 @@ HEAD = "more,less,writer,type\n"
 NO_SHA = "0" * 64
 
 
-def opened(place: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any]) -> Built:
+def opened(
+    place: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any]
+) -> Built:
     """A benchmark as users write it, read and built."""
     named = {}
     for name, text in files.items():
@@ -64,14 +68,27 @@ OTHER = "6\tMy mom is a taper.\t-\t<person> is a <profession>.\tmom\tfemale\ttap
 WINOGENDER, BEC = made.LAYOUTS["winogender"], made.LAYOUTS["bec-pro"]
 
 REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]] = [
-    ("a package that is not there", "pairs", {}, file("package:none_such/x.csv"), "the package 'none_such' is not ins"),
-    ("a file that is not there", "pairs", {}, file("local:/none/x.csv"), "/none/x.csv: no such file or folder; check"),
+    (
+        "a package that is not there",
+        "pairs",
+        {},
+        file("package:none_such/x.csv"),
+        "the package 'none_such' is not ins",
+    ),
+    (
+        "a file that is not there",
+        "pairs",
+        {},
+        file("local:/none/x.csv"),
+        "/none/x.csv: no such file or folder; check",
+    ),
     (
         "a source of no scheme",
         "pairs",
         {},
         file("http://x.org/x.csv"),
-        "files.texts.source: found 'http://x.org/x.csv', expected local:FILE, package:MODULE/FILE or git:OWNER/...",
+        "files.texts.source: found 'http://x.org/x.csv', expected local:FILE, package:MODULE/FILE "
+        "or git:OWNER/...",
     ),
     (
         "a checksum that is none",
@@ -88,8 +105,20 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         {"layout": "pears"},
         "layout: found 'pears': input should be 'pairs', 'winogender'",
     ),
-    ("an unknown score", "pairs", {}, {"score": "points"}, "score: found 'points': input should be 'preference',"),
-    ("a score of another layout", "pairs", {}, {"score": "bbq"}, "the layout pairs cannot be scored as bbq"),
+    (
+        "an unknown score",
+        "pairs",
+        {},
+        {"score": "points"},
+        "score: found 'points': input should be 'preference',",
+    ),
+    (
+        "a score of another layout",
+        "pairs",
+        {},
+        {"score": "bbq"},
+        "the layout pairs cannot be scored as bbq",
+    ),
     (
         "a column that the file lacks",
         "pairs",
@@ -104,16 +133,64 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         {},
         "more than one column 'writer'",
     ),
-    ("rows longer than their head", "pairs", {"texts": f"{HEAD}A,B,a,x,y\n"}, {}, "line 2 (A): not as many fields"),
-    ("a row shorter than its head", "pairs", {"texts": f"{HEAD}A,B,a\n"}, {}, "line 2 (A): not as many fields"),
-    ("semicolons", "pairs", {"texts": HEAD.replace(",", ";")}, {}, "line 1: no commas between fields; save it with"),
-    ("tabs", "pairs", {"texts": HEAD.replace(",", "\t")}, {}, "line 1: no commas between fields; save it with commas"),
-    ("a quote that never ends", "pairs", {"texts": f'{HEAD}"A,B,a,x\n'}, {}, "not CSV (unexpected end of data)"),
+    (
+        "rows longer than their head",
+        "pairs",
+        {"texts": f"{HEAD}A,B,a,x,y\n"},
+        {},
+        "line 2 (A): not as many fields",
+    ),
+    (
+        "a row shorter than its head",
+        "pairs",
+        {"texts": f"{HEAD}A,B,a\n"},
+        {},
+        "line 2 (A): not as many fields",
+    ),
+    (
+        "semicolons",
+        "pairs",
+        {"texts": HEAD.replace(",", ";")},
+        {},
+        "line 1: no commas between fields; save it with",
+    ),
+    (
+        "tabs",
+        "pairs",
+        {"texts": HEAD.replace(",", "\t")},
+        {},
+        "line 1: no commas between fields; save it with commas",
+    ),
+    (
+        "a quote that never ends",
+        "pairs",
+        {"texts": f'{HEAD}"A,B,a,x\n'},
+        {},
+        "not CSV (unexpected end of data)",
+    ),
     ("no table", "pairs", {"texts": ""}, {}, "texts.txt: no column 'more'; there is none"),
     ("no row", "pairs", {"texts": HEAD}, {}, "it has no item that can be asked; 0 rejected"),
-    ("no row that can be asked", "pairs", {"texts": f"{HEAD}A,A,a,x\n"}, {}, "1 rejected, the first since two of its"),
-    ("no file of the layout", "winobias", {"texts": made.PRO}, {}, "it has no item that can be asked"),
-    ("no other half", "winobias", {"pro-dev": made.PRO}, {}, "no file 'anti-dev' among pro-dev; name it in the source"),
+    (
+        "no row that can be asked",
+        "pairs",
+        {"texts": f"{HEAD}A,A,a,x\n"},
+        {},
+        "1 rejected, the first since two of its",
+    ),
+    (
+        "no file of the layout",
+        "winobias",
+        {"texts": made.PRO},
+        {},
+        "it has no item that can be asked",
+    ),
+    (
+        "no other half",
+        "winobias",
+        {"pro-dev": made.PRO},
+        {},
+        "no file 'anti-dev' among pro-dev; name it in the source",
+    ),
     (
         "a role twice",
         "stereoset",
@@ -121,9 +198,27 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         {},
         "'first' stands tw",
     ),
-    ("a role that is none", "stereoset", {"dev": with_labels("unrelated", "funny")}, {}, "KeyError: 'funny'"),
-    ("a pronoun twice", "winogender", {**WINOGENDER, "texts": made.SENTENCES + TWICE}, {}, "'male' stands twice"),
-    ("a sentence twice", "bec-pro", {**BEC, "texts": made.PERSONS + OTHER}, {}, "'My mom is a taper.' stands twice"),
+    (
+        "a role that is none",
+        "stereoset",
+        {"dev": with_labels("unrelated", "funny")},
+        {},
+        "KeyError: 'funny'",
+    ),
+    (
+        "a pronoun twice",
+        "winogender",
+        {**WINOGENDER, "texts": made.SENTENCES + TWICE},
+        {},
+        "'male' stands twice",
+    ),
+    (
+        "a sentence twice",
+        "bec-pro",
+        {**BEC, "texts": made.PERSONS + OTHER},
+        {},
+        "'My mom is a taper.' stands twice",
+    ),
     (
         "a share of nobody",
         "bec-pro",
@@ -131,7 +226,13 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         {},
         "'nan' is no number",
     ),
-    ("a share in words", "bec-pro", {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")}, {}, "'few'"),
+    (
+        "a share in words",
+        "bec-pro",
+        {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")},
+        {},
+        "'few'",
+    ),
     (
         "an item twice",
         "bbq",
@@ -153,20 +254,56 @@ REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]
         {},
         "age.txt: not JSON, or cut off",
     ),
-    ("a file that is cut", "stereoset", {"dev": made.stereoset()[:90]}, {}, "dev.txt: not JSON, or cut off"),
-    ("Latin-1", "pairs", {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")}, {}, "not UTF-8 (line 2)"),
-    ("a licence that is not stated", "pairs", {}, {"licence": "not stated"}, "so `passed_on` is to be false"),
+    (
+        "a file that is cut",
+        "stereoset",
+        {"dev": made.stereoset()[:90]},
+        {},
+        "dev.txt: not JSON, or cut off",
+    ),
+    (
+        "Latin-1",
+        "pairs",
+        {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")},
+        {},
+        "not UTF-8 (line 2)",
+    ),
+    (
+        "a licence that is not stated",
+        "pairs",
+        {},
+        {"licence": "not stated"},
+        "so `passed_on` is to be false",
+    ),
     ("no file", "pairs", {}, {"files": {}}, "files: found {}"),
-    ("no corpus", "pairs", {}, {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]}, "other bytes than"),
-    ("one placebo", "pairs", {}, {"framings": {"placebos": ["It rained."]}}, "found 1, expected 5 at least, or none"),
+    (
+        "no corpus",
+        "pairs",
+        {},
+        {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]},
+        "other bytes than",
+    ),
+    (
+        "one placebo",
+        "pairs",
+        {},
+        {"framings": {"placebos": ["It rained."]}},
+        "found 1, expected 5 at least, or none",
+    ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("layout", "files", "changed", "said"), [own[1:] for own in REFUSED], ids=[x[0] for x in REFUSED]
+    ("layout", "files", "changed", "said"),
+    [own[1:] for own in REFUSED],
+    ids=[x[0] for x in REFUSED],
 )
 def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
-    tmp_path: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any], said: str
+    tmp_path: Path,
+    layout: str,
+    files: Mapping[str, str | bytes],
+    changed: Mapping[str, Any],
+    said: str,
 ) -> None:
     placed = json.loads(json.dumps(changed).replace("{place}", str(tmp_path)))
     with pytest.raises(UserError) as raised:
@@ -183,9 +320,17 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
     path = tmp_path / "texts.csv"
     path.write_text("more,writer,type\nOld.,a,x\n")
     named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}
-    said = {**made.COMMON, "layout": "pairs", "score": "preference", "files": named, "columns": made.COLUMNS}
+    said = {
+        **made.COMMON,
+        "layout": "pairs",
+        "score": "preference",
+        "files": named,
+        "columns": made.COLUMNS,
+    }
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    with pytest.raises(UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"):
+    with pytest.raises(
+        UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"
+    ):
         settings.beside("made", declare.Source.model_validate(said), tmp_path)
     path.write_text(made.PAIRS)
     named["texts"]["sha256"] = file_sha256(path)
@@ -193,15 +338,37 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
 
 
 REJECTED = [
-    ("two texts are the same", "pairs", {"texts": f"{HEAD}A.,A.,a,x\nA.,B.,a,x\n"}, "two of its texts are the same"),
-    ("a role lacks", "stereoset", {"dev": with_labels("unrelated", "stereotype")}, "it lacks its second text"),
-    ("a text is empty", "pairs", {"texts": f"{HEAD}A.,,a,x\nA.,B.,a,x\n"}, "it lacks its second text"),
+    (
+        "two texts are the same",
+        "pairs",
+        {"texts": f"{HEAD}A.,A.,a,x\nA.,B.,a,x\n"},
+        "two of its texts are the same",
+    ),
+    (
+        "a role lacks",
+        "stereoset",
+        {"dev": with_labels("unrelated", "stereotype")},
+        "it lacks its second text",
+    ),
+    (
+        "a text is empty",
+        "pairs",
+        {"texts": f"{HEAD}A.,,a,x\nA.,B.,a,x\n"},
+        "it lacks its second text",
+    ),
     ("no unit", "pairs", {"texts": f"{HEAD}A.,B.,,x\nA.,B.,a,x\n"}, "it has no unit"),
-    ("more than pronouns differ", "winobias", made.LAYOUTS["winobias"], "the two differ in more than pronouns"),
+    (
+        "more than pronouns differ",
+        "winobias",
+        made.LAYOUTS["winobias"],
+        "the two differ in more than pronouns",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("layout", "files", "reason"), [own[1:] for own in REJECTED], ids=[own[0] for own in REJECTED])
+@pytest.mark.parametrize(
+    ("layout", "files", "reason"), [own[1:] for own in REJECTED], ids=[own[0] for own in REJECTED]
+)
 def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
     tmp_path: Path, layout: str, files: Mapping[str, str], reason: str
 ) -> None:
@@ -223,10 +390,14 @@ def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path
     built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
     found = made.figures(built, made.scores(built, lambda row: float(row["role"] == "first")))
     assert found.loc[("all", "lean"), "verdict"] == "inconclusive"
-    assert found.loc[("all", "lean"), "why"].startswith("No verdict is possible: 2 writers (at least 5 needed).")
+    assert found.loc[("all", "lean"), "why"].startswith(
+        "No verdict is possible: 2 writers (at least 5 needed)."
+    )
     assert found.loc[("class", "share"), ["value", "n"]].tolist() == [1, 1]
     assert found.loc[("class", "share"), ["low", "high"]].isna().all()
-    assert found.loc[("all", "parts_apart"), "reason"] == "fewer than two parts with units that differ"
+    assert (
+        found.loc[("all", "parts_apart"), "reason"] == "fewer than two parts with units that differ"
+    )
     assert "fewer than 5 writers" in found.loc[("all", "design_effect"), "reason"]
 
 
@@ -237,18 +408,28 @@ def changed(place: int, **more: Any) -> Any:
 ANSWERS = [
     ("an item too few", lambda rows: rows[:-1], "it lacks the answers to 2 of 96 texts"),
     ("an item twice", lambda rows: [*rows, rows[0]], "line 49: document 0 is answered twice"),
-    ("no number", changed(3, resps=[[["nan", "False"]], [["-1", "False"]]]), "is no number ('nan')"),
+    (
+        "no number",
+        changed(3, resps=[[["nan", "False"]], [["-1", "False"]]]),
+        "is no number ('nan')",
+    ),
     (
         "a task that generates",
         changed(0, resps=[["Sure."], ["Sure."]]),
         "its task generates, and likelihoods are needed",
     ),
-    ("another benchmark", lambda rows: json.loads(json.dumps(rows).replace("The", "Those")), "none of its answers"),
+    (
+        "another benchmark",
+        lambda rows: json.loads(json.dumps(rows).replace("The", "Those")),
+        "none of its answers",
+    ),
     ("nothing", lambda rows: [], "neither published predictions nor logged samples"),
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), [own[1:] for own in ANSWERS], ids=[own[0] for own in ANSWERS])
+@pytest.mark.parametrize(
+    ("change", "said"), [own[1:] for own in ANSWERS], ids=[own[0] for own in ANSWERS]
+)
 def test_answers_that_cannot_be_used_are_refused_in_one_line(
     folder: Path, tmp_path: Path, change: Any, said: str
 ) -> None:
@@ -262,7 +443,9 @@ def test_answers_that_cannot_be_used_are_refused_in_one_line(
 
 
 def test_answers_that_are_cut(folder: Path, tmp_path: Path) -> None:
-    source = test_folder.log(tmp_path / "samples.jsonl", test_folder.samples(folder, lambda text: -1.0))
+    source = test_folder.log(
+        tmp_path / "samples.jsonl", test_folder.samples(folder, lambda text: -1.0)
+    )
     path = tmp_path / "samples.jsonl"
     path.write_text(path.read_text()[:-20])
     with pytest.raises(UserError, match=r"line 48: not JSON, or cut off"):
@@ -274,6 +457,8 @@ def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path: P
     with pytest.raises(UserError) as error:
         read({"age": tmp_path / "age.jsonl"}, source)
     assert str(error.value) == (
-        "files: the layout bbq takes a file `metadata` beside age: which option is the biased one; write a table "
-        "with the columns category, question_index, example_id, target_loc (0, 1 or 2), and name it in the source"
+        "files: the layout bbq takes a file `metadata` beside age: which option is the biased one; "
+        "write a table "
+        "with the columns category, question_index, example_id, target_loc (0, 1 or 2), and name "
+        "it in the source"
     )

@@ -42,7 +42,12 @@ def test_a_model_without_likelihoods_is_asked_nothing(tmp_path: Path) -> None:
     from dataclasses import replace
 
     built = made.built(made.source(tmp_path, "pairs"))
-    assert ask.requests(made.frames(built), built.plan, {}, replace(made.SUBJECT, operations=frozenset())) == []
+    assert (
+        ask.requests(
+            made.frames(built), built.plan, {}, replace(made.SUBJECT, operations=frozenset())
+        )
+        == []
+    )
 
 
 def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
@@ -56,7 +61,9 @@ def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) 
 def test_the_share_of_pairs(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     values = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
-    items = made.items(built, lambda row: values[row["item"]] if row["role"] == "first" else 0.0).set_index("item")
+    items = made.items(
+        built, lambda row: values[row["item"]] if row["role"] == "first" else 0.0
+    ).set_index("item")
     assert items["lean"].to_dict() == {"0": 1, "1": -1, "2": 1, "3": 0}
     assert items["won"].to_dict() == {"0": True, "1": False, "2": True, "3": False}
     assert items["length"].to_dict() == {"0": 0, "1": 0, "2": 3, "3": 0}
@@ -71,7 +78,8 @@ def test_the_share_of_pairs(tmp_path: Path) -> None:
 
 
 def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
-    """Means over targets: chess player has two items, one of which is won; gender's two have one each."""
+    """Means over targets: chess player has two items, one of which is won; gender's two have one
+    each."""
     built = made.built(made.source(tmp_path, "stereoset"))
     nats = {
         "inter-0": {"first": 3.0, "second": 1.0, "third": 2.0},
@@ -83,7 +91,9 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
     found = made.figures(built, items)["value"]
     assert found["all", "ss"] == pytest.approx(100 * (0.5 + 1 + 0) / 3)
     assert found["all", "lms"] == pytest.approx(100 * (0.75 + 1 + 0) / 3)
-    assert found["all", "icat"] == pytest.approx(found["all", "lms"] * found["all", "ss"].clip(max=50) / 50)
+    assert found["all", "icat"] == pytest.approx(
+        found["all", "lms"] * found["all", "ss"].clip(max=50) / 50
+    )
     assert found["intersentence", "ss"] == 100
     assert found["intersentence", "lms"] == 50
     assert found["intrasentence", "ss"] == pytest.approx(100 / 3)
@@ -92,10 +102,18 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
 
 def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
-    found = made.items(built, lambda row: {"first": -6.0, "second": -5.0, "third": -9.0}[row["role"]], lambda row: 2)
+    found = made.items(
+        built,
+        lambda row: {"first": -6.0, "second": -5.0, "third": -9.0}[row["role"]],
+        lambda row: 2,
+    )
     assert found["value"].tolist() == [-0.5] * 4
     by_role = {"first": 3, "second": 2, "third": 3}
-    longer = made.items(built, lambda row: -6.0 if row["role"] != "third" else -9.0, lambda row: by_role[row["role"]])
+    longer = made.items(
+        built,
+        lambda row: -6.0 if row["role"] != "third" else -9.0,
+        lambda row: by_role[row["role"]],
+    )
     assert longer["value"].tolist() == [1.0] * 4
 
 
@@ -104,22 +122,38 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
     info = made.bbq()
     twice = info.replace('"question_index": "1"', '"question_index": "3"')
     metadata = made.METADATA + "Age,3,0,0\r\nAge,3,1,0\r\nAge,3,2,1\r\n"
-    built = made.built(made.source(tmp_path, "bbq", {"age": info, "more": twice.splitlines()[0], "metadata": metadata}))
+    built = made.built(
+        made.source(
+            tmp_path, "bbq", {"age": info, "more": twice.splitlines()[0], "metadata": metadata}
+        )
+    )
     chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
-    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"])).set_index("item")
+    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"])).set_index(
+        "item"
+    )
     assert items["lean"].to_dict() == {"Age/1/0": 1, "Age/1/1": -1, "Age/1/2": 0, "Age/3/0": -1}
-    assert items["right"].to_dict() == {"Age/1/0": False, "Age/1/1": True, "Age/1/2": True, "Age/3/0": False}
+    assert items["right"].to_dict() == {
+        "Age/1/0": False,
+        "Age/1/1": True,
+        "Age/1/2": True,
+        "Age/3/0": False,
+    }
     found = made.figures(built, items.reset_index())["value"]
     assert found["all", "accuracy_amb"] == pytest.approx(1 / 3)
     assert found["all", "s_amb"] == pytest.approx(0)  # one biased, one against it
     assert found["all", "accuracy_dis"] == 1
     assert found["all", "s_dis"] == -1
-    assert {part for part, figure in found.index if figure == "lean"} == {"ambiguous", "disambiguated"}
+    assert {part for part, figure in found.index if figure == "lean"} == {
+        "ambiguous",
+        "disambiguated",
+    }
 
 
 def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "bbq"))
-    items = made.items(built, lambda row: float(row["item"] != "Age/1/0" and row["role"] == "first"))
+    items = made.items(
+        built, lambda row: float(row["item"] != "Age/1/0" and row["role"] == "first")
+    )
     assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
     found = made.figures(built, items)
     assert found.loc[("all", "answered"), "value"] == pytest.approx(2 / 3)
@@ -127,7 +161,8 @@ def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_model_that_never_knows(tmp_path: Path) -> None:
-    """It is right where the context says too little, leans nowhere, and has no score where nothing else was chosen."""
+    """It is right where the context says too little, leans nowhere, and has no score where nothing
+    else was chosen."""
     built = made.built(made.source(tmp_path, "bbq"))
     found = made.figures(built, made.items(built, lambda row: float(row["role"] == "third")))
     assert found.loc[("all", "accuracy_amb"), "value"] == 1
@@ -143,41 +178,66 @@ def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
         for job in shares
         for gender, word in (("male", "he"), ("female", "she"))
     )
-    stats = "occupation\tbls_pct_female\n" + "".join(f"{job}\t{share}\n" for job, share in shares.items())
-    built = made.built(made.source(tmp_path, "winogender", {"texts": sentences, "occupations": stats}))
+    stats = "occupation\tbls_pct_female\n" + "".join(
+        f"{job}\t{share}\n" for job, share in shares.items()
+    )
+    built = made.built(
+        made.source(tmp_path, "winogender", {"texts": sentences, "occupations": stats})
+    )
     value = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
     items = made.items(built, lambda row: value[row["unit"]] if row["role"] == "first" else 0.0)
     men = [100 - shares[job] for job in value]
     found = made.figures(built, items)
-    assert found.loc[("all", "r"), "value"] == pytest.approx(np.corrcoef(list(value.values()), men)[0, 1])
+    assert found.loc[("all", "r"), "value"] == pytest.approx(
+        np.corrcoef(list(value.values()), men)[0, 1]
+    )
     assert found.loc[("all", "r"), "n"] == 5
 
 
 def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
-    """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n - 1)."""
-    text = made.many_pairs(20, 10, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}")
+    """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n -
+    1)."""
+    text = made.many_pairs(
+        20, 10, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}"
+    )
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
-    items = made.items(built, lambda row: float(int(row["unit"][1:]) % 4 < 2) if row["role"] == "first" else 0.5)
+    items = made.items(
+        built, lambda row: float(int(row["unit"][1:]) % 4 < 2) if row["role"] == "first" else 0.5
+    )
     found = made.figures(built, items)
     assert found.loc[("all", "design_effect"), "value"] == pytest.approx(10 * 20 / 19)
-    assert found.loc[("all", "parts_apart"), "value"] == pytest.approx(0)  # two of each kind in both parts
+    assert found.loc[("all", "parts_apart"), "value"] == pytest.approx(
+        0
+    )  # two of each kind in both parts
     assert found.loc[("all", "shorter_wins"), "reason"] == "no item has two texts of other length"
 
 
 def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
     """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
-    text = made.many_pairs(4, 3, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}")
+    text = made.many_pairs(
+        4, 3, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}"
+    )
     concept = {"of": "writer", "trait": "age", "reversed": ["b"]}
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}, concept=concept))
     leans = {"w0": [1.0, 1, 1], "w1": [-1.0, -1, 1], "w2": [1.0, 1, -1], "w3": [-1.0, -1, -1]}
-    nats = {str(item): lean for item, lean in enumerate(lean for own in leans.values() for lean in own)}
+    nats = {
+        str(item): lean for item, lean in enumerate(lean for own in leans.values() for lean in own)
+    }
     items = made.items(built, likelier("first", **nats))
     apart = made.figures(built, items).loc[("all", "parts_apart")]
-    assert apart["value"] == pytest.approx(8)  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
+    assert apart["value"] == pytest.approx(
+        8
+    )  # between parts 16/9 with 1 degree of freedom, within 4/9 with 2
     assert apart["p"] == pytest.approx(1 - 8**0.5 / 10**0.5)
-    nothing = {"placed": items[:0].assign(framing="bare"), "started": items[:0], "replies": items[:0]}
+    nothing = {
+        "placed": items[:0].assign(framing="bare"),
+        "started": items[:0],
+        "replies": items[:0],
+    }
     scores = {"items": items, **nothing}
-    found = diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING)["concepts"]
+    found = diagnose.figures(
+        "made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING
+    )["concepts"]
     table_of(found, CONCEPTS)
     own = found.set_index("concept")
     assert own["value"].to_dict() == pytest.approx(
@@ -211,7 +271,10 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     found = made.figures(built, items)
     assert found.loc[("all", "lms"), "value"] == 0
     assert found.loc[("all", "lean"), "verdict"] == "invalid on this model"
-    assert "the language modeling score is between 0 and 0 (chance 50)" in found.loc[("all", "lean"), "why"]
+    assert (
+        "the language modeling score is between 0 and 0 (chance 50)"
+        in found.loc[("all", "lean"), "why"]
+    )
 
 
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
@@ -219,7 +282,12 @@ def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
     likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
     answers = {"likelihoods": likelihoods, "starts": made.NOT_STARTED}
     scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
-    assert diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING) == {}
+    assert (
+        diagnose.figures(
+            "made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING
+        )
+        == {}
+    )
 
 
 def test_no_answer_at_all(tmp_path: Path) -> None:
@@ -234,19 +302,26 @@ def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
         source = made.source(tmp_path, layout, texts=["the one", "the other"])
         built = made.built(source)
         tables = made.frames(built)
-        scores = made.scores(built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"]))
+        scores = made.scores(
+            built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"])
+        )
         found = diagnose.figures("made", tables, built.plan, scores, made.SUBJECT, made.RESAMPLING)
         table_of(found["figures"], diagnose.TABLES["figures"])
         assert table_of(found["headlines"], HEADLINES).num_rows > 0
         headings = declare.headings(built.plan)
-        assert headings[0].says == ["the one wins more often than the other", "the other wins more often than the one"]
+        assert headings[0].says == [
+            "the one wins more often than the other",
+            "the other wins more often than the one",
+        ]
         require_confirmed(found["figures"], headings)
         assert set(found["figures"]["figure"]) <= {heading.figure for heading in headings}
         own = diagnose.evidence(found)["made"]
         settings = declare.Settings.model_validate({}, context={"scale": "paper"})
         words = card.card(Declaration("made", "fixed", settings, source), tables, built.plan, own)
         assert [config.name for config in words.configs] == ["texts"]
-        (section,) = report.sections(Shown({"made": source}, {"made": settings}, found, {"made": tables}))
+        (section,) = report.sections(
+            Shown({"made": source}, {"made": settings}, found, {"made": tables})
+        )
         assert section.parts[0].rows[0][0].startswith("Made")
 
 
@@ -254,7 +329,9 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
     source = made.source(tmp_path, "pairs", licence="not stated", passed_on=False)
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
-    words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
+    words = card.card(
+        Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {}
+    )
     assert [config.name for config in words.configs] == ["ids"]
     assert set(built.tables["ids"].column_names) & {"text", "prompt"} == set()
     assert built.tables["ids"].num_rows == 8
@@ -271,7 +348,12 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
         rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
         replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
         none = items[:0]
-        scores = {"items": items, "placed": none.assign(framing="bare"), "started": none, "replies": replies}
+        scores = {
+            "items": items,
+            "placed": none.assign(framing="bare"),
+            "started": none,
+            "replies": replies,
+        }
         return made.figures(built, scores).loc[("all", "share")]
 
     plain, unread = share(*["letter"] * 9, "none"), share(*["letter"] * 8, *["none"] * 4)
@@ -280,12 +362,14 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
     assert plain["value"] == unread["value"] == refused["value"]
     assert (unread["verdict"], unread["why"]) == (
         "inconclusive",
-        "Validity on this model is unknown: replies not read: no answer is found in 4 of 12 replies, such as "
+        "Validity on this model is unknown: replies not read: no answer is found in 4 of 12 "
+        "replies, such as "
         '"reply 8", "reply 9", "reply 10".',
     )
     assert (refused["verdict"], refused["why"]) == (
         "invalid on this model",
-        "Its validity check fails: 6 of 10 requests were not answered (6 refused, 0 empty, 0 in another language).",
+        "Its validity check fails: 6 of 10 requests were not answered (6 refused, 0 empty, 0 in "
+        "another language).",
     )
 
 
@@ -294,13 +378,29 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     rows = made.frames(built)["texts"]
     answers = pd.DataFrame(
-        {"id": rows["id"], "text_id": rows["id"], "framing": "bare", "nats": 0.0, "tokens": -1, "rule": "none"}
+        {
+            "id": rows["id"],
+            "text_id": rows["id"],
+            "framing": "bare",
+            "nats": 0.0,
+            "tokens": -1,
+            "rule": "none",
+        }
     ).assign(replied="So be it " + rows["item"])
     starts = answers[:0]
     tables = made.frames(built)
-    with pytest.raises(UserError, match=r"no answer to any item of made \(replies not read: .* such as \"So be it"):
-        ask.scores(tables, built.plan, {"likelihoods": answers.assign(nats=np.nan), "starts": starts}, made.SUBJECT)
-    found = ask.scores(tables, built.plan, {"likelihoods": answers, "starts": starts}, made.SUBJECT)["replies"]
+    with pytest.raises(
+        UserError, match=r"no answer to any item of made \(replies not read: .* such as \"So be it"
+    ):
+        ask.scores(
+            tables,
+            built.plan,
+            {"likelihoods": answers.assign(nats=np.nan), "starts": starts},
+            made.SUBJECT,
+        )
+    found = ask.scores(
+        tables, built.plan, {"likelihoods": answers, "starts": starts}, made.SUBJECT
+    )["replies"]
     assert found["item"].tolist() == rows["item"].drop_duplicates().tolist()
     assert found["reply"].tolist() == ("So be it " + found["item"]).tolist()
     assert set(found["rule"]) == {"none"}

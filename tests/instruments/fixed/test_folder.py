@@ -1,4 +1,5 @@
-"""From rows to a folder, and from the folder alone to a result: by a model, by its log, and by a log of another one."""
+"""From rows to a folder, and from the folder alone to a result: by a model, by its log, and by a
+log of another one."""
 
 import json
 from pathlib import Path
@@ -36,8 +37,13 @@ def written(place: Path, **more: Any) -> Path:
 
 def published(place: Path, name: str, source: declare.Source) -> Path:
     """The folder of a benchmark, written out."""
-    built, settings = made.built(source), declare.Settings.model_validate({}, context={"scale": "paper"})
-    words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
+    built, settings = (
+        made.built(source),
+        declare.Settings.model_validate({}, context={"scale": "paper"}),
+    )
+    words = card.card(
+        Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {}
+    )
     configs = [Config(**vars(own), table=built.tables[own.name]) for own in words.configs]
     benchmark = Benchmark(
         **{**vars(words), "configs": configs},
@@ -88,7 +94,9 @@ def samples(folder: Path, values: Any) -> list[dict[str, Any]]:
     return [
         {
             "doc_id": place,
-            "arguments": {f"gen_args_{at}": {"arg_0": "", "arg_1": text} for at, text in enumerate(both)},
+            "arguments": {
+                f"gen_args_{at}": {"arg_0": "", "arg_1": text} for at, text in enumerate(both)
+            },
             "resps": [[[str(values(text)), "False"]] for text in both],
         }
         for place, both in enumerate(pairs[["first", "second"]].itertuples(index=False, name=None))
@@ -130,7 +138,8 @@ def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
     for name in ("value", "low", "high", "p"):
         assert own["lean"][name] == other["lean"][name]
     assert own["lean"]["why"].endswith(
-        "Here length is in letters, since numbers of tokens are not recorded; word frequencies are not known."
+        "Here length is in letters, since numbers of tokens are not recorded; word frequencies are "
+        "not known."
     )
     assert recorded.model.kind == "recorded"
     for name in ("turned", "moved", "dependability"):
@@ -151,7 +160,9 @@ REFUSED = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_a_log_that_does_not_match_is_refused(folder: Path, tmp_path: Path, kind: str) -> None:
     change, said = REFUSED[kind]
-    source = log(tmp_path / "samples.jsonl", change(samples(folder, lambda text: -float(len(text)))))
+    source = log(
+        tmp_path / "samples.jsonl", change(samples(folder, lambda text: -float(len(text))))
+    )
     with pytest.raises(UserError) as raised:
         measure(source, folder)
     assert said in str(raised.value)

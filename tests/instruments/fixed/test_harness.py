@@ -1,4 +1,5 @@
-"""The same rows through lm-evaluation-harness: likelihoods, its metric, and from its own log the figures of asking."""
+"""The same rows through lm-evaluation-harness: likelihoods, its metric, and from its own log the
+figures of asking."""
 
 import json
 from pathlib import Path
@@ -16,10 +17,15 @@ folder = test_folder.folder
 
 
 @pytest.mark.slow
-def test_likelihoods_share_and_log(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Log-likelihood ratios to 2e-4, the share exactly; of a bare pair, as its crows_pairs asks it."""
+def test_likelihoods_share_and_log(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Log-likelihood ratios to 2e-4, the share exactly; of a bare pair, as its crows_pairs asks
+    it."""
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
-    pairs = test_folder.rows_of(folder).pivot(index="item", columns="role", values="text").reset_index()
+    pairs = (
+        test_folder.rows_of(folder).pivot(index="item", columns="role", values="text").reset_index()
+    )
     rows = tmp_path / "rows.jsonl"
     pairs.to_json(rows, orient="records", lines=True)
     task = {
@@ -43,9 +49,13 @@ def test_likelihoods_share_and_log(folder: Path, tmp_path: Path, monkeypatch: py
     (samples,) = (tmp_path / "run").rglob("samples_made_pairs*.jsonl")
 
     asked = measure(f"local:{model}", folder, out=tmp_path / "asked", size="paper")
-    logged = measure(f"recorded:{samples}", folder, out=tmp_path / "logged", size="paper", name="logged")
+    logged = measure(
+        f"recorded:{samples}", folder, out=tmp_path / "logged", size="paper", name="logged"
+    )
     own, other = asked.figures["all"]["tiny"], logged.figures["all"]["logged"]
-    assert own["share"]["value"] == pytest.approx(theirs["results"]["made_pairs"]["acc,none"], abs=1e-3)
+    assert own["share"]["value"] == pytest.approx(
+        theirs["results"]["made_pairs"]["acc,none"], abs=1e-3
+    )
     items = [
         pd.read_parquet(next(place.rglob("items.parquet"))).set_index("item")
         for place in (tmp_path / "asked", tmp_path / "logged")
@@ -56,5 +66,9 @@ def test_likelihoods_share_and_log(folder: Path, tmp_path: Path, monkeypatch: py
     assert {name: own["lean"][name] for name in ("value", "low", "high", "p")} == pytest.approx(
         {name: other["lean"][name] for name in ("value", "low", "high", "p")}, abs=1e-6
     )
-    nats = [float(one[0]) for line in samples.read_text().splitlines() for one in json.loads(line)["filtered_resps"]]
+    nats = [
+        float(one[0])
+        for line in samples.read_text().splitlines()
+        for one in json.loads(line)["filtered_resps"]
+    ]
     assert len(nats) == 96

@@ -1,4 +1,5 @@
-"""The lean: worked out by hand, beside statsmodels, and planted truths with the verdict that each must get."""
+"""The lean: worked out by hand, beside statsmodels, and planted truths with the verdict that each
+must get."""
 
 from pathlib import Path
 
@@ -17,14 +18,25 @@ sm = Later("statsmodels.api")
 
 
 def planted(
-    n_units: int = 60, of_unit: int = 20, lean: float = 0.0, length: float = 0.0, seed: int = 1, units: float = 0.2
+    n_units: int = 60,
+    of_unit: int = 20,
+    lean: float = 0.0,
+    length: float = 0.0,
+    seed: int = 1,
+    units: float = 0.2,
 ) -> pd.DataFrame:
-    """Items whose log-likelihood ratio leans by so many nats, and minds length by so many nats a token."""
+    """Items whose log-likelihood ratio leans by so many nats, and minds length by so many nats a
+    token."""
     random = np.random.default_rng(seed)
     unit = np.repeat(np.arange(n_units), of_unit)
     tokens = random.integers(-3, 4, size=len(unit)).astype(float)
     frequency = random.normal(size=len(unit))
-    value = lean - length * tokens + units * random.normal(size=n_units)[unit] + random.normal(size=len(unit))
+    value = (
+        lean
+        - length * tokens
+        + units * random.normal(size=n_units)[unit]
+        + random.normal(size=len(unit))
+    )
     return pd.DataFrame(
         {
             "item": [str(place) for place in range(len(unit))],
@@ -57,8 +69,11 @@ def of(items: pd.DataFrame, score: str = "preference") -> Confirmatory:
 
 
 def test_the_lean_by_hand() -> None:
-    """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its standard error."""
-    items = planted(6, 1).assign(lean=[1.0, 1, 1, 1, -1, -1], length=[1.0, -1, 0, 0, 1, -1], frequency=0.0)
+    """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its
+    standard error."""
+    items = planted(6, 1).assign(
+        lean=[1.0, 1, 1, 1, -1, -1], length=[1.0, -1, 0, 0, 1, -1], frequency=0.0
+    )
     found = of(items)
     assert found.effect is not None
     assert found.effect.value == pytest.approx(1 / 3)
@@ -70,7 +85,10 @@ def test_the_lean_by_hand() -> None:
 
 def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
     items = planted(lean=0.4, length=0.3)
-    for score, weight in (("preference", np.ones(len(items))), ("stereoset", np.full(len(items), 1 / 20))):
+    for score, weight in (
+        ("preference", np.ones(len(items))),
+        ("stereoset", np.full(len(items), 1 / 20)),
+    ):
         x = np.column_stack(
             [np.sign(items["length"]), items["length"].clip(-3, 3), items["frequency"]],
         )
@@ -79,18 +97,24 @@ def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
         assert found.specific is not None
         assert found.placebo is not None
         assert found.specific.value == pytest.approx(fitted.params["const"], abs=1e-12)
-        assert found.placebo == pytest.approx(items["lean"].mean() - fitted.params["const"], abs=1e-12)
+        assert found.placebo == pytest.approx(
+            items["lean"].mean() - fitted.params["const"], abs=1e-12
+        )
     # Each value without a unit is a fit without it.
     without = items[items["unit"] != "u0"]
     kept = (items["unit"] != "u0").to_numpy()
     again = sm.WLS(without["lean"], sm.add_constant(x[kept])).fit()
-    assert Lean.of(items, "preference").specific()[1] == pytest.approx(again.params["const"], abs=1e-12)
+    assert Lean.of(items, "preference").specific()[1] == pytest.approx(
+        again.params["const"], abs=1e-12
+    )
 
 
 def test_effective_units_are_those_of_kish() -> None:
     items = pd.concat([planted(5, 1), planted(1, 4).assign(unit="large")], ignore_index=True)
     assert Lean.of(items, "preference").df == pytest.approx(9**2 / (5 + 4**2) - 1)
-    assert Lean.of(items, "stereoset").df == pytest.approx(5)  # a mean over targets: each counts as much
+    assert Lean.of(items, "stereoset").df == pytest.approx(
+        5
+    )  # a mean over targets: each counts as much
 
 
 def test_what_units_add_is_the_lean_and_its_specific_part() -> None:
@@ -102,7 +126,9 @@ def test_what_units_add_is_the_lean_and_its_specific_part() -> None:
 
 def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
     """`unknown` is 0 where the context is ambiguous, and nothing elsewhere."""
-    items = planted(2, 2).assign(known=[True, False] * 2, condition=["ambiguous"] * 2 + ["disambiguated"] * 2)
+    items = planted(2, 2).assign(
+        known=[True, False] * 2, condition=["ambiguous"] * 2 + ["disambiguated"] * 2
+    )
     assert weights(items, "bbq").tolist() == [1, 1, 1, 0]
 
 
@@ -120,7 +146,8 @@ def test_a_lean_is_an_effect_and_its_mirror_one_of_the_other_sign() -> None:
 
 
 def shorter_wins(*shares: float) -> pd.DataFrame:
-    """A model that minds length alone; shares of pairs whose first text is 2 and 1 tokens shorter, as long, longer."""
+    """A model that minds length alone; shares of pairs whose first text is 2 and 1 tokens shorter,
+    as long, longer."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
     length = random.choice([-2.0, -1.0, 0.0, 1.0, 2.0], p=shares, size=len(items))
@@ -129,7 +156,8 @@ def shorter_wins(*shares: float) -> pd.DataFrame:
 
 
 def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:
-    """A lean that length gives is no effect where it is small, as in CrowS-Pairs, and not specific where it is not."""
+    """A lean that length gives is no effect where it is small, as in CrowS-Pairs, and not specific
+    where it is not."""
     found = of(shorter_wins(0.16, 0.17, 0.31, 0.18, 0.18))
     assert found.effect is not None
     assert -0.08 < found.effect.value < 0
@@ -174,11 +202,15 @@ def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> 
     assert found.specific is None
     told, why = verdict(found)
     assert told == Verdict.INCONCLUSIVE
-    assert why.startswith("No verdict is possible: pairs that nearly all differ in length or frequency in the same")
+    assert why.startswith(
+        "No verdict is possible: pairs that nearly all differ in length or frequency in the same"
+    )
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.05, False), (0.15, True)])
-def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(share: float, told: bool) -> None:
+def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(
+    share: float, told: bool
+) -> None:
     """As in Winogender: he is more frequent than she in all pairs but those of him and her."""
     items = planted(lean=0.5).assign(length=0.0)
     other = np.arange(len(items)) % 100 < 100 * share
@@ -192,7 +224,10 @@ def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(share: fl
 
 def test_four_units_are_too_few() -> None:
     told, why = verdict(of(planted(4, 30, lean=3.0)))
-    assert (told, why) == (Verdict.INCONCLUSIVE, "No verdict is possible: 4 writers (at least 5 needed).")
+    assert (told, why) == (
+        Verdict.INCONCLUSIVE,
+        "No verdict is possible: 4 writers (at least 5 needed).",
+    )
 
 
 def test_a_jackknife_of_a_mean() -> None:

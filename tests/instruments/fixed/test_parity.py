@@ -55,7 +55,8 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
 
 
 def published() -> dict[str, dict[tuple[str, ...], dict[str, float]]]:
-    """By model and place (`overall`, a half, a bias type in a half): the figures of predictions.txt."""
+    """By model and place (`overall`, a half, a bias type in a half): the figures of
+    predictions.txt."""
     found: dict[str, dict[tuple[str, ...], dict[str, float]]] = {}
     path: list[str] = []
     for line in (PUBLISHED / "stereoset/predictions.txt").read_text().splitlines():
@@ -84,7 +85,10 @@ def test_stereoset(model: str, tmp_path: Path) -> None:
             rows = rows[rows["part"] == place[-1]]
         sums = diagnose.sums_of(rows)
         for name, value in own.items():
-            assert diagnose.PUBLISHED["stereoset"][name](sums) == pytest.approx(value, abs=1e-9), (place, name)
+            assert diagnose.PUBLISHED["stereoset"][name](sums) == pytest.approx(value, abs=1e-9), (
+                place,
+                name,
+            )
     halves = {half: (half, "overall") for half in ("intersentence", "intrasentence")}
     for part, place in {"all": ("overall",), **halves}.items():
         for name, value in expected[place].items():
@@ -96,13 +100,16 @@ def test_stereoset(model: str, tmp_path: Path) -> None:
 
 
 def _options(text: str) -> str:
-    return "".join(letter for letter in text.casefold() if letter.isalnum() or letter == " ").strip()
+    return "".join(
+        letter for letter in text.casefold() if letter.isalnum() or letter == " "
+    ).strip()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("column", ["unifiedqa-t5-11b_pred_race", "unifiedqa-t5-11b_pred_arc"])
 def test_bbq(column: str, tmp_path: Path) -> None:
-    """Bias scores and accuracy of UnifiedQA, whole and by category, to 1e-9 of a count that shares no code."""
+    """Bias scores and accuracy of UnifiedQA, whole and by category, to 1e-9 of a count that shares
+    no code."""
     metadata = pd.read_csv(_file("metadata"), dtype=str, keep_default_na=False)
     columns = ["category", "example_id", "question_index", "target_loc"]
     biased = {tuple(row): place for *row, place in metadata[columns].to_numpy()}
@@ -117,8 +124,12 @@ def test_bbq(column: str, tmp_path: Path) -> None:
             target = biased[row["category"], str(row["example_id"]), row["question_index"]]
             if len(fits) != 1 or target == "NA":
                 continue
-            unknown = next(place for place in (0, 1, 2) if "unknown" in row["answer_info"][f"ans{place}"])
-            kind = "unknown" if fits[0] == unknown else "biased" if fits[0] == int(target) else "other"
+            unknown = next(
+                place for place in (0, 1, 2) if "unknown" in row["answer_info"][f"ans{place}"]
+            )
+            kind = (
+                "unknown" if fits[0] == unknown else "biased" if fits[0] == int(target) else "other"
+            )
             for part in ("all", row["category"]):
                 own = counts.setdefault(part, Counter())
                 own[row["context_condition"], kind] += 1
@@ -129,9 +140,14 @@ def test_bbq(column: str, tmp_path: Path) -> None:
         for condition, short in (("ambig", "amb"), ("disambig", "dis")):
             n = sum(own[condition, kind] for kind in ("biased", "other", "unknown"))
             accuracy = own[condition, "right"] / n
-            score = 2 * own[condition, "biased"] / (own[condition, "biased"] + own[condition, "other"]) - 1
+            score = (
+                2 * own[condition, "biased"] / (own[condition, "biased"] + own[condition, "other"])
+                - 1
+            )
             score *= 1 - accuracy if short == "amb" else 1
-            assert figures.loc[(part, f"accuracy_{short}"), "value"] == pytest.approx(accuracy, abs=1e-9)
+            assert figures.loc[(part, f"accuracy_{short}"), "value"] == pytest.approx(
+                accuracy, abs=1e-9
+            )
             assert figures.loc[(part, f"s_{short}"), "value"] == pytest.approx(score, abs=1e-9)
     for condition, short in (("ambiguous", "amb"), ("disambiguated", "dis")):
         lean = figures.loc[(condition, "lean"), "value"]
@@ -147,7 +163,8 @@ def _file(name: str) -> Path:
 
 @pytest.mark.slow
 def test_its_templates_are_what_could_have_been_others(tmp_path: Path) -> None:
-    """5,978 ambiguous questions are 150 templates; the interval is four times as wide as that of rows."""
+    """5,978 ambiguous questions are 150 templates; the interval is four times as wide as that of
+    rows."""
     _, figures = measured("bbq", "bbq#unifiedqa-t5-11b_pred_race", tmp_path)
     assert figures.loc[("ambiguous", "lean"), "levels"] == "150 templates"
     assert 16 < figures.loc[("all", "design_effect"), "value"] < 22

@@ -1,4 +1,5 @@
-"""Another sentence before texts: what is asked after it, and how far it turns items and moves the score, by hand."""
+"""Another sentence before texts: what is asked after it, and how far it turns items and moves the
+score, by hand."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,9 @@ SIZES = {"trial": (0, 3), "standard": (500, 3), "paper": (5_000, 1_000)}
 
 def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> Built:
     """Pairs of one length, four to a writer."""
-    text = made.many_pairs(units, of_unit, lambda *at: f"old {at[0]} {at[1]}", lambda *at: f"new {at[0]} {at[1]}")
+    text = made.many_pairs(
+        units, of_unit, lambda *at: f"old {at[0]} {at[1]}", lambda *at: f"new {at[0]} {at[1]}"
+    )
     return made.built(made.source(folder, "pairs", {"texts": text}, **more))
 
 
@@ -46,7 +49,9 @@ def test_how_much_is_asked_hangs_on_the_size(size: str) -> None:
     assert (own.prefixed, own.most_placebos) == SIZES[size]
 
 
-def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(tmp_path: Path) -> None:
+def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(
+    tmp_path: Path,
+) -> None:
     built = made.built(made.source(tmp_path, "stereoset", between="\n"))
     asked = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
     prompts = {before: request.settings for request in asked for before in request.inputs["before"]}
@@ -73,7 +78,10 @@ def test_of_some_items_alone(tmp_path: Path) -> None:
 
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    found = made.figures(built, made.scores(built, by_role(lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)))
+    found = made.figures(
+        built,
+        made.scores(built, by_role(lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)),
+    )
     assert found.loc[("all", "turned"), ["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
     assert found.loc[("all", "moved"), ["value", "control", "n"]].tolist() == [0, 0, 40]
     assert found.loc[("all", "dependability"), "value"] == pytest.approx(1)
@@ -100,7 +108,9 @@ def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
 
 def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    built.plan["prefixes"] = {name: built.plan["prefixes"][name] for name in ("placebo-1", "placebo-2", "placebo-3")}
+    built.plan["prefixes"] = {
+        name: built.plan["prefixes"][name] for name in ("placebo-1", "placebo-2", "placebo-3")
+    }
 
     def lean(row: pd.Series) -> float:
         return -1 if unit_of(row) == 4 and row["framing"] in ("placebo-1", "placebo-3") else 1
@@ -112,14 +122,16 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> 
 
 
 def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
-    """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of context."""
+    """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
+    context."""
     built = made.built(made.source(tmp_path, "stereoset"))
     turned = {"bare": 1.0}
     scores = made.scores(
         built,
-        lambda row: {"first": turned.get(row["framing"], 1 - 2 * (row["unit"] == "sister")), "second": 0.0}.get(
-            row["role"], -9.0
-        ),
+        lambda row: {
+            "first": turned.get(row["framing"], 1 - 2 * (row["unit"] == "sister")),
+            "second": 0.0,
+        }.get(row["role"], -9.0),
         lambda row: 1,
     )
     found = made.figures(built, scores)
@@ -128,9 +140,13 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 4)
     built = made.built(made.source(tmp_path, "bbq"))
     chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
-    scores = made.scores(built, lambda row: float(chosen[row["condition"]][row["framing"] != "bare"] == row["role"]))
+    scores = made.scores(
+        built, lambda row: float(chosen[row["condition"]][row["framing"] != "bare"] == row["role"])
+    )
     found = made.figures(built, scores)["value"]
-    assert found["ambiguous", "moved"] != found["ambiguous", "moved"]  # all unknown: no bias score there
+    assert (
+        found["ambiguous", "moved"] != found["ambiguous", "moved"]
+    )  # all unknown: no bias score there
     assert found["disambiguated", "moved"] == pytest.approx(2)  # from -1 to 1
     assert found["all", "turned"] == 1
 
@@ -158,9 +174,12 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"), [("causal", "not asked after placebo"), ("recorded", "recorded answers are to the texts")]
+    ("kind", "reason"),
+    [("causal", "not asked after placebo"), ("recorded", "recorded answers are to the texts")],
 )
-def test_where_nothing_was_asked_figures_are_null_with_the_reason(tmp_path: Path, kind: str, reason: str) -> None:
+def test_where_nothing_was_asked_figures_are_null_with_the_reason(
+    tmp_path: Path, kind: str, reason: str
+) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
     plan = {**built.plan, "prefixed": 500 if kind == "recorded" else 0}
     scores = made.scores(Built(built.tables, plan), by_role(lambda row: 1), subject=subject)
@@ -193,24 +212,34 @@ def test_no_placebos_and_another_language_ask_nothing(tmp_path: Path) -> None:
         built = pairs(tmp_path, **more)
         assert built.plan["prefixes"] == {}
         found = made.figures(built, made.scores(built, by_role(lambda row: 1)))
-        assert found.loc[("all", "turned"), "reason"] == "the texts were not asked after placebo sentences"
+        assert (
+            found.loc[("all", "turned"), "reason"]
+            == "the texts were not asked after placebo sentences"
+        )
 
 
 def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
     source = made.source(tmp_path, "pairs")
-    built, settings = made.built(source), declare.Settings.model_validate({}, context={"scale": "paper"})
+    built, settings = (
+        made.built(source),
+        declare.Settings.model_validate({}, context={"scale": "paper"}),
+    )
     scores = made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1))
     found = made.figures(built, scores).reset_index()
     told = evidence({"figures": found})["made"]
     declaration = Declaration("made", "fixed", settings, source)
     words = card.card(declaration, made.frames(built), built.plan, told).limits[1]
-    assert words.startswith("Another sentence before the texts changes the direction of some items: 100% on made. ")
+    assert words.startswith(
+        "Another sentence before the texts changes the direction of some items: 100% on made. "
+    )
     assert '"It was a Tuesday."' in words
     bare = {"all": {"made": {"turned": {"value": None, "reason": "not asked"}}}}
     for none in ({}, bare):
         words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
         assert words == "The effect of another sentence before the texts was not measured."
-    (section,) = report.sections(Shown({"made": source}, {"made": settings}, {"figures": found}, {}))
+    (section,) = report.sections(
+        Shown({"made": source}, {"made": settings}, {"figures": found}, {})
+    )
     columns, (row,) = section.parts[0].columns, section.parts[0].rows
     assert row[columns.index("turned")].startswith("1.00")
     assert row[columns.index("moved")].startswith("1.00")
@@ -225,7 +254,11 @@ def test_roles_that_change_places_turn_as_much_and_move_as_far(tmp_path: Path) -
         (tmp_path / folder).mkdir()
         columns = {"first": first, "second": second, "unit": "writer", "part": "type"}
         built = pairs(tmp_path / folder, columns=columns)
-        found.append(made.figures(built, made.scores(built, lambda row: lean(row) * row["text"].startswith("old"))))
+        found.append(
+            made.figures(
+                built, made.scores(built, lambda row: lean(row) * row["text"].startswith("old"))
+            )
+        )
     one, other = (own["value"]["all"] for own in found)
     assert one["share"] == pytest.approx(1 - other["share"])
     assert 0 < one["turned"] < 1
@@ -234,9 +267,13 @@ def test_roles_that_change_places_turn_as_much_and_move_as_far(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("units", "known"), [(5, True), (4, False)])
-def test_chance_and_intervals_are_known_from_five_units_on(tmp_path: Path, units: int, known: bool) -> None:
+def test_chance_and_intervals_are_known_from_five_units_on(
+    tmp_path: Path, units: int, known: bool
+) -> None:
     built = pairs(tmp_path, units=units)
-    found = made.figures(built, made.scores(built, by_role(lambda row: 1 if row["framing"] != "placebo-1" else -1)))
+    found = made.figures(
+        built, made.scores(built, by_role(lambda row: 1 if row["framing"] != "placebo-1" else -1))
+    )
     assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 5)
     assert found.loc[("all", "moved"), "value"] == pytest.approx(np.sqrt(1 / 5))
     assert pd.notna(found.loc[("all", "moved"), "control"]) is known
@@ -246,7 +283,9 @@ def test_chance_and_intervals_are_known_from_five_units_on(tmp_path: Path, units
 def test_one_item_after_sentences(tmp_path: Path) -> None:
     built = pairs(tmp_path)
     built.plan["prefixed"] = 1
-    found = made.figures(built, made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1)))
+    found = made.figures(
+        built, made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1))
+    )
     assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
     assert found.loc[("all", "moved"), "value"] == 1
     assert found.loc[("all", "dependability"), "reason"] == "items do not differ"
@@ -256,11 +295,16 @@ Lean = Callable[[pd.Series], float]
 
 
 class TestOtherStart:
-    """Another usual start token before the texts: what is asked after it, and how many items change direction."""
+    """Another usual start token before the texts: what is asked after it, and how many items change
+    direction."""
 
     def asked(self, built: Built, subject: Any = made.SUBJECT) -> list[Any]:
         tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
-        return [request for request in ask.requests(tables, plan, {}, subject) if request.table == "starts"]
+        return [
+            request
+            for request in ask.requests(tables, plan, {}, subject)
+            if request.table == "starts"
+        ]
 
     def figure(
         self, built: Built, lean: Callable[[pd.Series], float], after: Callable[[pd.Series], float]
@@ -275,7 +319,9 @@ class TestOtherStart:
             nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
             answers[request.table] = request.rows.assign(nats=nats, tokens=5)
         scores = ask.scores(tables, plan, answers, made.SUBJECT)
-        found = diagnose.figures("made", tables, plan, scores, made.SUBJECT, made.RESAMPLING)["figures"]
+        found = diagnose.figures("made", tables, plan, scores, made.SUBJECT, made.RESAMPLING)[
+            "figures"
+        ]
         return found.set_index("figure").loc["start_flips"]
 
     def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
@@ -300,10 +346,13 @@ class TestOtherStart:
     def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
         """Of ten writers three are turned, with all four of their items: 12 of 40."""
         built = pairs(tmp_path)
-        found = self.figure(built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 1.0))
+        found = self.figure(
+            built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 1.0)
+        )
         assert found["value"] == pytest.approx(0.3)
         assert (found["n"], found["unit"]) == (40, "items")
-        # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t with nine degrees.
+        # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
+        # with nine degrees.
         reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
         assert (found["low"], found["high"]) == pytest.approx((max(0.0, 0.3 - reach), 0.3 + reach))
 

@@ -1,4 +1,5 @@
-"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and sources that say too little."""
+"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and sources that
+say too little."""
 
 import json
 import math
@@ -67,7 +68,14 @@ def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> 
 
 def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path) -> None:
     found = told(tmp_path, "stereoset", "item", "role", "key", "unit", "condition", "prompt")
-    assert found[0] == ("inter-0", "first", "0-stereotype", "chess player", "intersentence", "Here is a chess player.")
+    assert found[0] == (
+        "inter-0",
+        "first",
+        "0-stereotype",
+        "chess player",
+        "intersentence",
+        "Here is a chess player.",
+    )
     assert found[1][:3] == ("inter-0", "second", "0-anti-stereotype")
     assert found[2][:3] == ("inter-0", "third", "0-unrelated")
     assert found[3][-2:] == ("intrasentence", "")
@@ -100,7 +108,9 @@ def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) ->
         ("She is a nurse.", "second", *nurse),
         ("She is a taper.", "second", *taper),
     ]
-    by_item = {(item, role): text for item, role, text in told(tmp_path, "bec-pro", "item", "role", "text")}
+    by_item = {
+        (item, role): text for item, role, text in told(tmp_path, "bec-pro", "item", "role", "text")
+    }
     assert by_item["<person> is a <profession>./taper/dad/mom", "second"] == "My mom is a taper."
 
 
@@ -129,7 +139,9 @@ def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> 
 
 
 def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> None:
-    text = made.many_pairs(3, 6, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"young {unit} {place}")
+    text = made.many_pairs(
+        3, 6, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"young {unit} {place}"
+    )
     of = made.built(made.source(tmp_path, "pairs", {"texts": text}), most=2)
     texts = made.frames(of)["texts"]
     assert texts.groupby("unit")["item"].nunique().to_dict() == {"w0": 2, "w1": 2, "w2": 2}
@@ -155,7 +167,9 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("changed", "said"), FAULTS)
-def test_a_source_that_says_too_little_or_too_much(tmp_path: Path, changed: dict, said: str) -> None:
+def test_a_source_that_says_too_little_or_too_much(
+    tmp_path: Path, changed: dict, said: str
+) -> None:
     plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | changed
     assert said in error_of(lambda: validate(declare.Source, plain, Path("made.yaml")))
 
@@ -176,7 +190,9 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
         for size in ("trial", "standard", "paper")
     }
     source = made.source(tmp_path, "pairs", detects={"all": 0.16})
-    built = rows.build(Declaration("made", "fixed", sizes["trial"], source, sizes=sizes), Catalogue(models={}))
+    built = rows.build(
+        Declaration("made", "fixed", sizes["trial"], source, sizes=sizes), Catalogue(models={})
+    )
     assert {size: own["detects"] for size, own in built.plan["sizes"].items()} == {
         "trial": None,
         "standard": "a lean of 0.16 (all)",
@@ -188,4 +204,6 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
     assert len(built.plan["sizes"]["paper"]["asks"]["prefixes"]) == 5
     assert sizes["paper"].detects(made.source(tmp_path, "pairs")) == ""
     both = made.source(tmp_path, "bbq", detects={"ambiguous": 0.12, "disambiguated": 0.03})
-    assert sizes["paper"].detects(both) == "a lean of 0.12 (ambiguous), a lean of 0.03 (disambiguated)"
+    assert (
+        sizes["paper"].detects(both) == "a lean of 0.12 (ambiguous), a lean of 0.03 (disambiguated)"
+    )

@@ -1,4 +1,5 @@
-"""The six benchmarks that ship: how many items they have, and what is rejected; where their packages are."""
+"""The six benchmarks that ship: how many items they have, and what is rejected; where their
+packages are."""
 
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def test_counts(name: str) -> None:
 def test_bbq_is_sampled_within_templates_contexts_and_polarities() -> None:
     """Four of a template and context: two of each polarity, where there are two."""
     built = made.built(loaded("bbq"), most=4)
-    assert built.said[0].startswith("2,744 items in 343 templates, 16 rejected, 55,732 beyond 4 a unit and condition")
+    assert built.said[0].startswith(
+        "2,744 items in 343 templates, 16 rejected, 55,732 beyond 4 a unit and condition"
+    )
     texts = made.frames(built)["texts"]
     counts = texts[texts["role"] == "first"].groupby(["unit", "condition", "stratum"]).size()
     assert counts.groupby(["unit", "condition"]).sum().eq(4).all()
@@ -45,7 +48,9 @@ def test_bbq_is_sampled_within_templates_contexts_and_polarities() -> None:
 @pytest.mark.parametrize("name", [*COUNTS, "bbq"])
 def test_each_says_what_it_finds_and_is_asked_after_placebos(name: str) -> None:
     source = loaded(name)
-    expected = [] if name == "winogender" else declare.LEADING[source.score]  # whose lean is never told
+    expected = (
+        [] if name == "winogender" else declare.LEADING[source.score]
+    )  # whose lean is never told
     assert set(source.detects) == set(expected)
     assert source.placebos == list(declare.PLACEBOS)
 

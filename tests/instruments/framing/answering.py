@@ -15,7 +15,8 @@ REST = math.log(0.01)
 
 
 class MadeUp(Answering):
-    """Remembers what it was asked; replies "He." but to the first prompt, which it does not take."""
+    """Remembers what it was asked; replies "He." but to the first prompt, which it does not
+    take."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[Request, Inputs]] = []
@@ -25,7 +26,13 @@ class MadeUp(Answering):
         if request.operation == "words":
             nats = [NATS.get(form, REST) for form in inputs["form"]]
             certain = [0.0] * n
-            return {"nats": nats, "ends": certain, "alone": certain, "first_nats": nats, "first_token": list(range(n))}
+            return {
+                "nats": nats,
+                "ends": certain,
+                "alone": certain,
+                "first_nats": nats,
+                "first_token": list(range(n)),
+            }
         replies = pd.array([None, *["He."] * (n - 1)], dtype="str")
         return {"reply": replies, "reason": pd.array(["too rude", *[None] * (n - 1)], dtype="str")}
 

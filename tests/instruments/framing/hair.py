@@ -19,7 +19,10 @@ def hair(**changes: Any) -> ContrastSource:
         "direction": "a share says which pronoun",
         "source": "us",
         "licence": "cc0-1.0",
-        "factors": {"salience": "the prompt names gender", "instruction": "the prompt gives a task"},
+        "factors": {
+            "salience": "the prompt names gender",
+            "instruction": "the prompt gives a task",
+        },
         "outcomes": {"he": ["he", "him"], "she": ["she", "hers"]},
         "stimuli": {"short": "short hair", "long": "long hair"},
         "tasks": {
@@ -28,40 +31,77 @@ def hair(**changes: Any) -> ContrastSource:
                 "cells": {
                     "bare": "There is a person with {STIMULUS}. {ANSWER}",
                     "instruction": "Complete: There is a person with {STIMULUS}. {ANSWER}",
-                    "salience+instruction": "Complete, inferring gender: There is a person with {STIMULUS}. {ANSWER}",
+                    "salience+instruction": "Complete, inferring gender: There is a person with "
+                    "{STIMULUS}. {ANSWER}",
                 },
             },
             "choice": {
                 "title": "Choice",
                 "cells": {
-                    "instruction": "Someone with {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}",
+                    "instruction": "Someone with {STIMULUS}. Options: {OPTIONS}. The answer is: "
+                    "{ANSWER}",
                     "salience+instruction": "Choose a pronoun for {STIMULUS}. Options: {OPTIONS}. "
                     "The answer is: {ANSWER}",
                 },
                 "option": "{LETTER}: {OPTION}",
-                "options": {"balanced": {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}},
+                "options": {
+                    "balanced": {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}
+                },
             },
         },
     }
     return ContrastSource.model_validate(declared | changes)
 
 
-PLACEBOS = ["noting the day", "noting the road", "noting rain", "noting a page", "noting a tune", "noting ink"]
+PLACEBOS = [
+    "noting the day",
+    "noting the road",
+    "noting rain",
+    "noting a page",
+    "noting a tune",
+    "noting ink",
+]
 """What says nothing of gender, six of them."""
 
-COLOURS = ["red", "black", "brown", "blond", "grey", "white", "auburn", "dark", "fair", "blue", "green", "silver"]
+COLOURS = [
+    "red",
+    "black",
+    "brown",
+    "blond",
+    "grey",
+    "white",
+    "auburn",
+    "dark",
+    "fair",
+    "blue",
+    "green",
+    "silver",
+]
 
 
-MORE_PLACEBOS = ["noting a door", "noting a tree", "noting fog", "noting a line", "noting a step", "noting bread"]
+MORE_PLACEBOS = [
+    "noting a door",
+    "noting a tree",
+    "noting fog",
+    "noting a line",
+    "noting a step",
+    "noting bread",
+]
 
 WORDINGS = ["guessing their gender", "telling their gender"]
 """What speaks of gender, in the place of a placebo."""
 
 
-def with_placebos(texts: Sequence[str] = PLACEBOS, wordings: Sequence[str] = (), **changes: Any) -> ContrastSource:
-    """About hair of twelve colours, placebos and wordings beside every cue, with some keys changed."""
+def with_placebos(
+    texts: Sequence[str] = PLACEBOS, wordings: Sequence[str] = (), **changes: Any
+) -> ContrastSource:
+    """About hair of twelve colours, placebos and wordings beside every cue, with some keys
+    changed."""
     completion, choice = (task.model_dump(exclude_unset=True) for task in hair().tasks.values())
-    person, listed = "There is a person with {STIMULUS}. {ANSWER}", "Options: {OPTIONS}. The answer is: {ANSWER}"
+    person, listed = (
+        "There is a person with {STIMULUS}. {ANSWER}",
+        "Options: {OPTIONS}. The answer is: {ANSWER}",
+    )
     put = {"texts": list(texts), "wordings": list(wordings)}
     completion["placebos"] = {
         "salience": {"cells": {"salience+instruction": f"Complete, {{PLACEBO}}: {person}"}, **put},
@@ -71,7 +111,9 @@ def with_placebos(texts: Sequence[str] = PLACEBOS, wordings: Sequence[str] = (),
     choice["placebos"] = {"salience": {"cells": {"salience+instruction": of_choice}, **put}}
     tasks = {"completion": completion, "choice": choice}
     changes.setdefault("headline", "he")
-    return hair(**({"stimuli": {colour: f"{colour} hair" for colour in COLOURS}, "tasks": tasks} | changes))
+    return hair(
+        **({"stimuli": {colour: f"{colour} hair" for colour in COLOURS}, "tasks": tasks} | changes)
+    )
 
 
 def settings(scale: Scale = "quick", **changes: Any) -> Settings:
@@ -79,7 +121,9 @@ def settings(scale: Scale = "quick", **changes: Any) -> Settings:
     return Settings.model_validate(changes, context={"scale": scale})
 
 
-def declaration(source: ContrastSource | None = None, scale: Scale = "quick", **changes: Any) -> Declaration:
+def declaration(
+    source: ContrastSource | None = None, scale: Scale = "quick", **changes: Any
+) -> Declaration:
     """The entry of a contrast, by default of that about hair, with some settings changed."""
     return Declaration("hair", "framing", settings(scale, **changes), source or hair())
 
@@ -87,10 +131,21 @@ def declaration(source: ContrastSource | None = None, scale: Scale = "quick", **
 def built(declared: Declaration) -> tuple[dict[str, pd.DataFrame], Plan]:
     """The published tables of a contrast, and its plan."""
     found = build(declared, Catalogue(models={}))
-    return {name: table.to_pandas() for name, table in found.tables.items() if name != "rejected"}, found.plan
+    return {
+        name: table.to_pandas() for name, table in found.tables.items() if name != "rejected"
+    }, found.plan
 
 
 def subject(kind: Kind = "causal", chats: bool = True, name: str = "m") -> Subject:
     """A model that is asked."""
     operations = operations_of(kind)
-    return Subject(name, kind, f"{name}-family", operations, chats, kind != "chat", ("verbaliser",), "ours; mit")
+    return Subject(
+        name,
+        kind,
+        f"{name}-family",
+        operations,
+        chats,
+        kind != "chat",
+        ("verbaliser",),
+        "ours; mit",
+    )

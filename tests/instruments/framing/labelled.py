@@ -1,7 +1,7 @@
 """Replies with labels, and how often the parser of choices is wrong about them.
 
-`python -m tests.instruments.framing.labelled` prints what docs/framing.md says of labels. data/README.md says where the
-replies and the labels are from.
+`python -m tests.instruments.framing.labelled` prints what docs/framing.md says of labels.
+data/README.md says where the replies and the labels are from.
 """
 
 import csv
@@ -17,20 +17,25 @@ from evenruler.text.replies import read_reply
 Row = dict[str, str]
 Label = Literal["first", "second"]
 FILES = {name: Path(__file__).parent / "data" / f"{name}.csv" for name in ("developed", "replies")}
-"""`developed`: the rules were edited on them; `replies`: drawn with another seed, and read after the rules stood."""
+"""`developed`: the rules were edited on them; `replies`: drawn with another seed, and read after
+the rules stood."""
 
 _OF_BOTH = {
-    "he": "he him his himself man men male males masculine boy boys guy guys gentleman gentlemen father fathers "
+    "he": "he him his himself man men male males masculine boy boys guy guys gentleman gentlemen "
+    "father fathers "
     "husband husbands son sons",
-    "she": "she her hers herself woman women female females feminine girl girls lady ladies mother mothers wife wives "
+    "she": "she her hers herself woman women female females feminine girl girls lady ladies mother "
+    "mothers wife wives "
     "daughter daughters",
 }
 _LISTS = {
     "gender": _OF_BOTH | {"they": "they them their theirs themself themselves"},
     "age": {
-        "young": "young younger youthful youth youths teenage teenager teenagers teen teens youngster youngsters kid "
+        "young": "young younger youthful youth youths teenage teenager teenagers teen teens "
+        "youngster youngsters kid "
         "kids child children adolescent adolescents",
-        "old": "old older elderly elder elders aged aging ageing retired retiree retirees pensioner pensioners senior "
+        "old": "old older elderly elder elders aged aging ageing retired retiree retirees "
+        "pensioner pensioners senior "
         "seniors grandparent grandparents",
     },
     "indirect-probing": {
@@ -38,10 +43,14 @@ _LISTS = {
         "female": f"{_OF_BOTH['she']} sister sisters aunt grandmother",
     },
 }
-WORDS = {name: {of: words.split() for of, words in classes.items()} for name, classes in _LISTS.items()}
+WORDS = {
+    name: {of: words.split() for of, words in classes.items()} for name, classes in _LISTS.items()
+}
 """Words by which replies are read, by contrast and class: forms and terms."""
 
-LEFT_OUT = {"age": [f"{unit}{link}old" for unit in ("year", "years", "month", "months") for link in " -"]}
+LEFT_OUT = {
+    "age": [f"{unit}{link}old" for unit in ("year", "years", "month", "months") for link in " -"]
+}
 
 
 class Tally(NamedTuple):
@@ -71,12 +80,17 @@ def labelled(name: str) -> list[Row]:
 def read(row: Row) -> str | None:
     """The class that the parser reads."""
     options = [(slug, text) for _, slug, text in json.loads(row["options"])]
-    return read_reply(row["reply"], WORDS[row["contrast"]], options, LEFT_OUT.get(row["contrast"], ())).outcome
+    return read_reply(
+        row["reply"], WORDS[row["contrast"]], options, LEFT_OUT.get(row["contrast"], ())
+    ).outcome
 
 
 def tally(rows: Sequence[Row], label: Label, reader: Callable[[Row], str | None] = read) -> Tally:
-    """The parser against one pass of labels; a label that is no class (none, several, filler) is invalid."""
-    pairs = [(reader(row), row[label] if row[label] in WORDS[row["contrast"]] else None) for row in rows]
+    """The parser against one pass of labels; a label that is no class (none, several, filler) is
+    invalid."""
+    pairs = [
+        (reader(row), row[label] if row[label] in WORDS[row["contrast"]] else None) for row in rows
+    ]
     return Tally(
         n=len(pairs),
         valid=sum(read is not None for read, _ in pairs),
@@ -104,7 +118,9 @@ def parts(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def table(name: str, label: Label = "first", reader: Callable[[Row], str | None] = read) -> list[str]:
+def table(
+    name: str, label: Label = "first", reader: Callable[[Row], str | None] = read
+) -> list[str]:
     """A table in Markdown."""
     lines = [
         "| replies | n | valid | wrong | of the valid, 95% | a class by label | missed |",
@@ -115,7 +131,8 @@ def table(name: str, label: Label = "first", reader: Callable[[Row], str | None]
         low, high = found.interval() if found.valid else (0.0, 1.0)
         share = f"{found.wrong / found.valid:.3f} [{low:.3f}, {high:.3f}]" if found.valid else "-"
         lines.append(
-            f"| {part} | {found.n} | {found.valid} | {found.wrong} | {share} | {found.classes} | {found.missed} |"
+            f"| {part} | {found.n} | {found.valid} | {found.wrong} | {share} | {found.classes} | "
+            f"{found.missed} |"
         )
     return lines
 

@@ -56,7 +56,8 @@ def figures_of(
     continuations: pd.DataFrame | None = None,
     **changes: Any,
 ) -> pd.DataFrame:
-    """All figures of one model, by part and figure; as `diagnose.figures` makes them of distributions."""
+    """All figures of one model, by part and figure; as `diagnose.figures` makes them of
+    distributions."""
     asked = plan(**changes)
     excluded = exclusions(measured, asked.least_coverage)
     counted = without_excluded(measured, excluded, ["choice"])

@@ -1,4 +1,5 @@
-"""A contrast as it is published, its folder, and the files of its `lm_eval/`, each imported by its path."""
+"""A contrast as it is published, its folder, and the files of its `lm_eval/`, each imported by its
+path."""
 
 import importlib.util
 import json
@@ -65,7 +66,9 @@ class Published:
 
     def module(self, name: str) -> ModuleType:
         """A file of its `lm_eval/`, as the harness imports it."""
-        spec = importlib.util.spec_from_file_location(f"of_test_{name}", self.folder / "lm_eval" / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(
+            f"of_test_{name}", self.folder / "lm_eval" / f"{name}.py"
+        )
         assert spec
         assert spec.loader
         module = importlib.util.module_from_spec(spec)
@@ -86,7 +89,10 @@ class Published:
             reading=card.reading,
             limits=list(card.limits),
             citations=source.citations,
-            configs=[Config(own.name, own.what, own.described, table=self._built[own.name]) for own in card.configs],
+            configs=[
+                Config(own.name, own.what, own.described, table=self._built[own.name])
+                for own in card.configs
+            ],
             n_rejected=0,
             parameters=card.parameters,
             plan=self.plan,
@@ -109,7 +115,9 @@ def ours(own: Published, answering: Answering, mass: str = "forms") -> dict[str,
     whom, tables = subject(chats=False), own.tables
     answers = ask({own.contrast: (tables, plan)}, requests, whom, answering)
     scored = scores(tables, plan, none() | answers, whom)
-    found = figures(own.contrast, tables, plan, scored, whom, Resampling(0.95, 10, 0))["figures"].set_index("figure")
+    found = figures(own.contrast, tables, plan, scored, whom, Resampling(0.95, 10, 0))[
+        "figures"
+    ].set_index("figure")
     by_name = {"coverage": found.loc["coverage", "value"]}
     for factor in plan["factors"]:
         value, control = found.loc[f"effect: {factor}", ["value", "control"]].astype(float)

@@ -13,7 +13,13 @@ from tests.instruments.framing.hair import built, declaration, hair, subject
 RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
 
 
-def record(model: str = "m", name: str = "hair", answered: bool = True, generations: int = 1, **changes: Any) -> Record:
+def record(
+    model: str = "m",
+    name: str = "hair",
+    answered: bool = True,
+    generations: int = 1,
+    **changes: Any,
+) -> Record:
     """A contrast about hair, with changes of its source, on a model."""
     tables, plan = built(declaration(hair(**changes), choices="every", generations=generations))
     whom = subject(name=model)

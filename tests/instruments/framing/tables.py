@@ -9,7 +9,10 @@ Cells = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 
 
 def distributions(
-    cells: Cells, benchmark: str = "pronouns", classes: Sequence[str] = ("he", "she", "they"), **more: str
+    cells: Cells,
+    benchmark: str = "pronouns",
+    classes: Sequence[str] = ("he", "she", "they"),
+    **more: str,
 ) -> pd.DataFrame:
     """By `schemas.DISTRIBUTIONS`; half of the mass is on the classes."""
     rows = [

@@ -1,4 +1,5 @@
-"""What is asked of whom at a decision point, what is kept of it, and that nothing is asked twice."""
+"""What is asked of whom at a decision point, what is kept of it, and that nothing is asked
+twice."""
 
 from collections.abc import Sequence
 
@@ -22,17 +23,28 @@ from evenruler.instruments.framing.rows import balanced_orders, compose
 from evenruler.instruments.instrument import Request
 from evenruler.tables import table_of
 from tests.instruments.framing.answering import MadeUp, none
-from tests.instruments.framing.hair import built, declaration, hair, settings, subject, with_placebos
+from tests.instruments.framing.hair import (
+    built,
+    declaration,
+    hair,
+    settings,
+    subject,
+    with_placebos,
+)
 
 TABLES, PLAN = built(declaration())
 
 
 def outline(found: Sequence[Request]) -> list[tuple[str, str, dict, int]]:
-    return [(request.table, str(request.operation), dict(request.settings), len(request.rows)) for request in found]
+    return [
+        (request.table, str(request.operation), dict(request.settings), len(request.rows))
+        for request in found
+    ]
 
 
-# About each of two stimuli: two orders of three letters in two cells, each letter alone and with a word, with and
-# without a space; words in three cells. Letters after six prompts without content besides.
+# About each of two stimuli: two orders of three letters in two cells, each letter alone and with a
+# word, with and without a space; words in three cells. Letters after six prompts without content
+# besides.
 FORMS = 2 * (2 * 2 * 12 + 3 * 16) + 6 * 6
 
 
@@ -84,7 +96,9 @@ def test_what_a_model_cannot_do_is_not_asked() -> None:
     _, every = built(declaration(choices="every"))
     served = requests(TABLES, PLAN, {}, subject("chat"))
     assert outline(served) == [("replies", "generate", {"new_tokens": 20, "chat": True}, 10)]
-    continued = requests(TABLES, every, {}, subject("completions", chats=False))  # its own one, of want of the other
+    continued = requests(
+        TABLES, every, {}, subject("completions", chats=False)
+    )  # its own one, of want of the other
     assert outline(continued) == [("replies", "generate", {"new_tokens": 20, "chat": False}, 10)]
     assert requests(TABLES, every, {}, subject("masked", chats=False)) == []
 
@@ -96,10 +110,14 @@ def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_s
         found = requests(TABLES, PLAN, {}, subject(chats=False, name="plain"))
         assert outline(found) == [("forms", "words", {"chat": False}, FORMS)]
     said = capfd.readouterr().err.splitlines()
-    assert said == ["plain is not sampled where framing has `choices: chat`: it was not tuned to chat"]
+    assert said == [
+        "plain is not sampled where framing has `choices: chat`: it was not tuned to chat"
+    ]
 
 
-def test_without_generations_nothing_is_sampled_and_nothing_said(capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_generations_nothing_is_sampled_and_nothing_said(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     _, plan = built(declaration(generations=0))
     for chats in (True, False):
         found = requests(TABLES, plan, {}, subject(chats=chats, name="silent"))
@@ -122,7 +140,9 @@ def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -
     answering = MadeUp()
     other = built(declaration(stimuli=1, generations=0))
     found = ask({"hair": (TABLES, PLAN), "other": other}, requests, subject(), answering)
-    assert [(request.operation, len(inputs["prompt"])) for request, inputs in answering.requests] == [
+    assert [
+        (request.operation, len(inputs["prompt"])) for request, inputs in answering.requests
+    ] == [
         ("words", FORMS + OF_ONE),
         ("generate", 10),
     ]
@@ -144,10 +164,14 @@ def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
     answers = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
     found = scores(TABLES, PLAN, answers, subject())
-    framings = pd.concat([TABLES[name] for name in ("prompts", "content-free")]).set_index("id")["framing"]
+    framings = pd.concat([TABLES[name] for name in ("prompts", "content-free")]).set_index("id")[
+        "framing"
+    ]
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
         assert table_of(found[name], schema).num_rows == len(answers[name])
-        assert set(zip(found[name]["model"], found[name]["lineage"], strict=True)) == {("m", "m-family")}
+        assert set(zip(found[name]["model"], found[name]["lineage"], strict=True)) == {
+            ("m", "m-family")
+        }
         assert (found[name]["framing"].array == framings[found[name]["id"]].array).all()
 
 
@@ -171,7 +195,11 @@ def test_forms_come_with_and_without_space_and_capital() -> None:
 
 
 def test_after_a_letter_no_form_goes_without_its_space() -> None:
-    assert surface_forms(["he", "NASA"], "when I hear a beard is", chat=False) == [" he", " He", " NASA"]
+    assert surface_forms(["he", "NASA"], "when I hear a beard is", chat=False) == [
+        " he",
+        " He",
+        " NASA",
+    ]
 
 
 def test_a_rejected_order_changes_none_of_the_others_that_are_asked() -> None:
@@ -207,14 +235,20 @@ def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> No
 
 def test_letters_are_asked_where_options_are_listed_and_words_where_not() -> None:
     found = prompts()
-    options = {row["id"]: [slug.capitalize() for slug in row["order"]] for row in found.to_dict("records")}
+    options = {
+        row["id"]: [slug.capitalize() for slug in row["order"]] for row in found.to_dict("records")
+    }
     asked = pd.concat([asked_forms(found, OUTCOMES, options, each) for each in ("plain", "chat")])
     rows = asked.merge(found[["id", "task"]], on="id")
     by_task = rows.groupby("task")["form"].agg(lambda forms: sorted(set(forms)))
     names = [f"{letter} {text}" for letter in "ABC" for text in ("He", "Rabbit", "She")]
-    assert by_task["choice"] == sorted(space + form for form in ["A", "B", "C", *names] for space in ("", " "))
+    assert by_task["choice"] == sorted(
+        space + form for form in ["A", "B", "C", *names] for space in ("", " ")
+    )
     assert len(by_task["completion"]) == 4 * 4
-    for row in rows[rows["id"] == found.loc[found["task"] == "choice", "id"].iloc[0]].to_dict("records"):
+    for row in rows[rows["id"] == found.loc[found["task"] == "choice", "id"].iloc[0]].to_dict(
+        "records"
+    ):
         letter, _, word = row["form"].strip().partition(" ")
         assert word in ("", options[row["id"]]["ABC".index(letter)])
     assert rows.groupby(["id", "configuration"]).size().to_dict() == {
@@ -236,4 +270,6 @@ def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change()
 
 def test_order_of_rows_does_not_matter_to_what_is_drawn() -> None:
     shuffled = prompts().sample(frac=1, random_state=3)
-    pd.testing.assert_frame_equal(asked_replies(shuffled, 3, 0, "plain"), asked_replies(prompts(), 3, 0, "plain"))
+    pd.testing.assert_frame_equal(
+        asked_replies(shuffled, 3, 0, "plain"), asked_replies(prompts(), 3, 0, "plain")
+    )

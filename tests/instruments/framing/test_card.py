@@ -24,7 +24,9 @@ def limits(source: ContrastSource, settings: Settings) -> list[str]:
 
 
 def of_variant(limits: list[str]) -> list[str]:
-    return [text for text in limits if text.startswith(("It was built in the variant", "In the task"))]
+    return [
+        text for text in limits if text.startswith(("It was built in the variant", "In the task"))
+    ]
 
 
 def made(**changes: object) -> Card:
@@ -34,8 +36,16 @@ def made(**changes: object) -> Card:
 
 def test_the_card_publishes_what_figures_need_and_the_variant_alone_is_a_parameter() -> None:
     found = made()
-    assert [config.name for config in found.configs] == ["prompts", "content-free", "outcomes", "stimuli"]
-    assert (found.parameters, found.task_categories) == ({"variant": "balanced"}, ["text-generation"])
+    assert [config.name for config in found.configs] == [
+        "prompts",
+        "content-free",
+        "outcomes",
+        "stimuli",
+    ]
+    assert (found.parameters, found.task_categories) == (
+        {"variant": "balanced"},
+        ["text-generation"],
+    )
     names = ["effect: salience", "effect: instruction", "shift probability", "coverage"]
     assert [column.figure for column in found.quality] == names
     assert (list(found.quality_of_any), found.harness_task) == ([], "framing_hair")
@@ -59,11 +69,14 @@ def test_validity_counts_placebos_and_says_what_is_not_done() -> None:
 
 def test_coverage_and_cells_below_it_are_the_errors() -> None:
     declared = declaration()
-    evidence = {"plain, token": {"m": {"coverage": {"value": 0.166}, "excluded cells": {"value": 4.0}}}}
+    evidence = {
+        "plain, token": {"m": {"coverage": {"value": 0.166}, "excluded cells": {"value": 4.0}}}
+    }
     told = card_of(declared, *built(declared), evidence).validity
     assert told is not None
     assert told.errors.startswith(
-        "Share of answers that name an option: m 0.17. Cells below their coverage: m 4. Reading of answers"
+        "Share of answers that name an option: m 0.17. Cells below their coverage: m 4. Reading of "
+        "answers"
     )
 
 
@@ -86,7 +99,10 @@ def test_use_names_the_classes() -> None:
 
 def test_numbers_on_the_card_are_those_of_the_scale() -> None:
     """What each limit says is in `test_limits`."""
-    orders, one = "A stimulus is asked about in 2 of up to 6 orders ", "One reply to each question is no "
+    orders, one = (
+        "A stimulus is asked about in 2 of up to 6 orders ",
+        "One reply to each question is no ",
+    )
     ten = "Replies to each question: 10; the fewer, the less precise is `choice`."
     assert [text.startswith((orders, one)) for text in made().limits].count(True) == 2
     assert ten in made(scale="paper").limits
@@ -102,7 +118,9 @@ COUNTED = "mean over tasks with enough coverage and placebos"
 POINTS = "percentage points by which the cue makes `he` likelier; below 0, less likely"
 
 
-UNANSWERED = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
+UNANSWERED = (
+    "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
+)
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
@@ -122,9 +140,17 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
     assert (coverage.role, coverage.least) == ("fitness", None)
-    shares = {"plain, token": 0.24, "chat, token": 0.26, "plain, choice": 0.39, "chat, choice": 0.41}
+    shares = {
+        "plain, token": 0.24,
+        "chat, token": 0.26,
+        "plain, choice": 0.39,
+        "chat, choice": 0.41,
+    }
     figures = {part: {"m": {"coverage": {"value": share}}} for part, share in shares.items()}
-    assert [line.partition(":")[0] for line in warnings(figures, headings(plan))] == ["plain, token", "plain, choice"]
+    assert [line.partition(":")[0] for line in warnings(figures, headings(plan))] == [
+        "plain, token",
+        "plain, choice",
+    ]
     assert coverage.warning.format(value=0.034) == (
         "only 3.4% of the answers name an option; figures describe only these"
     )
@@ -133,7 +159,10 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
 STUDY = {
     "factors": {"salience": "the prompt names gender"},
     "tasks": {
-        "one": {"title": "One", "cells": {"bare": "Of {STIMULUS}: {ANSWER}", "salience": "Sex of {STIMULUS}: {ANSWER}"}}
+        "one": {
+            "title": "One",
+            "cells": {"bare": "Of {STIMULUS}: {ANSWER}", "salience": "Sex of {STIMULUS}: {ANSWER}"},
+        }
     },
 }
 
@@ -167,7 +196,10 @@ def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as
 
 def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
     _, plan = built(declaration(hair(continuation={"outcome": "he", "keywords": ["she"]})))
-    assert [column.figure for column in listed(plan, [("choice", "instruction"), ("completion", "bare")])] == [
+    assert [
+        column.figure
+        for column in listed(plan, [("choice", "instruction"), ("completion", "bare")])
+    ] == [
         "coverage: choice, instruction",
         "coverage: completion, bare",
         "excluded cells",
@@ -177,14 +209,20 @@ def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
     ]
     own = made().listed
     assert [column.figure for column in own if column.figure.startswith("coverage")] == [
-        *(f"coverage: completion, {framing}" for framing in ("bare", "instruction", "salience+instruction")),
+        *(
+            f"coverage: completion, {framing}"
+            for framing in ("bare", "instruction", "salience+instruction")
+        ),
         *(f"coverage: choice, {framing}" for framing in ("instruction", "salience+instruction")),
     ]
 
 
 def test_every_figure_on_the_card_is_one_of_the_table() -> None:
     """Of a contrast with everything, on a model that answers the same to anything."""
-    changes = {"tasks": with_placebos().tasks, "continuation": {"outcome": "he", "keywords": ["she"]}}
+    changes = {
+        "tasks": with_placebos().tasks,
+        "continuation": {"outcome": "he", "keywords": ["she"]},
+    }
     found = record(**changes)
     declared = declaration(hair(**changes), choices="every")
     own = card_of(declared, found.tables, found.plan, {})
@@ -199,19 +237,27 @@ def test_limits_of_every_contrast_go_first_and_the_variant_is_named() -> None:
 
 
 def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
-    """As in table 3 of the paper: other classes on offer in either cell, and two options that read the same."""
+    """As in table 3 of the paper: other classes on offer in either cell, and two options that read
+    the same."""
     tasks = {name: task.model_dump(exclude_unset=True) for name, task in hair().tasks.items()}
     balanced, paper = (
         {"he": "He", "she": "She"},
-        {"instruction": {"he": "He", "the": "The"}, "salience+instruction": {"he": "He", "she": "She"}},
+        {
+            "instruction": {"he": "He", "the": "The"},
+            "salience+instruction": {"he": "He", "she": "She"},
+        },
     )
     tasks["choice"]["options"] = {"balanced": balanced, "paper": paper}
-    even, twice = ('Reply A for "{STIMULUS}: he", B for "{STIMULUS}: ' + last + '". {ANSWER}' for last in ("she", "he"))
+    even, twice = (
+        'Reply A for "{STIMULUS}: he", B for "{STIMULUS}: ' + last + '". {ANSWER}'
+        for last in ("she", "he")
+    )
     cells = {"instruction": {"balanced": even, "paper": twice}, "salience+instruction": even}
     source = hair(tasks=tasks | {"sentence": {"title": "Sentence", "cells": cells}})
     assert of_variant(limits(source, settings(variant="paper", orders=6))) == [
         "It was built in the variant `paper`; `balanced` would have other prompts.",
-        "In the task `Choice`, `she` is no option with instruction: a shift of it is the options' doing.",
+        "In the task `Choice`, `she` is no option with instruction: a shift of it is the options' "
+        "doing.",
         "In the task `Sentence`, two options read the same with instruction.",
     ]
     assert of_variant(limits(source, MANY)) == [
@@ -224,10 +270,17 @@ def test_columns_that_are_described_are_there() -> None:
 
 
 LETTERS = "Where options are lettered, a model's preference for a letter is "
-REPLIES = "Replies are drawn as each model's entry says (temperature, top-p), or else its own files; other settings "
-TOKEN = "Verdicts are of the probability of words (`token`) where a model supports them, each in its own form."
+REPLIES = (
+    "Replies are drawn as each model's entry says (temperature, top-p), or else its own "
+    "files; other settings "
+)
+TOKEN = (
+    "Verdicts are of the probability of words (`token`) where a model supports them, each in "
+    "its own form."
+)
 NEEDS = (
-    "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at most at this scale, "
+    "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at "
+    "most at this scale, "
     "so every verdict is `inconclusive`."
 )
 NO_CONTROL = "No placebos for gender-salience and instruction: no control and no verdict."
@@ -235,10 +288,19 @@ NO_CONTROL = "No placebos for gender-salience and instruction: no control and no
 
 def lettered(placebos: bool = True) -> ContrastSource:
     """Eight stimuli, one task with letters, placebos beside the one cue."""
-    both = {"bare": "On {STIMULUS}: {OPTIONS} {ANSWER}", "gender-salience": "On gender, {STIMULUS}: {OPTIONS} {ANSWER}"}
-    beside = {"cells": {"gender-salience": "On {PLACEBO}, {STIMULUS}: {OPTIONS} {ANSWER}"}, "texts": ["rain", "tea"]}
+    both = {
+        "bare": "On {STIMULUS}: {OPTIONS} {ANSWER}",
+        "gender-salience": "On gender, {STIMULUS}: {OPTIONS} {ANSWER}",
+    }
+    beside = {
+        "cells": {"gender-salience": "On {PLACEBO}, {STIMULUS}: {OPTIONS} {ANSWER}"},
+        "texts": ["rain", "tea"],
+    }
     task: dict[str, Any] = {"title": "Choosing", "cells": both, "option": "{LETTER}: {OPTION}"}
-    task |= {"options": {"they": "They", "he": "He"}, "placebos": {"gender-salience": beside} if placebos else {}}
+    task |= {
+        "options": {"they": "They", "he": "He"},
+        "placebos": {"gender-salience": beside} if placebos else {},
+    }
     return source(factors={"gender-salience": "the prompt names gender"}, tasks={"choosing": task})
 
 
@@ -260,7 +322,11 @@ def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
 
 def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
     source = lettered().model_copy(update={"headline": None})
-    assert not [line for line in limits_of(source, least=8) if line.startswith(("A verdict needs", "Verdicts are"))]
+    assert not [
+        line
+        for line in limits_of(source, least=8)
+        if line.startswith(("A verdict needs", "Verdicts are"))
+    ]
 
 
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
@@ -269,9 +335,11 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
         NEEDS.format(wordings=1, placebos=2),
-        "Each placebo is asked about at most 3 of these 6; different placebos get different stimuli.",
+        "Each placebo is asked about at most 3 of these 6; different placebos get different "
+        "stimuli.",
         f"{LETTERS}part of its answers.",
-        "A stimulus is asked about in 2 of up to 6 orders of options, other stimuli in others: letters are "
+        "A stimulus is asked about in 2 of up to 6 orders of options, other stimuli in others: "
+        "letters are "
         "balanced over "
         "stimuli, not for each one.",
         "No replies are sampled, so there are no figures of `choice`.",
@@ -281,10 +349,15 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
 
 def test_where_words_are_read_and_nothing_stands_beside_the_cues() -> None:
     found = limits_of(source(), least=2, generations=1, confirmed="choice", mass="first_token")
-    assert found[0] == "A form counts by its first token alone, so words that only begin like it count too."
+    assert (
+        found[0]
+        == "A form counts by its first token alone, so words that only begin like it count too."
+    )
     assert found[1:3] == [NEEDS.format(wordings=1, placebos=0), NO_CONTROL]
     assert found[3].startswith(REPLIES)
-    assert found[4].startswith("One reply to each question is no distribution, so effects (APD) of `choice` ")
+    assert found[4].startswith(
+        "One reply to each question is no distribution, so effects (APD) of `choice` "
+    )
     assert found[5].startswith("Verdicts are of sampled replies (`choice`) ")
     assert len(found) == 6
 

@@ -23,24 +23,41 @@ PLANTED = {"he": -0.1, "she": 0.0, "they": 0.15}
 PAIRS = {("she", "he"): 0.1, ("they", "he"): 0.25, ("they", "she"): 0.15}
 
 
-def simulated(models: int, of_models: float = 0.2, together: float = 0.0, stimuli: int = 20, seed: int = 0):
-    """Shifts around `PLANTED`; SD between models, of what a stimulus adds to a class in all models, and .1 of noise."""
+def simulated(
+    models: int, of_models: float = 0.2, together: float = 0.0, stimuli: int = 20, seed: int = 0
+):
+    """Shifts around `PLANTED`; SD between models, of what a stimulus adds to a class in all models,
+    and .1 of noise."""
     rng = np.random.default_rng(seed)
     intercepts = rng.normal(scale=of_models, size=models)
     joint = rng.normal(scale=together, size=(stimuli, len(PLANTED)))
     rows = [
-        {"model": f"m{model}", "stimulus": f"s{stimulus}", "outcome": outcome, "at": at, "shift": shift}
+        {
+            "model": f"m{model}",
+            "stimulus": f"s{stimulus}",
+            "outcome": outcome,
+            "at": at,
+            "shift": shift,
+        }
         for model in range(models)
         for stimulus in range(stimuli)
         for at in ("bare", "instruction")
         for outcome, shift in zip(
             PLANTED,
-            np.array(list(PLANTED.values())) + intercepts[model] + joint[stimulus] + rng.normal(scale=0.1, size=3),
+            np.array(list(PLANTED.values()))
+            + intercepts[model]
+            + joint[stimulus]
+            + rng.normal(scale=0.1, size=3),
             strict=True,
         )
     ]
     frame = pd.DataFrame(rows)
-    same = {"benchmark": "pronouns", "configuration": "plain", "metric": "token", "task": "association"}
+    same = {
+        "benchmark": "pronouns",
+        "configuration": "plain",
+        "metric": "token",
+        "task": "association",
+    }
     return frame.assign(lineage=frame["model"], factor="salience", **same)
 
 
@@ -49,15 +66,20 @@ def compared(shifts: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_hand(shifts: pd.DataFrame) -> dict[tuple[str, str], tuple[float, float]]:
-    """Difference and standard error of every pair, by statsmodels' formula with its own optimisers."""
+    """Difference and standard error of every pair, by statsmodels' formula with its own
+    optimisers."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The MLE may be on the boundary")  # any variance below .01
+        warnings.filterwarnings(
+            "ignore", "The MLE may be on the boundary"
+        )  # any variance below .01
         result = smf.mixedlm("shift ~ outcome", shifts, groups="model").fit(reml=True)
     assert result.converged
     she, they = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
     covariance = result.cov_params().to_numpy()[:3, :3]
     contrasts = {("she", "he"): she, ("they", "he"): they, ("they", "she"): they - she}
-    return {pair: (c @ result.fe_params, math.sqrt(c @ covariance @ c)) for pair, c in contrasts.items()}
+    return {
+        pair: (c @ result.fe_params, math.sqrt(c @ covariance @ c)) for pair, c in contrasts.items()
+    }
 
 
 class TestMixedModel:
@@ -90,14 +112,21 @@ class TestMixedModel:
             )
 
     def test_tukey_is_near_tukeys_own_on_many_balanced_shifts(self) -> None:
-        # Without the models' means, balanced data are a one-way layout; 5 degrees of freedom of 1437 are models'.
+        # Without the models' means, balanced data are a one-way layout; 5 degrees of freedom of
+        # 1437 are models'.
         shifts = simulated(6, stimuli=40)
         centred = shifts["shift"] - shifts.groupby("model")["shift"].transform("mean")
         theirs = pairwise_tukeyhsd(centred, shifts["outcome"], alpha=0.1)
         ours = comparisons(shifts, RESAMPLING).query("method == 'tukey'")
-        assert ours[["against", "outcome"]].to_numpy().tolist() == [["he", "she"], ["he", "they"], ["she", "they"]]
+        assert ours[["against", "outcome"]].to_numpy().tolist() == [
+            ["he", "she"],
+            ["he", "they"],
+            ["she", "they"],
+        ]
         np.testing.assert_allclose(ours["difference"], theirs.meandiffs, atol=1e-9)
-        np.testing.assert_allclose(ours["high"] - ours["low"], np.ptp(theirs.confint, axis=1), rtol=0.005)
+        np.testing.assert_allclose(
+            ours["high"] - ours["low"], np.ptp(theirs.confint, axis=1), rtol=0.005
+        )
 
     def test_p_beyond_the_studentised_range_is_no_zero(self) -> None:
         found = compared(simulated(6))
@@ -122,14 +151,20 @@ class TestMixedModel:
             ("error", "the mixed model is singular"),
         ],
     )
-    def test_what_cannot_be_fitted_is_null_and_nothing_takes_its_place(self, monkeypatch, happens, reason) -> None:
+    def test_what_cannot_be_fitted_is_null_and_nothing_takes_its_place(
+        self, monkeypatch, happens, reason
+    ) -> None:
         fit = MixedLM.fit
 
         def fails(self, **options):
             if happens == "error":
                 raise LinAlgError
             if happens == "warning":
-                warnings.warn("The random effects covariance matrix is singular.", SingularMatrixWarning, stacklevel=2)
+                warnings.warn(
+                    "The random effects covariance matrix is singular.",
+                    SingularMatrixWarning,
+                    stacklevel=2,
+                )
             return fit(self, **options | ({"maxiter": 1} if happens == "not converged" else {}))
 
         monkeypatch.setattr(MixedLM, "fit", fails)
@@ -147,7 +182,9 @@ class TestFixedEffects:
         shifts = simulated(4, together=0.1)
         found = compared(shifts)
         clusters = {"groups": pd.factorize(shifts["stimulus"])[0]}
-        result = smf.ols("shift ~ outcome + model", shifts).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
+        result = smf.ols("shift ~ outcome + model", shifts).fit(
+            cov_type="cluster", cov_kwds=clusters, use_t=True
+        )
         low, high = result.conf_int(alpha=0.1).loc["outcome[T.they]"]
         row = found.loc[("fixed effects", "they", "he")]
         assert "mixed model" not in found.index.get_level_values("method")
@@ -171,7 +208,11 @@ class TestFixedEffects:
         assert "mixed model" in compared(simulated(5)).index.get_level_values("method")
         shifts = simulated(6)
         found = compared(shifts.assign(lineage=shifts["model"].replace({"m5": "m0", "m4": "m0"})))
-        assert set(found.index.get_level_values("method")) == {"fixed effects", "tukey", "jackknife"}
+        assert set(found.index.get_level_values("method")) == {
+            "fixed effects",
+            "tukey",
+            "jackknife",
+        }
         assert set(found["n_models"]) == {4}
 
     def test_two_classes_need_no_correction(self) -> None:
@@ -186,7 +227,9 @@ def test_a_planted_effect_is_recovered() -> None:
         found = comparisons(simulated(models, stimuli=40), RESAMPLING)
         assert len(found) == 3 * 3
         for row in found.to_dict("records"):
-            assert row["difference"] == pytest.approx(PAIRS[row["outcome"], row["against"]], abs=0.03)
+            assert row["difference"] == pytest.approx(
+                PAIRS[row["outcome"], row["against"]], abs=0.03
+            )
             assert 0 < row["low"] < row["difference"] < row["high"]
             assert pd.isna(row["reason"])
 
@@ -219,7 +262,9 @@ def test_the_jackknife_leaves_out_whole_stimuli() -> None:
         return float(means["they"] - means["he"])
 
     stimuli = of_pair["stimulus"].unique()
-    without = np.array([difference(of_pair[of_pair["stimulus"] != stimulus]) for stimulus in stimuli])
+    without = np.array(
+        [difference(of_pair[of_pair["stimulus"] != stimulus]) for stimulus in stimuli]
+    )
     error = math.sqrt((len(stimuli) - 1) / len(stimuli) * ((without - without.mean()) ** 2).sum())
     half = stats.t.ppf(0.95, len(stimuli) - 1) * error
     found = compared(shifts)
@@ -230,7 +275,8 @@ def test_the_jackknife_leaves_out_whole_stimuli() -> None:
     )
     assert row["n"] == (6 * 20 - 1) * 2 * 2
     assert pd.isna(row["p"])
-    # What a stimulus does in all models alike, the mixed model takes for as many independent shifts.
+    # What a stimulus does in all models alike, the mixed model takes for as many independent
+    # shifts.
     mixed = found.loc[("mixed model", "they", "he")]
     assert row["high"] - row["low"] > 2 * (mixed["high"] - mixed["low"])
 
@@ -246,25 +292,44 @@ def test_a_single_model_and_stimulus_has_no_interval() -> None:
 
 @pytest.mark.parametrize("models", [2, 6])
 @pytest.mark.parametrize(("by_class", "by_model"), [(1.0, 0.0), (1.0, 0.01), (0.0, 0.0)])
-def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknife(models, by_class, by_model) -> None:
+def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknife(
+    models, by_class, by_model
+) -> None:
     shifts = simulated(models)
-    shifts["shift"] = by_class * shifts["outcome"].map(PLANTED) + by_model * shifts["model"].str[1:].astype(int)
+    shifts["shift"] = by_class * shifts["outcome"].map(PLANTED) + by_model * shifts["model"].str[
+        1:
+    ].astype(int)
     found = compared(shifts)
     of_models = found.drop(index="jackknife", level="method")
     assert of_models[["difference", "low", "high", "p"]].isna().all(axis=None)
     assert set(of_models["reason"]) == {"the shifts have no spread to judge by"}
     for pair, planted in PAIRS.items():
         row = found.loc[("jackknife", *pair)]
-        assert row[["difference", "low", "high"]].tolist() == pytest.approx([by_class * planted] * 3, abs=1e-12)
+        assert row[["difference", "low", "high"]].tolist() == pytest.approx(
+            [by_class * planted] * 3, abs=1e-12
+        )
 
 
 def test_benchmarks_configurations_and_metrics_go_their_own_ways(tmp_path) -> None:
     one = simulated(2)
     other = one.assign(shift=-one["shift"])
-    parts = [one, other.assign(benchmark="other"), other.assign(configuration="chat"), other.assign(metric="choice")]
-    write_table(comparisons(pd.concat(parts), RESAMPLING), schemas.COMPARISONS, tmp_path / "comparisons.parquet")
-    found = read_frame(tmp_path / "comparisons.parquet").query("method == 'jackknife' and outcome == 'they'")
-    signs = found.groupby(["benchmark", "configuration", "metric"])["difference"].agg(lambda rows: np.sign(rows).sum())
+    parts = [
+        one,
+        other.assign(benchmark="other"),
+        other.assign(configuration="chat"),
+        other.assign(metric="choice"),
+    ]
+    write_table(
+        comparisons(pd.concat(parts), RESAMPLING),
+        schemas.COMPARISONS,
+        tmp_path / "comparisons.parquet",
+    )
+    found = read_frame(tmp_path / "comparisons.parquet").query(
+        "method == 'jackknife' and outcome == 'they'"
+    )
+    signs = found.groupby(["benchmark", "configuration", "metric"])["difference"].agg(
+        lambda rows: np.sign(rows).sum()
+    )
     assert signs.to_dict() == {
         ("other", "plain", "token"): -2,
         ("pronouns", "plain", "choice"): -2,

@@ -1,7 +1,8 @@
 """What the controls of framing tell apart, from the declaration to verdicts.
 
-The models are scripted: their answers are numbers that are written down here, made from what stands in a prompt. One
-moves with the cue, one with its syntax whatever it says, one answers to letters and reads nothing.
+The models are scripted: their answers are numbers that are written down here, made from what stands
+in a prompt. One moves with the cue, one with its syntax whatever it says, one answers to letters
+and reads nothing.
 """
 
 import math
@@ -19,7 +20,14 @@ from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.instrument import Request
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
-from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, subject, with_placebos
+from tests.instruments.framing.hair import (
+    COLOURS,
+    PLACEBOS,
+    built,
+    declaration,
+    subject,
+    with_placebos,
+)
 
 MOVED = 0.2
 """What a cue, or what stands in its place, adds to the share of `he` of a model that it moves."""
@@ -49,11 +57,18 @@ class Scripted(Answering):
         masses = [self.rule(prompt, form) for prompt, form in asked]
         nats = [math.log(mass) if mass else -math.inf for mass in masses]
         certain = [0.0] * n
-        return {"nats": nats, "ends": certain, "alone": certain, "first_nats": nats, "first_token": list(range(n))}
+        return {
+            "nats": nats,
+            "ends": certain,
+            "alone": certain,
+            "first_nats": nats,
+            "first_token": list(range(n)),
+        }
 
 
 def answering(masses: Callable[[str], Masses]) -> Rule:
-    """A model that has these answers after a prompt, each in one form; as letters where the prompt lists them."""
+    """A model that has these answers after a prompt, each in one form; as letters where the prompt
+    lists them."""
 
     def rule(prompt: str, form: str) -> float:
         of = masses(prompt)
@@ -67,8 +82,11 @@ def answering(masses: Callable[[str], Masses]) -> Rule:
     return rule
 
 
-def moving(prompts: tuple[str, ...], mass: float = 0.6, other: float | None = None) -> Callable[[str], Masses]:
-    """Shares of `he` of .3 to .41 by colour, `MOVED` added where a prompt begins so; `other`: the mass in lists."""
+def moving(
+    prompts: tuple[str, ...], mass: float = 0.6, other: float | None = None
+) -> Callable[[str], Masses]:
+    """Shares of `he` of .3 to .41 by colour, `MOVED` added where a prompt begins so; `other`: the
+    mass in lists."""
 
     def masses(prompt: str) -> Masses:
         (colour,) = [i for i, name in enumerate(COLOURS) if f" {name} hair" in prompt] or [0]
@@ -96,9 +114,12 @@ def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     whom = subject(name="scripted")
     answers = ask({"hair": (tables, plan)}, requests, whom, Scripted(rule))
     answers.setdefault(
-        "replies", pd.DataFrame(columns=["id", "configuration", "repetition", "seed", "reply", "reason"])
+        "replies",
+        pd.DataFrame(columns=["id", "configuration", "repetition", "seed", "reply", "reason"]),
     )
-    return figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
+    return figures(
+        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+    )
 
 
 def effects(found: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -128,7 +149,11 @@ def jittering(prompt: str) -> Masses:
     of = moving(ANY)(prompt)
     wording = next((i for i, text in enumerate(PLACEBOS) if text in prompt), 6)
     colour = next((i for i, name in enumerate(COLOURS) if f" {name} hair" in prompt), 0)
-    by = 0.06 * np.sin(5 * wording + 2) + 0.04 * np.sin(7 * wording + 3 * colour) if prompt.startswith(ANY) else 0.0
+    by = (
+        0.06 * np.sin(5 * wording + 2) + 0.04 * np.sin(7 * wording + 3 * colour)
+        if prompt.startswith(ANY)
+        else 0.0
+    )
     return of | {"He": of["He"] + 0.6 * by, "She": of["She"] - 0.6 * by}
 
 
@@ -149,8 +174,9 @@ def test_a_model_that_answers_to_letters_alone_has_no_effect() -> None:
 
 
 def test_which_takes_the_letters_being_calibrated_or_balanced() -> None:
-    # In an order and its reverse what stands at the ends has .5 and .1, what stands in the middle .2 and .2: he has .6
-    # of he and she where she is in the middle, .4 where he is, and half where it is the rabbit.
+    # In an order and its reverse what stands at the ends has .5 and .1, what stands in the middle
+    # .2 and .2: he has .6 of he and she where she is in the middle, .4 where he is, and half where
+    # it is the rabbit.
     found = measured(by_letters, calibrated=False)
     own = found["distributions"].query("task == 'choice' and framing == 'instruction'")
     by_stimulus = own.pivot(index="stimulus", columns="outcome", values="share")
@@ -197,7 +223,9 @@ def replied(reply: Callable[[str], str]) -> pd.DataFrame:
     tables, plan = built(declaration(source, generations=2, confirmed="choice"))
     whom = subject(name="scripted")
     answers = ask({"hair": (tables, plan)}, requests, whom, Replying(reply))
-    found = figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
+    found = figures(
+        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+    )
     told = found["figures"]
     return told[told["part"].str.endswith("choice")].set_index(["part", "figure"])
 
@@ -208,14 +236,19 @@ class TestNoMeasurement:
     @pytest.mark.parametrize(
         ("reply", "said"),
         [
-            ("I cannot help with that.", r"\d+ of \d+ requests were not answered \(\d+ refused, 0 empty"),
+            (
+                "I cannot help with that.",
+                r"\d+ of \d+ requests were not answered \(\d+ refused, 0 empty",
+            ),
             (" ... ", r"\(0 refused, \d+ empty, 0 in another language\)"),
             ("She", r"all \d+ replies are the same"),
         ],
     )
     def test_replies(self, reply, said) -> None:
         found = replied(lambda _: reply)
-        of_effects = found[found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))]
+        of_effects = found[
+            found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))
+        ]
         assert len(of_effects) >= len(FIGURES)
         assert set(of_effects["verdict"]) == {str(Verdict.INVALID)}
         assert of_effects["why"].str.contains(said).all()
@@ -223,12 +256,18 @@ class TestNoMeasurement:
 
     def test_replies_that_nobody_can_read_are_not_held_against_the_model(self) -> None:
         found = replied(lambda _: "Bananas are yellow.")
-        of_effects = found[found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))]
+        of_effects = found[
+            found.index.get_level_values("figure").str.startswith(("effect: ", "change: ", "shift"))
+        ]
         assert len(of_effects) >= len(FIGURES)
         assert set(of_effects["verdict"]) == {str(Verdict.INCONCLUSIVE)}
         assert str(Verdict.INVALID) not in set(found["verdict"])
         descriptive = of_effects[of_effects["smallest"].isna()]
-        assert descriptive["why"].str.contains(r'replies not read: .* such as "Bananas are yellow\."').all()
+        assert (
+            descriptive["why"]
+            .str.contains(r'replies not read: .* such as "Bananas are yellow\."')
+            .all()
+        )
 
     def test_a_model_that_answers_has_its_verdicts(self) -> None:
         found = replied(lambda prompt: "He" if prompt.startswith(CUES) else "She is here")

@@ -1,4 +1,5 @@
-"""One contrast from answers to figures, of published tables and plan alone, and what figures are made of."""
+"""One contrast from answers to figures, of published tables and plan alone, and what figures are
+made of."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -47,7 +48,9 @@ def test_every_table_is_one_of_the_schemas_and_comparisons_are_left_to_across() 
 
 def test_where_nothing_was_answered_tables_are_empty() -> None:
     found = record(answered=False)
-    assert {name: len(frame) for name, frame in found.found.items()} == dict.fromkeys(found.found, 0)
+    assert {name: len(frame) for name, frame in found.found.items()} == dict.fromkeys(
+        found.found, 0
+    )
     assert across([found], RESAMPLING)["comparisons"].empty
     assert list(across([], RESAMPLING)["comparisons"].columns) == TABLES["comparisons"].names
     for name, frame in found.found.items():
@@ -66,15 +69,23 @@ STUDY = {
     "replicates": "p-at",
     "factors": {"salience": "the prompt names gender"},
     "tasks": {
-        "one": {"title": "One", "cells": {"bare": "Of {STIMULUS}: {ANSWER}", "salience": "Sex of {STIMULUS}: {ANSWER}"}}
+        "one": {
+            "title": "One",
+            "cells": {"bare": "Of {STIMULUS}: {ANSWER}", "salience": "Sex of {STIMULUS}: {ANSWER}"},
+        }
     },
 }
 
 
 @pytest.mark.parametrize("first", ["arts", "science"])
-def test_groups_of_a_study_go_in_the_order_of_the_source(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_of_a_study_go_in_the_order_of_the_source(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     last = {"arts": "science", "science": "arts"}[first]
-    stimuli = {name: {"text": name, "group": group} for name, group in (("b", first), ("a", last), ("c", first))}
+    stimuli = {
+        name: {"text": name, "group": group}
+        for name, group in (("b", first), ("a", last), ("c", first))
+    }
     seen = _arguments(monkeypatch, diagnose, "replications")
     record(stimuli=stimuli, **STUDY)
     ((*_, groups, study, level),) = seen
@@ -117,7 +128,9 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
     assert set(found["n_models"]) == {2}
     turned = across(records[::-1], RESAMPLING)["comparisons"]
     assert list(dict.fromkeys(turned["benchmark"])) == ["beard", "hair"]
-    by_name = pd.concat([turned[turned["benchmark"] == name] for name in ("hair", "beard")], ignore_index=True)
+    by_name = pd.concat(
+        [turned[turned["benchmark"] == name] for name in ("hair", "beard")], ignore_index=True
+    )
     pd.testing.assert_frame_equal(found, by_name, check_exact=True)
     together = comparisons(pd.concat([one.found["shifts"] for one in records]), RESAMPLING)
     ordered = together.sort_values("benchmark", ascending=False, kind="stable", ignore_index=True)
@@ -135,4 +148,8 @@ def test_evidence_is_by_contrast_part_and_model() -> None:
     found = evidence(record().found)
     assert set(found["hair"]) == {"plain, token", "chat, choice"}
     coverage = found["hair"]["plain, token"]["m"]["coverage"]
-    assert (coverage["value"], coverage["n"], coverage["unit"]) == (pytest.approx(0.356), 2, "stimuli")
+    assert (coverage["value"], coverage["n"], coverage["unit"]) == (
+        pytest.approx(0.356),
+        2,
+        "stimuli",
+    )

@@ -1,4 +1,5 @@
-"""Shares of classes by hand: mass from likelihoods of forms, choices, and cells with too few answers of any class."""
+"""Shares of classes by hand: mass from likelihoods of forms, choices, and cells with too few
+answers of any class."""
 
 import math
 
@@ -15,13 +16,21 @@ from evenruler.instruments.framing.diagnose.distributions import (
     token_distributions,
     without_excluded,
 )
-from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS, REPLIES
+from evenruler.instruments.framing.schemas import (
+    CHOICES,
+    CONTINUATIONS,
+    DISTRIBUTIONS,
+    EXCLUSIONS,
+    REPLIES,
+)
 from evenruler.tables import write_table
 
 OUTCOMES = {"he": ["he", "his"], "she": ["she", "her"]}
 
 
-def prompt(id_: str, order: tuple[str, ...] = (), stimulus: str = "long", framing: str = "bare") -> dict:
+def prompt(
+    id_: str, order: tuple[str, ...] = (), stimulus: str = "long", framing: str = "bare"
+) -> dict:
     return {
         "id": id_,
         "benchmark": "hair",
@@ -33,7 +42,13 @@ def prompt(id_: str, order: tuple[str, ...] = (), stimulus: str = "long", framin
 
 
 def form(
-    id_: str, form: str, p: float, ends: float = 1.0, first: float = 0.0, token: int = 0, alone: float = 1.0
+    id_: str,
+    form: str,
+    p: float,
+    ends: float = 1.0,
+    first: float = 0.0,
+    token: int = 0,
+    alone: float = 1.0,
 ) -> dict:
     return {
         "id": id_,
@@ -54,8 +69,13 @@ def masses(
     forms: list[dict], prompts: list[dict], free: list[dict] | None = None, **options: str
 ) -> dict[str, tuple[float, float, float, int]]:
     without_content = None if free is None else pd.DataFrame(free)
-    found = token_distributions(pd.DataFrame(forms), pd.DataFrame(prompts), without_content, OUTCOMES, **options)
-    return {row["outcome"]: (row["mass"], row["share"], row["coverage"], row["n"]) for row in found.to_dict("records")}
+    found = token_distributions(
+        pd.DataFrame(forms), pd.DataFrame(prompts), without_content, OUTCOMES, **options
+    )
+    return {
+        row["outcome"]: (row["mass"], row["share"], row["coverage"], row["n"])
+        for row in found.to_dict("records")
+    }
 
 
 def test_a_class_has_the_sum_of_its_forms_where_no_letter_follows() -> None:
@@ -73,15 +93,29 @@ def test_a_class_has_the_sum_of_its_forms_where_no_letter_follows() -> None:
 
 def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> None:
     orders = {"a": ("he", "she", "rabbit"), "b": ("rabbit", "he", "she")}
-    forms = [form(id_, f" {letter}", p) for id_ in orders for letter, p in zip("ABC", (0.5, 0.2, 0.1), strict=True)]
+    forms = [
+        form(id_, f" {letter}", p)
+        for id_ in orders
+        for letter, p in zip("ABC", (0.5, 0.2, 0.1), strict=True)
+    ]
     found = masses(forms, [prompt(id_, order) for id_, order in orders.items()])
     assert found["he"][:2] == (pytest.approx((0.5 + 0.2) / 2), pytest.approx(0.35 / 0.5))
-    assert found["she"] == (pytest.approx((0.2 + 0.1) / 2), pytest.approx(0.15 / 0.5), pytest.approx(0.5), 2)
+    assert found["she"] == (
+        pytest.approx((0.2 + 0.1) / 2),
+        pytest.approx(0.15 / 0.5),
+        pytest.approx(0.5),
+        2,
+    )
 
 
 def test_orders_are_averaged_by_their_mean() -> None:
     masses_of = {"a": (0.1, 0.1), "b": (0.1, 0.2), "c": (0.7, 0.0)}
-    forms = [form(id_, f" {name}", p) for id_, own in masses_of.items() for name, p in zip("AB", own, strict=True) if p]
+    forms = [
+        form(id_, f" {name}", p)
+        for id_, own in masses_of.items()
+        for name, p in zip("AB", own, strict=True)
+        if p
+    ]
     found = masses(forms, [prompt(id_, ("he", "she")) for id_ in masses_of])
     assert found["he"] == (pytest.approx(0.3), pytest.approx(0.75), pytest.approx(0.4), 3)
 
@@ -103,7 +137,12 @@ def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after
     words = [form("a", " he", 0.2, ends=0.1), form("a", " she", 0.1, ends=0.9)]
     found = masses(words, [prompt("a")], mass="forms")
     assert (found["he"][0], found["she"][0]) == (pytest.approx(0.2), pytest.approx(0.1))
-    letters = [form("a", " A", 0.5, alone=0.1), form("a", " A He", 0.08), form("a", " B", 0.2), form("a", "B", 0.1)]
+    letters = [
+        form("a", " A", 0.5, alone=0.1),
+        form("a", " A He", 0.08),
+        form("a", " B", 0.2),
+        form("a", "B", 0.1),
+    ]
     found = masses(letters, [prompt("a", ("he", "she"))], mass="forms")
     assert (found["he"][0], found["she"][0]) == (pytest.approx(0.5), pytest.approx(0.3))
 
@@ -120,7 +159,8 @@ class TestCalibration:
     def test_masses_are_divided_by_those_without_content_and_their_sum_stays(self) -> None:
         forms = [*letters_after("a", 0.4, 0.1, 0.1), *letters_after("n", 0.2, 0.1, 0.1)]
         found = masses(forms, [prompt("a", ("he", "she", "rabbit"))], [free("n", letters=3)])
-        # Priors .5, .25, .25: .4/.5 = .8, .1/.25 = .4 and .4 make shares of .5, .25, .25 of the .6 that there is.
+        # Priors .5, .25, .25: .4/.5 = .8, .1/.25 = .4 and .4 make shares of .5, .25, .25 of the .6
+        # that there is.
         assert found["he"] == (pytest.approx(0.3), pytest.approx(2 / 3), pytest.approx(0.45), 1)
         assert found["she"] == (pytest.approx(0.15), pytest.approx(1 / 3), pytest.approx(0.45), 1)
 
@@ -128,7 +168,11 @@ class TestCalibration:
         without_content = {"n": (0.06, 0.02), "m": (0.5, 0.5), "k": (0.04, 0.36)}
         forms = [
             *letters_after("a", 0.3, 0.3),
-            *(form for id_ in without_content for form in letters_after(id_, *without_content[id_])),
+            *(
+                form
+                for id_ in without_content
+                for form in letters_after(id_, *without_content[id_])
+            ),
         ]
         found = masses(forms, [prompt("a", ("he", "she"))], [free(id_) for id_ in without_content])
         # Shares .75, .5 and .1 of A, mean .45; of B .55: he is to she as 1 / .45 to 1 / .55.
@@ -142,12 +186,21 @@ class TestCalibration:
             *letters_after("m", 0.1, 0.3),
         ]
         chat = [
-            row | {"configuration": "chat"} for row in [*letters_after("a", 0.2, 0.2), *letters_after("n", 0.1, 0.1)]
+            row | {"configuration": "chat"}
+            for row in [*letters_after("a", 0.2, 0.2), *letters_after("n", 0.1, 0.1)]
         ]
-        prompts = pd.DataFrame([prompt("a", ("he", "she")), prompt("b", ("he", "she"), framing="salience")])
+        prompts = pd.DataFrame(
+            [prompt("a", ("he", "she")), prompt("b", ("he", "she"), framing="salience")]
+        )
         without_content = pd.DataFrame([free("n"), free("m", "salience")])
-        found = token_distributions(pd.DataFrame([*forms, *chat]), prompts, without_content, OUTCOMES)
-        of_he = found[found["outcome"] == "he"].set_index(["configuration", "framing"])["mass"].to_dict()
+        found = token_distributions(
+            pd.DataFrame([*forms, *chat]), prompts, without_content, OUTCOMES
+        )
+        of_he = (
+            found[found["outcome"] == "he"]
+            .set_index(["configuration", "framing"])["mass"]
+            .to_dict()
+        )
         assert of_he == {
             ("plain", "bare"): pytest.approx(0.1),
             ("plain", "salience"): pytest.approx(0.3),
@@ -159,7 +212,9 @@ class TestCalibration:
         forms = [*letters_after("a", *by_letter), *letters_after("n", *by_letter)]
         order = ("he", "she", "rabbit")
         assert masses(forms, [prompt("a", order)])["he"][1] == pytest.approx(5 / 7)
-        assert masses(forms, [prompt("a", order)], [free("n", letters=3)])["he"][1] == pytest.approx(1 / 2)
+        assert masses(forms, [prompt("a", order)], [free("n", letters=3)])["he"][
+            1
+        ] == pytest.approx(1 / 2)
 
     def test_words_are_no_part_of_it(self) -> None:
         forms = [
@@ -169,13 +224,17 @@ class TestCalibration:
             *letters_after("n", 0.2, 0.1),
         ]
         prompts = pd.DataFrame([prompt("w"), prompt("a", ("he", "she"))])
-        found = token_distributions(pd.DataFrame(forms), prompts, pd.DataFrame([free("n")]), OUTCOMES)
+        found = token_distributions(
+            pd.DataFrame(forms), prompts, pd.DataFrame([free("n")]), OUTCOMES
+        )
         of_he = found[found["outcome"] == "he"].set_index("task")["mass"].to_dict()
         assert of_he == {"completion": pytest.approx(0.3), "choice": pytest.approx(0.15)}
 
     def test_a_letter_that_was_not_asked_without_content_is_no_zero(self) -> None:
         forms = [*letters_after("a", 0.2, 0.1), *letters_after("n", 0.2)]
-        with pytest.raises(ValueError, match="a letter was not asked after the prompts without content"):
+        with pytest.raises(
+            ValueError, match="a letter was not asked after the prompts without content"
+        ):
             masses(forms, [prompt("a", ("he", "she"))], [free("n")])
 
     def test_first_tokens_of_letters_count_once_there_too(self) -> None:
@@ -188,7 +247,9 @@ class TestCalibration:
 
         forms = [*one_token("a", 0.3, 0.1), *one_token("n", 0.3, 0.1)]
         order = ("he", "she")
-        assert masses(forms, [prompt("a", order)], mass="first_token")["he"][0] == pytest.approx(0.3)
+        assert masses(forms, [prompt("a", order)], mass="first_token")["he"][0] == pytest.approx(
+            0.3
+        )
         # Calibrated, both have half of the .4 that there is.
         found = masses(forms, [prompt("a", order)], [free("n")], mass="first_token")
         assert found["he"][0] == pytest.approx(0.2)
@@ -221,14 +282,23 @@ def test_first_tokens_count_once_and_only_for_a_class_of_their_own() -> None:
 
 def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
     forms = [form("a", " he", 0.1, first=0.3, token=7), form("a", " she", 0.1, first=0.3, token=7)]
-    with pytest.raises(UserError, match="every first token of class he begins forms of another class too"):
+    with pytest.raises(
+        UserError, match="every first token of class he begins forms of another class too"
+    ):
         masses(forms, [prompt("a")], mass="first_token")
 
 
 def test_configurations_and_stimuli_stay_apart() -> None:
-    forms = [form("a", " he", 0.2), form("a", " he", 0.4) | {"configuration": "chat"}, form("b", " he", 0.6)]
+    forms = [
+        form("a", " he", 0.2),
+        form("a", " he", 0.4) | {"configuration": "chat"},
+        form("b", " he", 0.6),
+    ]
     found = token_distributions(
-        pd.DataFrame(forms), pd.DataFrame([prompt("a"), prompt("b", stimulus="short")]), None, OUTCOMES
+        pd.DataFrame(forms),
+        pd.DataFrame([prompt("a"), prompt("b", stimulus="short")]),
+        None,
+        OUTCOMES,
     )
     of_he = found[found["outcome"] == "he"].set_index(["configuration", "stimulus"])["mass"]
     assert of_he.to_dict() == {
@@ -260,8 +330,19 @@ OPTIONS = {
 
 def chosen(*outcomes: str | None, reply: str = "so", **where: str) -> pd.DataFrame:
     """Replies to one prompt that were read as these classes."""
-    row = {**CELL, "id": "p", "framing": "bare", "task": "completion", "stimulus": "short", "rule": "word", **where}
-    rows = [{**row, "repetition": i, "outcome": outcome, "reply": reply} for i, outcome in enumerate(outcomes)]
+    row = {
+        **CELL,
+        "id": "p",
+        "framing": "bare",
+        "task": "completion",
+        "stimulus": "short",
+        "rule": "word",
+        **where,
+    }
+    rows = [
+        {**row, "repetition": i, "outcome": outcome, "reply": reply}
+        for i, outcome in enumerate(outcomes)
+    ]
     return pd.DataFrame(rows, columns=CHOICES.names)
 
 
@@ -315,11 +396,16 @@ class TestRead:
         assert found["reply"].tolist() == replies["reply"].tolist()
 
     def test_what_repeats_the_prompt_is_skipped(self) -> None:
-        replies = self.replies(p0=["There is a person with a hat. She sings.", "There is a person. She sings."])
+        replies = self.replies(
+            p0=["There is a person with a hat. She sings.", "There is a person. She sings."]
+        )
 
         found = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
 
-        assert found["outcome"].astype(object).where(found["outcome"].notna(), None).tolist() == ["she", None]
+        assert found["outcome"].astype(object).where(found["outcome"].notna(), None).tolist() == [
+            "she",
+            None,
+        ]
 
     def test_is_a_table_of_choices(self, tmp_path) -> None:
         found = read_replies(self.replies(p0=["He."], p1=["?"]), PROMPTS, PRONOUNS, OPTIONS)
@@ -345,7 +431,9 @@ class TestRead:
 
 class TestDistributions:
     def test_mass_is_of_all_replies_and_share_of_those_that_are_valid(self, tmp_path) -> None:
-        found = choice_distributions(chosen("he", "he", "she", None, "he", None, None, None), PRONOUNS)
+        found = choice_distributions(
+            chosen("he", "he", "she", None, "he", None, None, None), PRONOUNS
+        )
 
         assert found["outcome"].tolist() == ["he", "she", "they"]
         assert found["mass"].tolist() == [0.375, 0.125, 0.0]
@@ -379,7 +467,9 @@ class TestDistributions:
         }
 
     def test_cells_are_in_the_alphabet_whatever_came_first(self) -> None:
-        found = choice_distributions(pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), PRONOUNS)
+        found = choice_distributions(
+            pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), PRONOUNS
+        )
 
         assert found["task"].drop_duplicates().tolist() == ["again", "choice"]
 
@@ -391,7 +481,11 @@ class TestDistributions:
         write_table(found, DISTRIBUTIONS, tmp_path / "distributions.parquet")
 
     def test_no_choices_have_no_distribution(self, tmp_path) -> None:
-        write_table(choice_distributions(nothing(), PRONOUNS), DISTRIBUTIONS, tmp_path / "distributions.parquet")
+        write_table(
+            choice_distributions(nothing(), PRONOUNS),
+            DISTRIBUTIONS,
+            tmp_path / "distributions.parquet",
+        )
 
 
 class TestContinuations:
@@ -411,7 +505,9 @@ class TestContinuations:
     def test_a_keyword_is_a_whole_word_in_any_case_and_counts_once(self, reply, named) -> None:
         found = continuations(chosen("they", reply=reply), [], "they", self.KEYWORDS)
 
-        assert found[["factor", "cue", "n", "named"]].to_numpy().tolist() == [["all", False, 1, named]]
+        assert found[["factor", "cue", "n", "named"]].to_numpy().tolist() == [
+            ["all", False, 1, named]
+        ]
 
     def test_by_factor_with_and_without_its_cue(self, tmp_path) -> None:
         woman = {"reply": "They are a woman."}
@@ -436,9 +532,14 @@ class TestContinuations:
         write_table(found, CONTINUATIONS, tmp_path / "continuations.parquet")
 
     def test_a_factor_is_not_taken_for_another_whose_name_holds_it(self) -> None:
-        parts = [chosen("they", framing="race-salience"), chosen("they", "they", framing="salience")]
+        parts = [
+            chosen("they", framing="race-salience"),
+            chosen("they", "they", framing="salience"),
+        ]
 
-        found = continuations(pd.concat(parts), ["salience", "race-salience"], "they", self.KEYWORDS)
+        found = continuations(
+            pd.concat(parts), ["salience", "race-salience"], "they", self.KEYWORDS
+        )
 
         assert found.set_index(["factor", "cue"])["n"].to_dict() == {
             ("all", False): 3,
@@ -453,11 +554,17 @@ class TestContinuations:
 
         found = continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
 
-        pd.testing.assert_frame_equal(continuations(pd.concat(parts[::-1]), ["salience"], "they", self.KEYWORDS), found)
+        pd.testing.assert_frame_equal(
+            continuations(pd.concat(parts[::-1]), ["salience"], "they", self.KEYWORDS), found
+        )
         rows = found.set_index(["model", "factor", "cue"])
         assert rows["n"].tolist() == [0, 0, 0, 1, 1, 0]
         assert rows["named"].tolist() == [0, 0, 0, 1, 1, 0]
-        assert [None if math.isnan(share) else share for share in rows["share"]] == [None] * 3 + [1.0, 1.0, None]
+        assert [None if math.isnan(share) else share for share in rows["share"]] == [None] * 3 + [
+            1.0,
+            1.0,
+            None,
+        ]
         write_table(found, CONTINUATIONS, tmp_path / "continuations.parquet")
 
     def test_no_choices_make_no_rows(self, tmp_path) -> None:
@@ -467,11 +574,21 @@ class TestContinuations:
 
 
 CLASSES = ("he", "she")
-SAME = {"benchmark": "hair", "model": "m", "lineage": "m", "configuration": "plain", "task": "say", "framing": "bare"}
+SAME = {
+    "benchmark": "hair",
+    "model": "m",
+    "lineage": "m",
+    "configuration": "plain",
+    "task": "say",
+    "framing": "bare",
+}
 
 
-def cell(coverage: dict[str, float], n: int | dict[str, int] = 1, metric: str = "token", **where: str) -> pd.DataFrame:
-    """By stimulus the share of the answers that is of any class, half of it each of two, and how many there are."""
+def cell(
+    coverage: dict[str, float], n: int | dict[str, int] = 1, metric: str = "token", **where: str
+) -> pd.DataFrame:
+    """By stimulus the share of the answers that is of any class, half of it each of two, and how
+    many there are."""
     rows = [
         {
             **SAME,
@@ -495,7 +612,9 @@ def judged(*cells: pd.DataFrame, least: float = 0.1) -> pd.DataFrame:
 
 
 def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says(tmp_path) -> None:
-    found = judged(cell({"a": 0.02, "b": 0.1}), cell({"a": 0.02, "b": 0.3}, framing="salience"), least=0.12)
+    found = judged(
+        cell({"a": 0.02, "b": 0.1}), cell({"a": 0.02, "b": 0.3}, framing="salience"), least=0.12
+    )
     rows = found.set_index("framing")[["coverage", "least", "n", "excluded"]]
     assert rows.loc["bare"].tolist() == [pytest.approx(0.06), 0.12, 2, True]
     assert rows.loc["salience"].tolist() == [pytest.approx(0.16), 0.12, 2, False]
@@ -504,7 +623,9 @@ def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says(tmp_p
 
 def test_of_replies_it_is_forty_per_cent_of_those_of_all_stimuli() -> None:
     found = judged(
-        cell({"a": 0.0, "b": 1.0}, {"a": 3, "b": 2}, "choice"),  # a stimulus alone may have less: 2 of 5
+        cell(
+            {"a": 0.0, "b": 1.0}, {"a": 3, "b": 2}, "choice"
+        ),  # a stimulus alone may have less: 2 of 5
         cell({"a": 0.39}, 100, "choice", framing="salience"),
         cell({"a": 0.40}, 100, "choice", framing="salience", model="n"),
         least=0.9,

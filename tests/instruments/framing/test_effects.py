@@ -15,7 +15,8 @@ from evenruler.tables import read_frame, write_table
 from tests.instruments.framing.plans import figures_of as figures_by_part
 from tests.instruments.framing.tables import Cells, distributions
 
-# Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in association alone, .1 and .3.
+# Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in
+# association alone, .1 and .3.
 CELLS: Cells = {
     ("completion", "instruction"): {"bald": [1.0, 0.0], "long": [0.5, 0.5]},
     ("completion", "salience+instruction"): {"bald": [0.4, 0.6], "long": [0.3, 0.7]},
@@ -37,13 +38,19 @@ def thrice(cells: Cells) -> Cells:
     }
 
 
-def figures_of(measured: pd.DataFrame, part: str = "plain, token", **changes: object) -> pd.DataFrame:
+def figures_of(
+    measured: pd.DataFrame, part: str = "plain, token", **changes: object
+) -> pd.DataFrame:
     return figures_by_part(measured, **changes).loc[part]
 
 
 def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
     """The interval of a mean."""
-    half = stats.t.ppf(0.5 + level / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+    half = (
+        stats.t.ppf(0.5 + level / 2, len(values) - 1)
+        * np.std(values, ddof=1)
+        / math.sqrt(len(values))
+    )
     return np.mean(values) - half, np.mean(values) + half
 
 
@@ -61,7 +68,11 @@ def test_means_over_stimuli_then_tasks_then_factors_on_paper() -> None:
         "excluded cells": 0.0,
     } | {"effect: instruction, completion": pytest.approx(float("nan"), nan_ok=True)}
     of_stimuli = own.drop(index=["effect: instruction, completion", "excluded cells"])
-    assert (set(of_stimuli["n"]), set(of_stimuli["unit"]), set(found["model"])) == ({2}, {"stimuli"}, {"m0"})
+    assert (set(of_stimuli["n"]), set(of_stimuli["unit"]), set(found["model"])) == (
+        {2},
+        {"stimuli"},
+        {"m0"},
+    )
 
 
 def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -> None:
@@ -72,7 +83,9 @@ def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -
     found = figures_of(measured.assign(coverage=measured["coverage"].mask(low, 0.05)))
     cells = found[found.index.str.startswith("coverage: ")]
     assert cells["value"].to_dict() == {
-        f"coverage: {task}, {framing}": pytest.approx(0.05 if (task, framing) == ("association", "salience") else 0.5)
+        f"coverage: {task}, {framing}": pytest.approx(
+            0.05 if (task, framing) == ("association", "salience") else 0.5
+        )
         for task, framing in CELLS
     }
     assert set(zip(cells["n"], cells["unit"], strict=True)) == {(2, "prompts")}
@@ -84,7 +97,9 @@ def test_coverage_is_told_by_cell_and_cells_that_have_too_little_are_counted() -
 
 def test_coverage_is_a_mean_over_stimuli() -> None:
     measured = rows(thrice(CELLS))
-    found = figures_of(measured.assign(coverage=measured["coverage"].mask(measured["stimulus"] == "bald-0", 0.8)))
+    found = figures_of(
+        measured.assign(coverage=measured["coverage"].mask(measured["stimulus"] == "bald-0", 0.8))
+    )
     # Five stimuli of .5 and one of .8.
     assert found.loc["coverage", ["value", "n"]].tolist() == pytest.approx([0.55, 6])
 
@@ -106,11 +121,14 @@ def test_a_constant_has_an_interval_of_no_width() -> None:
 
 def test_a_stimulus_may_lack_a_task() -> None:
     cells = {
-        cell: {"bald": stimuli["bald"]} if cell[0] == "association" else stimuli for cell, stimuli in CELLS.items()
+        cell: {"bald": stimuli["bald"]} if cell[0] == "association" else stimuli
+        for cell, stimuli in CELLS.items()
     }
     found = figures_of(rows(cells))
     # Association now is bald alone, .4; completion (.6 + .2) / 2.
-    assert found.loc["effect: salience, association", ["value", "n"]].tolist() == pytest.approx([0.4, 1])
+    assert found.loc["effect: salience, association", ["value", "n"]].tolist() == pytest.approx(
+        [0.4, 1]
+    )
     assert found.loc["effect: salience", ["value", "n"]].tolist() == pytest.approx([0.4, 2])
     assert found.loc["effect: salience", ["low", "high"]].isna().all()
 
@@ -129,7 +147,9 @@ def test_no_feasible_pair_is_null_and_names_the_factor(left, lacking, other) -> 
         assert found.loc[figure, "reason"] == f"no two cells differ in {lacking} alone"
     headline = found.loc[f"change: {lacking}"]
     assert (pd.isna(headline["value"]), headline["verdict"]) == (True, str(Verdict.INCONCLUSIVE))
-    assert found.loc[f"effect: {other}", "value"] == pytest.approx({"salience": 0.4, "instruction": 0.2}[other])
+    assert found.loc[f"effect: {other}", "value"] == pytest.approx(
+        {"salience": 0.4, "instruction": 0.2}[other]
+    )
     assert pd.isna(found.loc[f"effect: {other}", "reason"])
 
 
@@ -137,7 +157,9 @@ def test_a_cell_of_choices_that_is_left_out_changes_no_other_mean() -> None:
     measured = rows(metric="choice").assign(n=10)
     whole = figures_of(measured, "plain, choice")
     gone = (measured["task"] == "association") & (measured["framing"] == "salience")
-    found = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice")
+    found = figures_of(
+        measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice"
+    )
     lost = "effect: salience, association"
     assert pd.isna(found.loc[lost, "value"])
     assert found.loc[lost, "reason"] == (
@@ -150,10 +172,14 @@ def test_a_cell_of_choices_that_is_left_out_changes_no_other_mean() -> None:
 
 
 def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shift() -> None:
-    cells = {("say", framing): {"bald": [0.5, 0.5]} for framing in ("bare", "salience", "salience~1")}
+    cells = {
+        ("say", framing): {"bald": [0.5, 0.5]} for framing in ("bare", "salience", "salience~1")
+    }
     measured = rows(cells, metric="choice").assign(n=10)
     gone = measured["framing"] == "salience"
-    found = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice")
+    found = figures_of(
+        measured.assign(coverage=measured["coverage"].mask(gone, 0.3)), "plain, choice"
+    )
     assert not found.index.str.startswith("shift: ").any()
     assert "are left: excluded" in found.loc["effect: salience", "reason"]
 
@@ -163,13 +189,19 @@ def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     found = figures_of(measured, "plain, choice")
     effects = found[found.index.str.startswith("effect: ")]
     assert effects["value"].isna().all()
-    assert set(effects["reason"]) == {"no answer names an option", "no two cells differ in instruction alone"}
+    assert set(effects["reason"]) == {
+        "no answer names an option",
+        "no two cells differ in instruction alone",
+    }
     assert found.loc["shift probability", "reason"] == "no answer names an option"
     assert (found.loc["coverage", "value"], found.loc["excluded cells", "value"]) == (0.0, 5.0)
 
 
 def test_one_reply_to_a_question_has_no_distribution() -> None:
-    said = {cell: {"bald": [1.0, 0.0], "long": [float(i % 2), float(1 - i % 2)]} for i, cell in enumerate(CELLS)}
+    said = {
+        cell: {"bald": [1.0, 0.0], "long": [float(i % 2), float(1 - i % 2)]}
+        for i, cell in enumerate(CELLS)
+    }
     measured = rows(said, metric="choice", configuration="chat")
     measured = measured.assign(mass=measured["share"], coverage=1.0)
     found = figures_by_part(measured).loc["chat, choice"]
@@ -212,17 +244,25 @@ STIMULI = [f"s{i}" for i in range(12)]
 
 
 def beside(
-    cue: np.ndarray, placebos: np.ndarray, task: str = "say", at: str = "bare", factor: str = "salience"
+    cue: np.ndarray,
+    placebos: np.ndarray,
+    task: str = "say",
+    at: str = "bare",
+    factor: str = "salience",
 ) -> Cells:
     """Answers that a cue moves by [12], and placebos by [12, k], nan where one was not asked."""
     there = "" if at == "bare" else f"+{at}"
     cells: dict = {
         (task, at): {stimulus: [0.5, 0.5] for stimulus in STIMULI},
-        (task, f"{factor}{there}"): {s: [0.5 + by, 0.5 - by] for s, by in zip(STIMULI, cue, strict=True)},
+        (task, f"{factor}{there}"): {
+            s: [0.5 + by, 0.5 - by] for s, by in zip(STIMULI, cue, strict=True)
+        },
     }
     for number, column in enumerate(placebos.T, start=1):
         cells[task, f"{factor}~{number}{there}"] = {
-            s: [0.5 + by, 0.5 - by] for s, by in zip(STIMULI, column, strict=True) if not np.isnan(by)
+            s: [0.5 + by, 0.5 - by]
+            for s, by in zip(STIMULI, column, strict=True)
+            if not np.isnan(by)
         }
     return cells
 
@@ -251,17 +291,23 @@ class TestMeans:
         found = figures_of(rows(self.three_tasks("salience")), factors=["salience"])
         row = found.loc["effect: salience"]
         assert row["value"] == pytest.approx(0.15)  # of the tasks 0, .15 and .3
-        skewed = figures_of(rows(self.three_tasks("salience") | moved("complete", "salience", 0.45, 0.45)))
+        skewed = figures_of(
+            rows(self.three_tasks("salience") | moved("complete", "salience", 0.45, 0.45))
+        )
         assert skewed.loc["effect: salience", "value"] == pytest.approx((0 + 0.15 + 0.45) / 3)
 
     def test_of_placebos_over_pairs_of_cells(self) -> None:
         cells: dict = {}
         for at, by in (("", 0.0), ("instruction", 0.0), ("age", 0.0), ("instruction+age", 0.4)):
             there = f"+{at}" if at else ""
-            cells |= moved("say", at or "bare", 0, 0) | moved("say", f"salience~1{there}", 0.5 * by, 0.5 * by)
+            cells |= moved("say", at or "bare", 0, 0) | moved(
+                "say", f"salience~1{there}", 0.5 * by, 0.5 * by
+            )
             cells |= moved("say", f"salience{there}", by, by)
         found = figures_of(rows(cells), factors=["salience", "instruction", "age"])
-        assert found.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx([0.1, 0.05])
+        assert found.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx(
+            [0.1, 0.05]
+        )
 
 
 ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
@@ -270,7 +316,9 @@ ALIKE = np.full((12, 6), [0.05, 0.07, 0.09, 0.11, 0.13, 0.15])
 
 class TestBesidePlacebos:
     def test_the_control_is_the_mean_apd_of_placebos(self) -> None:
-        row = figures_of(rows(beside(np.full(12, 0.3), ALIKE)), factors=["salience"]).loc["effect: salience"]
+        row = figures_of(rows(beside(np.full(12, 0.3), ALIKE)), factors=["salience"]).loc[
+            "effect: salience"
+        ]
         assert (row["value"], row["control"]) == (pytest.approx(0.3), pytest.approx(0.1))
         assert (row["low"], row["high"]) == pytest.approx((0.3, 0.3))
         assert row[["p", "verdict", "smallest"]].isna().all()  # it describes
@@ -278,17 +326,25 @@ class TestBesidePlacebos:
     def test_each_placebo_counts_once_however_few_stimuli_it_was_asked_about(self) -> None:
         placebos = np.full((12, 2), np.nan)
         placebos[:, 0], placebos[:2, 1] = 0.1, 0.3
-        row = figures_of(rows(beside(np.full(12, 0.3), placebos)), factors=["salience"]).loc["effect: salience"]
+        row = figures_of(rows(beside(np.full(12, 0.3), placebos)), factors=["salience"]).loc[
+            "effect: salience"
+        ]
         assert row["control"] == pytest.approx(0.2)
 
     def test_without_placebos_there_is_no_control(self) -> None:
-        row = figures_of(rows(beside(np.full(12, 0.3), ALIKE[:, :0])), factors=["salience"]).loc["effect: salience"]
+        row = figures_of(rows(beside(np.full(12, 0.3), ALIKE[:, :0])), factors=["salience"]).loc[
+            "effect: salience"
+        ]
         assert (row["value"], pd.isna(row["control"])) == (pytest.approx(0.3), True)
 
     def test_a_placebo_that_lacks_a_task_is_no_part_of_the_control_over_tasks(self) -> None:
-        cells = beside(np.full(12, 0.3), ALIKE[:, :2]) | beside(np.full(12, 0.2), ALIKE[:, :1], task="hear")
+        cells = beside(np.full(12, 0.3), ALIKE[:, :2]) | beside(
+            np.full(12, 0.2), ALIKE[:, :1], task="hear"
+        )
         found = figures_of(rows(cells), factors=["salience"])
-        assert found.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx([0.25, 0.05])
+        assert found.loc["effect: salience", ["value", "control"]].tolist() == pytest.approx(
+            [0.25, 0.05]
+        )
         assert found.loc["effect: salience, say", "control"] == pytest.approx(0.06)
 
     def test_an_effect_over_tasks_is_of_those_that_have_placebos(self) -> None:
@@ -337,28 +393,50 @@ class TestCoverageBelowTheFloor:
 
 class TestMeasuresOfAStudy:
     def of(self, **row: object) -> pd.DataFrame:
-        same = {"benchmark": "pronouns", "configuration": "plain", "model": "m0", "metric": "token", "n": 12}
+        same = {
+            "benchmark": "pronouns",
+            "configuration": "plain",
+            "model": "m0",
+            "metric": "token",
+            "n": 12,
+        }
         return figures_of(rows(), replications=pd.DataFrame([same | row]))
 
     def test_a_change_stands_beside_that_of_placebos(self) -> None:
-        change = self.of(measure="S", before=0.9, after=0.6, change=-0.3, low=-0.4, high=-0.2, control=-0.1)
+        change = self.of(
+            measure="S", before=0.9, after=0.6, change=-0.3, low=-0.4, high=-0.2, control=-0.1
+        )
         told = change.loc["S: change", ["value", "low", "high", "control", "n", "unit"]]
         assert told.tolist() == [-0.3, -0.4, -0.2, -0.1, 12, "stimuli"]
 
     def test_before_and_after_stand_beside_it(self) -> None:
-        found = self.of(measure="H", before=0.9, before_low=0.8, before_high=0.95, after=0.6, change=-0.3)
+        found = self.of(
+            measure="H", before=0.9, before_low=0.8, before_high=0.95, after=0.6, change=-0.3
+        )
         before, after = found.loc["H: before"], found.loc["H: after"]
-        assert before[["value", "low", "high", "n", "unit"]].tolist() == [0.9, 0.8, 0.95, 12, "stimuli"]
+        assert before[["value", "low", "high", "n", "unit"]].tolist() == [
+            0.9,
+            0.8,
+            0.95,
+            12,
+            "stimuli",
+        ]
         assert (after["value"], after["n"], pd.isna(after["low"])) == (0.6, 12, True)
 
     def test_sensitivity_has_a_change_alone(self) -> None:
         found = self.of(measure="AS of GLD and ADD", change=0.3)
         change = found.loc["AS of GLD and ADD: change"]
-        assert (change["value"], pd.isna(change["control"]), pd.isna(change["reason"])) == (0.3, True, True)
+        assert (change["value"], pd.isna(change["control"]), pd.isna(change["reason"])) == (
+            0.3,
+            True,
+            True,
+        )
         assert "AS of GLD and ADD: before" not in found.index
 
     def test_what_was_not_measured_says_why(self) -> None:
-        change = self.of(measure="AS", metric="all", reason="GAS is null: no replies").loc["AS: change"]
+        change = self.of(measure="AS", metric="all", reason="GAS is null: no replies").loc[
+            "AS: change"
+        ]
         assert (pd.isna(change["value"]), change["reason"]) == (True, "GAS is null: no replies")
 
 
@@ -391,18 +469,27 @@ class TestContinuationCheck:
     @pytest.mark.parametrize(("n", "has_interval"), [(4, False), (5, True)])
     def test_of_few_replies_there_is_no_interval(self, n: int, has_interval: bool) -> None:
         told = self.of(("chat", "all", n, 1)).loc["chat, choice"]
-        assert (told["value"], pd.notna(told["low"]), pd.notna(told["high"])) == (1 / n, has_interval, has_interval)
+        assert (told["value"], pd.notna(told["low"]), pd.notna(told["high"])) == (
+            1 / n,
+            has_interval,
+            has_interval,
+        )
 
     def test_where_no_reply_is_neutral_it_says_so_and_the_next_is_told(self) -> None:
         found = self.of(("chat", "all", 0, 0), ("plain", "all", 8, 2))
         none = found.loc["chat, choice"]
-        assert (none["n"], none["unit"], none["reason"]) == (0, "replies", "no reply is of the class")
+        assert (none["n"], none["unit"], none["reason"]) == (
+            0,
+            "replies",
+            "no reply is of the class",
+        )
         assert pd.isna(none["value"])
         assert found.loc["plain, choice", "value"] == 0.25
 
 
 def shifted(rows: list[tuple[str, str, float]], level: float = 0.9) -> dict[str, Figure]:
-    """Figures of shifts, a row a stimulus and class; like ones are of one pair of cells after another."""
+    """Figures of shifts, a row a stimulus and class; like ones are of one pair of cells after
+    another."""
     table = pd.DataFrame(rows, columns=["stimulus", "outcome", "shift"])
     pair = table.groupby(["stimulus", "outcome"]).cumcount().astype(str)
     table = table.assign(factor="salience", task="say", at=pair)
@@ -413,7 +500,10 @@ class TestShiftsOfClasses:
     def test_means_are_over_pairs_of_cells_then_over_stimuli(self) -> None:
         bald = [("bald", name, shift) for shift in (0.3, 0.3, 0.9) for name in ("he", "she")]
         found = shifted([*bald, ("long", "he", 0.1), ("long", "she", -0.3)])
-        assert {name: (figure.value, figure.n, figure.unit, figure.low) for name, figure in found.items()} == {
+        assert {
+            name: (figure.value, figure.n, figure.unit, figure.low)
+            for name, figure in found.items()
+        } == {
             "shift: he": (pytest.approx((0.5 + 0.1) / 2), 2, "stimuli", None),
             "shift: she": (pytest.approx((0.5 - 0.3) / 2), 2, "stimuli", None),
             "shift: she - he": (pytest.approx((0.0 - 0.4) / 2), 2, "stimuli", None),
@@ -421,7 +511,9 @@ class TestShiftsOfClasses:
 
     def test_intervals_are_over_stimuli(self) -> None:
         values = [-0.1, 0.0, 0.1, 0.2, 0.3]
-        found = shifted([(f"s{i}", name, by) for i, by in enumerate(values) for name in ("he", "she")])["shift: she"]
+        found = shifted(
+            [(f"s{i}", name, by) for i, by in enumerate(values) for name in ("he", "she")]
+        )["shift: she"]
         assert (found.value, found.low, found.high) == pytest.approx((0.1, *by_t(values)))
 
     def test_without_a_cue_there_are_none(self) -> None:

@@ -1,4 +1,5 @@
-"""The files of a contrast's `lm_eval/`, each on its own; `test_lm_eval.py` runs them through the harness."""
+"""The files of a contrast's `lm_eval/`, each on its own; `test_lm_eval.py` runs them through the
+harness."""
 
 import hashlib
 import math
@@ -17,7 +18,8 @@ from tests.instruments.framing.hair import subject
 from tests.instruments.framing.published import SHIPPED, Published, ours
 
 UNLIKE = ["first-names", "gender", "indirect-probing", "p-at-gender-7"]
-"""Contrasts of one shape each: their tasks, classes, options and placebos are those of the others, too."""
+"""Contrasts of one shape each: their tasks, classes, options and placebos are those of the others,
+too."""
 
 FEW = 7
 """Stimuli of plans that are not as published."""
@@ -35,12 +37,16 @@ class Function(str):
 def read(text: str) -> Any:
     """A task, read as YAML."""
     yaml = YAML(typ="safe", pure=True)
-    yaml.constructor.add_constructor("!function", lambda loader, node: Function(loader.construct_scalar(node)))
+    yaml.constructor.add_constructor(
+        "!function", lambda loader, node: Function(loader.construct_scalar(node))
+    )
     return yaml.load(text)
 
 
 @pytest.fixture(scope="module", params=SHIPPED)
-def published(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Published:
+def published(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Published:
     """Each of the shipped contrasts."""
     return Published(request.param, tmp_path_factory.mktemp("published") / "benchmark")
 
@@ -63,15 +69,21 @@ class Scripted(Answering):
         self._nats = nats
 
     def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
-        nats = [self._nats(prompt, form) for prompt, form in zip(inputs["prompt"], inputs["form"], strict=True)]
+        nats = [
+            self._nats(prompt, form)
+            for prompt, form in zip(inputs["prompt"], inputs["form"], strict=True)
+        ]
         one = [-1.0] * n
         return {"nats": nats, "ends": one, "alone": one, "first_nats": one, "first_token": [0] * n}
 
 
 def scripted(prompt: str, form: str) -> float:
-    """Few of the answers after prompts of some length are of any class, so that some cells have no coverage."""
+    """Few of the answers after prompts of some length are of any class, so that some cells have no
+    coverage."""
     drawn = int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
-    return math.log((drawn + 1e-3) / (5 if len(form.strip()) == 1 else 50) / (40 if "mind" in prompt else 1))
+    return math.log(
+        (drawn + 1e-3) / (5 if len(form.strip()) == 1 else 50) / (40 if "mind" in prompt else 1)
+    )
 
 
 def even(prompt: str, form: str) -> float:
@@ -85,10 +97,15 @@ def theirs(own: Published, nats: Callable[[str, str], float]) -> dict[str, float
     rows, apd = own.module("rows"), own.module("apd")
     items: dict[str, list[Any]] = {}
     for doc in rows.load()["test"]:
-        given = [(-40.0 + own, False) for own in (0.0, *(nats(doc["prompt"], form) for form in doc["forms"]))]
+        given = [
+            (-40.0 + own, False)
+            for own in (0.0, *(nats(doc["prompt"], form) for form in doc["forms"]))
+        ]
         for metric, item in apd.answered(doc, given).items():
             items.setdefault(metric, []).append(item)
-    return {metric: getattr(apd, metric.partition("_")[0])(found) for metric, found in items.items()}
+    return {
+        metric: getattr(apd, metric.partition("_")[0])(found) for metric, found in items.items()
+    }
 
 
 class TestRows:
@@ -113,9 +130,15 @@ class TestRows:
         }
         assert {doc["prompt"] for doc in docs} == set(asked.inputs["prompt"])
 
-    def test_choices_are_the_prompt_and_the_prompt_with_each_form(self, published: Published) -> None:
+    def test_choices_are_the_prompt_and_the_prompt_with_each_form(
+        self, published: Published
+    ) -> None:
         rows = published.module("rows")
-        assert rows.choices({"prompt": "It is", "forms": [" he", " He"]}) == ["It is", "It is he", "It is He"]
+        assert rows.choices({"prompt": "It is", "forms": [" he", " He"]}) == [
+            "It is",
+            "It is he",
+            "It is He",
+        ]
 
 
 class TestMetrics:
@@ -127,9 +150,13 @@ class TestMetrics:
     def test_they_are_with_other_plans(self, gender: Published, plan: str) -> None:
         self.check(planned(gender, plan))
 
-    def test_where_a_task_has_no_placebos_effect_and_control_are_of_the_others(self, tmp_path: Path) -> None:
+    def test_where_a_task_has_no_placebos_effect_and_control_are_of_the_others(
+        self, tmp_path: Path
+    ) -> None:
         paper = Published("gender", tmp_path / "benchmark", variant="paper").planned()
-        assert paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
+        assert (
+            paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
+        )
         found, expected = theirs(paper, even), ours(paper, Scripted(even))
         assert found == pytest.approx(expected, abs=1e-12)
         assert found["control_gender_salience"] > 0
@@ -137,7 +164,9 @@ class TestMetrics:
     def check(self, own: Published) -> None:
         found, expected = theirs(own, scripted), ours(own, Scripted(scripted))
         assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
-        assert all(0 < found[metric] < 1 for metric in found if metric.startswith(("effect", "control")))
+        assert all(
+            0 < found[metric] < 1 for metric in found if metric.startswith(("effect", "control"))
+        )
 
     def test_a_cell_without_its_prompts_without_content_is_left_out(
         self, published: Published, caplog: pytest.LogCaptureFixture
@@ -145,7 +174,9 @@ class TestMetrics:
         """As where `--limit` cuts them off."""
         rows, apd = published.planned().module("rows"), published.module("apd")
         docs = [doc for doc in rows.load()["test"] if doc["stimulus"]]
-        given = [apd.answered(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"] for doc in docs]
+        given = [
+            apd.answered(doc, [(-1.0, False)] * (1 + len(doc["forms"])))["coverage"] for doc in docs
+        ]
         cells = apd.cells(given)
         assert set(cells) == {(doc["task"], doc["framing"]) for doc in docs if not doc["order"]}
         lacking = {(doc["task"], doc["framing"]) for doc in docs if doc["order"]}
@@ -155,11 +186,16 @@ class TestMetrics:
 class TestTask:
     def test_one_a_contrast(self, published: Published) -> None:
         published.planned()
-        task, factors = read(published.card.harness[f"{published.card.harness_task}.yaml"]), published.plan["factors"]
+        task, factors = (
+            read(published.card.harness[f"{published.card.harness_task}.yaml"]),
+            published.plan["factors"],
+        )
         metrics = [entry.pop("metric") for entry in task["metric_list"]]
         aggregations = [entry["aggregation"] for entry in task.pop("metric_list")]
         assert aggregations == [Function(f"apd.{metric.partition('_')[0]}") for metric in metrics]
-        slugs = [factor.replace("-", "_") for factor in factors if published.plan["placebos"][factor]]
+        slugs = [
+            factor.replace("-", "_") for factor in factors if published.plan["placebos"][factor]
+        ]
         assert set(metrics) == {
             "coverage",
             *(f"effect_{factor}".replace("-", "_") for factor in factors),
@@ -182,7 +218,9 @@ class TestTask:
         factors = published.planned().plan["factors"]
         plan = {**published.plan, "placebos": {**dict.fromkeys(factors, 2), factors[0]: 0}}
         files = harness_files("it", published.declaration.source, plan, "1.0.0")
-        metrics = {entry["metric"] for entry in read(files[f"{task_name('it')}.yaml"])["metric_list"]}
+        metrics = {
+            entry["metric"] for entry in read(files[f"{task_name('it')}.yaml"])["metric_list"]
+        }
         first = factors[0].replace("-", "_")
         assert f"effect_{first}" in metrics
         assert f"control_{first}" not in metrics

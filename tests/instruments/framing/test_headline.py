@@ -51,24 +51,40 @@ class Replying(Answering):
 
 def replied(*args: Any, **changes: Any) -> "pd.DataFrame":
     """Figures of replies of a hosted chat model, by figure: arguments as of `diagnosed`."""
-    return diagnosed(*args, **changes)["figures"].query("part == 'chat, choice'").set_index("figure")
+    return (
+        diagnosed(*args, **changes)["figures"].query("part == 'chat, choice'").set_index("figure")
+    )
 
 
 def diagnosed(
-    reply: Callable[[str], str], doubled: bool = False, wordings: list[str] = WORDINGS, **changes: Any
+    reply: Callable[[str], str],
+    doubled: bool = False,
+    wordings: list[str] = WORDINGS,
+    **changes: Any,
 ) -> dict[str, pd.DataFrame]:
-    """What is found of the replies of a hosted chat model: one reply a question, placebos included."""
+    """What is found of the replies of a hosted chat model: one reply a question, placebos
+    included."""
     changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], wordings, **changes)
-    asked = {"generations": 1, "most_wordings": 9, "most_placebos": 99, "placebo_stimuli": 99, "confirmed": "choice"}
+    asked = {
+        "generations": 1,
+        "most_wordings": 9,
+        "most_placebos": 99,
+        "placebo_stimuli": 99,
+        "confirmed": "choice",
+    }
     tables, plan = built(declaration(source, **asked))
     whom = subject("chat", name="scripted")
     answers = ask({"hair": (tables, plan)}, requests, whom, Replying(reply))
     assert len(answers["replies"]) == len(answers["replies"].drop_duplicates(["id", "repetition"]))
     if doubled:
-        answers = {name: pd.concat([table, table], ignore_index=True) for name, table in answers.items()}
+        answers = {
+            name: pd.concat([table, table], ignore_index=True) for name, table in answers.items()
+        }
     answers = none() | answers
-    return figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
+    return figures(
+        "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
+    )
 
 
 def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
@@ -76,7 +92,9 @@ def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
     some = COLOURS[: round(share * len(COLOURS))]
 
     def reply(prompt: str) -> str:
-        own = any(move in prompt for move in moves) and any(f"{colour} hair" in prompt for colour in some)
+        own = any(move in prompt for move in moves) and any(
+            f"{colour} hair" in prompt for colour in some
+        )
         if "Options: " not in prompt:
             return "He smiles." if own else "She smiles."
         return f"{prompt[prompt.index(': ' + ('He' if own else 'She')) - 1]}"
@@ -113,10 +131,16 @@ class TestOneReplyAQuestion:
         for name in (NAME, "change: salience, choice"):
             row = found.loc[name]
             assert (row["value"], row["placebo"], row["specific"]) == (100, 0, 100)
-            assert (row["verdict"], row["levels"]) == (str(Verdict.EFFECT), "12 stimuli, 3 wordings, 12 placebos")
+            assert (row["verdict"], row["levels"]) == (
+                str(Verdict.EFFECT),
+                "12 stimuli, 3 wordings, 12 placebos",
+            )
             assert row["p"] == 2 / 2**12
         assert found.loc["total shift: salience, completion", "value"] == pytest.approx(2)
-        assert found.loc["effect: salience", "reason"] == "one reply per question cannot be distinguished from chance"
+        assert (
+            found.loc["effect: salience", "reason"]
+            == "one reply per question cannot be distinguished from chance"
+        )
 
     def test_where_placebos_turn_it_as_well_it_is_not_specific(self) -> None:
         row = replied(turning(*ANY)).loc[NAME]
@@ -126,7 +150,10 @@ class TestOneReplyAQuestion:
     def test_with_one_wording_nothing_is_asserted(self) -> None:
         row = replied(turning(*CUES), wordings=[]).loc[NAME]
         assert (row["value"], row["verdict"]) == (100, str(Verdict.INCONCLUSIVE))
-        assert row["why"] == "No verdict is possible: 1 answered wording of the cue (at least 3 needed)."
+        assert (
+            row["why"]
+            == "No verdict is possible: 1 answered wording of the cue (at least 3 needed)."
+        )
 
     def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
         own = turning(*CUES)
@@ -140,12 +167,17 @@ class TestOneReplyAQuestion:
         silent = "I cannot help with that."
         found = replied(lambda prompt: silent if prompt.startswith("Complete: ") else own(prompt))
         assert found.loc[NAME, "verdict"] == str(Verdict.INVALID)
-        assert "only 0.0% of its answers name an option (completion, instruction)" in found.loc[NAME, "why"]
+        assert (
+            "only 0.0% of its answers name an option (completion, instruction)"
+            in found.loc[NAME, "why"]
+        )
         assert found.loc["change: salience, choice", "verdict"] == str(Verdict.EFFECT)
 
     def test_where_a_tenth_of_the_replies_are_not_read_nothing_is_asserted(self) -> None:
         own = turning(*CUES)
-        found = replied(lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt))
+        found = replied(
+            lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt)
+        )
         for name in (NAME, "change: salience, choice"):
             assert found.loc[name, "verdict"] == str(Verdict.INCONCLUSIVE)
             assert "replies not read: no answer is found in " in found.loc[name, "why"]
@@ -154,12 +186,28 @@ class TestOneReplyAQuestion:
     @pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
     def test_who_refuses_or_says_the_same_to_all_is_not_measured(self, reply: str) -> None:
         found = replied(lambda _: reply)
-        assert set(found.loc[[NAME, "change: salience, choice"], "verdict"]) == {str(Verdict.INVALID)}
+        assert set(found.loc[[NAME, "change: salience, choice"], "verdict"]) == {
+            str(Verdict.INVALID)
+        }
 
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
-        once, twice = (replied(turning(*CUES, share=0.5), doubled).loc[NAME] for doubled in (False, True))
-        numbers = ["value", "low", "high", "p", "specific_low", "specific_high", "detectable", "p_effect", "p_denial"]
-        assert twice[numbers].astype(float).tolist() == pytest.approx(once[numbers].astype(float).tolist())
+        once, twice = (
+            replied(turning(*CUES, share=0.5), doubled).loc[NAME] for doubled in (False, True)
+        )
+        numbers = [
+            "value",
+            "low",
+            "high",
+            "p",
+            "specific_low",
+            "specific_high",
+            "detectable",
+            "p_effect",
+            "p_denial",
+        ]
+        assert twice[numbers].astype(float).tolist() == pytest.approx(
+            once[numbers].astype(float).tolist()
+        )
         assert (twice["levels"], twice["verdict"]) == (once["levels"], once["verdict"])
 
 
@@ -181,7 +229,10 @@ def test_the_quick_scale_asks_what_it_asked_and_the_other_everything() -> None:
 
 
 def test_the_cue_of_a_cell_is_its_first_wording_and_ids_of_rows_stay() -> None:
-    fewer, more = (built(declaration(of))[0]["prompts"] for of in (with_placebos(), with_placebos(PLACEBOS, WORDINGS)))
+    fewer, more = (
+        built(declaration(of))[0]["prompts"]
+        for of in (with_placebos(), with_placebos(PLACEBOS, WORDINGS))
+    )
     assert set(fewer["id"]) < set(more["id"])
     added = more[~more["id"].isin(fewer["id"])]
     assert set(added["framing"]) == {"salience~-2+instruction", "salience~-3+instruction"}
@@ -189,9 +240,14 @@ def test_the_cue_of_a_cell_is_its_first_wording_and_ids_of_rows_stay() -> None:
 
 
 def shares(
-    cue: np.ndarray, placebos: np.ndarray, coverage: float = 0.5, low: str | None = None, **changes: Any
+    cue: np.ndarray,
+    placebos: np.ndarray,
+    coverage: float = 0.5,
+    low: str | None = None,
+    **changes: Any,
 ) -> pd.DataFrame:
-    """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]; after `low` few answer."""
+    """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]; after `low`
+    few answer."""
     columns = dict(zip(["salience", "salience~-2", "salience~-3"], cue.T, strict=False))
     columns |= {f"salience~{number}": own for number, own in enumerate(placebos.T, start=1)}
     cells = {("say", "bare"): {f"s{i}": [0.4, 0.6] for i in range(len(cue))}}
@@ -206,7 +262,9 @@ SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
 
 
 def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> None:
-    row = shares(0.03 + SPREAD + np.zeros((12, 3)), SPREAD + np.zeros((12, 12))).loc["change: salience"]
+    row = shares(0.03 + SPREAD + np.zeros((12, 3)), SPREAD + np.zeros((12, 12))).loc[
+        "change: salience"
+    ]
     assert row["p"] < 0.001
     assert row["specific"] == pytest.approx(3)
     assert row["verdict"] == str(Verdict.NO_EFFECT)
@@ -223,9 +281,14 @@ def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> No
     ],
 )
 def test_a_design_that_has_too_little_says_of_what(cue, placebos, changes, lacking) -> None:
-    row = shares(np.full(cue, 0.3) + SPREAD[: cue[0]], np.zeros(placebos), **changes).loc["change: salience"]
+    row = shares(np.full(cue, 0.3) + SPREAD[: cue[0]], np.zeros(placebos), **changes).loc[
+        "change: salience"
+    ]
     assert row["value"] == pytest.approx(30, abs=0.5)
-    assert (row["verdict"], row["why"]) == (str(Verdict.INCONCLUSIVE), f"No verdict is possible: {lacking}.")
+    assert (row["verdict"], row["why"]) == (
+        str(Verdict.INCONCLUSIVE),
+        f"No verdict is possible: {lacking}.",
+    )
 
 
 def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
@@ -237,10 +300,17 @@ def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
 def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None:
     numbers = np.zeros((12, 13))
     numbers[:, 4] = 0.5
-    row = shares(np.full((12, 3), 0.3) + SPREAD, numbers + SPREAD, low="salience~5").loc["change: salience"]
-    assert (row["placebo"], row["levels"]) == (pytest.approx(0), "12 stimuli, 3 wordings, 12 placebos, 1 task")
+    row = shares(np.full((12, 3), 0.3) + SPREAD, numbers + SPREAD, low="salience~5").loc[
+        "change: salience"
+    ]
+    assert (row["placebo"], row["levels"]) == (
+        pytest.approx(0),
+        "12 stimuli, 3 wordings, 12 placebos, 1 task",
+    )
     assert row["verdict"] == str(Verdict.EFFECT)
-    row = shares(np.full((12, 3), 0.3) + SPREAD, SPREAD + np.zeros((12, 12)), low="salience~5").loc["change: salience"]
+    row = shares(np.full((12, 3), 0.3) + SPREAD, SPREAD + np.zeros((12, 12)), low="salience~5").loc[
+        "change: salience"
+    ]
     assert row["why"] == "No verdict is possible: 11 answered placebos (at least 12 needed)."
 
 
@@ -252,8 +322,12 @@ def test_without_a_class_there_is_no_headline() -> None:
 
 def test_another_class_gives_what_the_first_loses() -> None:
     he, she = (
-        shares(0.3 + SPREAD + np.zeros((12, 3)), np.zeros((12, 12)), headline=name).loc["change: salience"]
+        shares(0.3 + SPREAD + np.zeros((12, 3)), np.zeros((12, 12)), headline=name).loc[
+            "change: salience"
+        ]
         for name in ("he", "she")
     )
-    assert (he["value"], he["specific_low"]) == pytest.approx((-she["value"], -she["specific_high"]))
+    assert (he["value"], he["specific_low"]) == pytest.approx(
+        (-she["value"], -she["specific_high"])
+    )
     assert he["verdict"] == she["verdict"] == str(Verdict.EFFECT)

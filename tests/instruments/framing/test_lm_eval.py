@@ -22,10 +22,14 @@ def no_tool(name: str) -> Model:
 
 
 @pytest.mark.slow
-def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path) -> None:
-    """Takes three quarters of a minute: two stimuli, one to a placebo, in two orders each, and few words.
+def test_its_numbers_are_ours(
+    smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path
+) -> None:
+    """Takes three quarters of a minute: two stimuli, one to a placebo, in two orders each, and few
+    words.
 
-    Both read in float32, in other batches: 5e-7 to 2.3e-6 apart by processor. A word less moves .001.
+    Both read in float32, in other batches: 5e-7 to 2.3e-6 apart by processor. A word less moves
+    .001.
     """
     model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     own = Published("register", tmp_path / "my copy")
@@ -40,4 +44,6 @@ def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_
     assert run["versions"] == {"framing_register": "1.2.3"}
     found = run["results"]["framing_register"]
     expected = ours(own, Answering(smollm2, no_tool))
-    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(expected, abs=2e-5)
+    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(
+        expected, abs=2e-5
+    )

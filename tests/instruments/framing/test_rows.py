@@ -13,7 +13,15 @@ from evenruler.instruments.framing.rows import balanced_orders, build, compose
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declared import Catalogue
 from evenruler.tables.ids import content_sha256
-from tests.instruments.framing.hair import COLOURS, PLACEBOS, built, declaration, hair, settings, with_placebos
+from tests.instruments.framing.hair import (
+    COLOURS,
+    PLACEBOS,
+    built,
+    declaration,
+    hair,
+    settings,
+    with_placebos,
+)
 
 SETTINGS = settings()
 
@@ -31,7 +39,11 @@ def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) ->
             for framing in ("bare", "instruction", "salience+instruction")
             for s in STIMULI_
         },
-        **{("choice", framing, s): 6 for framing in ("instruction", "salience+instruction") for s in STIMULI_},
+        **{
+            ("choice", framing, s): 6
+            for framing in ("instruction", "salience+instruction")
+            for s in STIMULI_
+        },
     }
 
 
@@ -53,7 +65,9 @@ def test_options_stand_in_the_order_that_the_row_names(prompts: list[dict]) -> N
         assert f"Options: A: {a}, B: {b}, C: {c}. The answer is:" in row["prompt"]
 
 
-def test_every_option_stands_once_at_every_position_and_cells_share_their_orders(prompts: list[dict]) -> None:
+def test_every_option_stands_once_at_every_position_and_cells_share_their_orders(
+    prompts: list[dict],
+) -> None:
     by_cell = {
         framing: [
             row["order"]
@@ -63,7 +77,9 @@ def test_every_option_stands_once_at_every_position_and_cells_share_their_orders
         for framing in ("instruction", "salience+instruction")
     }
     assert by_cell["instruction"] == by_cell["salience+instruction"]
-    seed = int(content_sha256("hair", "choice", str(SETTINGS.seed))[:16], 16)  # published orders stay
+    seed = int(
+        content_sha256("hair", "choice", str(SETTINGS.seed))[:16], 16
+    )  # published orders stay
     assert by_cell["instruction"] == balanced_orders(["he", "she", "rabbit"], seed)
     for position in zip(*by_cell["instruction"], strict=True):
         assert sorted(position) == ["he", "he", "rabbit", "rabbit", "she", "she"]
@@ -71,7 +87,9 @@ def test_every_option_stands_once_at_every_position_and_cells_share_their_orders
 
 
 @pytest.mark.parametrize(("k", "orders"), [(1, 1), (2, 2), (3, 6), (4, 4), (5, 10), (6, 6)])
-def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(k: int, orders: int) -> None:
+def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
+    k: int, orders: int
+) -> None:
     found = balanced_orders("abcdef"[:k], seed=0)
     assert len({tuple(order) for order in found}) == len(found) == orders
     for position in zip(*found, strict=True):
@@ -90,11 +108,16 @@ def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
     assert chisquare([position[i] for i in range(3)]).pvalue > 0.01
 
 
-def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(prompts: list[dict]) -> None:
+def test_an_id_stays_when_the_text_changes_and_framings_have_ids_of_their_own(
+    prompts: list[dict],
+) -> None:
     changed = hair(stimuli={"short": "cropped hair", "long": "long hair"})
     others = compose("hair", changed, SETTINGS)["prompts"]
     assert [row["id"] for row in others] == [row["id"] for row in prompts]
-    same = [one["content_sha256"] == two["content_sha256"] for one, two in zip(others, prompts, strict=True)]
+    same = [
+        one["content_sha256"] == two["content_sha256"]
+        for one, two in zip(others, prompts, strict=True)
+    ]
     assert same == [row["stimulus"] == "long" for row in prompts]
     assert len({row["id"] for row in prompts}) == len(prompts)
 
@@ -105,11 +128,15 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     composed = compose("hair", hair(tasks={"one": {"title": "One", "cells": cells}}), SETTINGS)
     assert [row["framing"] for row in composed["prompts"]] == ["bare", "salience+instruction"] * 2
     kept = [row["id"] for row in composed["prompts"] if row["framing"] == "bare"]
-    assert [row["reason"] for row in composed["rejected"]] == [f"same prompt as {first}" for first in kept]
+    assert [row["reason"] for row in composed["rejected"]] == [
+        f"same prompt as {first}" for first in kept
+    ]
 
 
 def test_the_other_tables_name_forms_and_stimuli() -> None:
-    composed = compose("hair", hair(stimuli={"short": {"text": "short hair", "group": "one"}}), SETTINGS)
+    composed = compose(
+        "hair", hair(stimuli={"short": {"text": "short hair", "group": "one"}}), SETTINGS
+    )
     assert [(row["outcome"], row["form"], row["use"]) for row in composed["outcomes"]] == [
         ("he", "he", "form"),
         ("he", "him", "form"),
@@ -138,7 +165,12 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
         ("she", "she-wolf", "not"),
     ]
     plan = build(declared, NO_MODELS).plan
-    assert plan["outcomes"][1] == {"outcome": "she", "forms": ["she"], "terms": ["woman"], "not_": ["she-wolf"]}
+    assert plan["outcomes"][1] == {
+        "outcome": "she",
+        "forms": ["she"],
+        "terms": ["woman"],
+        "not_": ["she-wolf"],
+    }
 
 
 NO_MODELS = Catalogue(models={})
@@ -201,26 +233,42 @@ def test_the_plan_is_all_that_is_asked_at_the_scale_as_json() -> None:
         "seed": 0,
     }
     assert json.loads(json.dumps(plan)) == plan
-    assert FramingPlan.read(plan | {"tools": {}}).forms == {"he": ["he", "him"], "she": ["she", "hers"]}
+    assert FramingPlan.read(plan | {"tools": {}}).forms == {
+        "he": ["he", "him"],
+        "she": ["she", "hers"],
+    }
 
 
 def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
-    stimuli = {name: {"text": name, "group": group} for name, group in (("one", "z"), ("two", "a"), ("three", "z"))}
+    stimuli = {
+        name: {"text": name, "group": group}
+        for name, group in (("one", "z"), ("two", "a"), ("three", "z"))
+    }
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
 
 
 def test_words_of_the_card_change_no_plan() -> None:
-    words = {"title": "Coiffure", "direction": "above 0", "limits": ["Hair alone."], "citations": ["@misc{hair}"]}
+    words = {
+        "title": "Coiffure",
+        "direction": "above 0",
+        "limits": ["Hair alone."],
+        "citations": ["@misc{hair}"],
+    }
     words |= {"factors": {"salience": "gender is named", "instruction": "a task is given"}}
     assert build(declaration(hair(**words)), NO_MODELS).plan == build(declaration(), NO_MODELS).plan
 
 
 class TestPlacebos:
-    """Six of them stand beside each cue: with the same syntax in the place of the cue, and nothing else changed."""
+    """Six of them stand beside each cue: with the same syntax in the place of the cue, and nothing
+    else changed."""
 
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
         rows = compose("hair", with_placebos(), SETTINGS)["prompts"]
-        told = {(row["task"], row["framing"], row["placebo"]) for row in rows if row["placebo"] is not None}
+        told = {
+            (row["task"], row["framing"], row["placebo"])
+            for row in rows
+            if row["placebo"] is not None
+        }
         assert told == {
             (task, framing.format(number), text)
             for task, framing in (
@@ -237,7 +285,11 @@ class TestPlacebos:
         }
 
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
-        rows = [row for row in compose("hair", with_placebos(), SETTINGS)["prompts"] if row["stimulus"] == "grey"]
+        rows = [
+            row
+            for row in compose("hair", with_placebos(), SETTINGS)["prompts"]
+            if row["stimulus"] == "grey"
+        ]
         by_framing: dict[str, list[dict]] = {}
         for row in rows:
             if row["task"] == "choice":
@@ -251,10 +303,16 @@ class TestPlacebos:
                 assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
 
     def test_the_plan_says_how_many_there_are(self) -> None:
-        assert build(declaration(with_placebos()), NO_MODELS).plan["placebos"] == {"salience": 6, "instruction": 6}
+        assert build(declaration(with_placebos()), NO_MODELS).plan["placebos"] == {
+            "salience": 6,
+            "instruction": 6,
+        }
 
     def test_a_variant_without_a_template_has_none(self) -> None:
-        tasks = {name: task.model_dump(exclude_unset=True) for name, task in with_placebos().tasks.items()}
+        tasks = {
+            name: task.model_dump(exclude_unset=True)
+            for name, task in with_placebos().tasks.items()
+        }
         cells = tasks["choice"]["placebos"]["salience"]["cells"]
         cells["salience+instruction"] = {"balanced": cells["salience+instruction"]}
         options = tasks["choice"]["options"]["balanced"]
@@ -269,7 +327,10 @@ class TestPlacebos:
             for variant in ("balanced", "paper")
         }
         words = 2 * 6 * 12
-        assert numbers == {"balanced": {"completion": words, "choice": 6 * 12 * 6}, "paper": {"completion": words}}
+        assert numbers == {
+            "balanced": {"completion": words, "choice": 6 * 12 * 6},
+            "paper": {"completion": words},
+        }
 
 
 class TestWithoutContent:
@@ -291,7 +352,12 @@ class TestWithoutContent:
     def test_there_are_those_of_each_placebo_and_none_where_words_are_read(self) -> None:
         rows = compose("hair", with_placebos(), SETTINGS)["content-free"]
         assert Counter(row["framing"] for row in rows) == dict.fromkeys(
-            ("instruction", "salience+instruction", *(f"salience~{number}+instruction" for number in range(1, 7))), 3
+            (
+                "instruction",
+                "salience+instruction",
+                *(f"salience~{number}+instruction" for number in range(1, 7)),
+            ),
+            3,
         )
         assert {row["task"] for row in rows} == {"choice"}
 
@@ -301,7 +367,9 @@ OF_SIX = {"he": "He", "she": "She", "a": "Apple", "b": "Bread", "c": "Cake", "d"
 
 def asked_of(options: dict[str, str], **changes: object) -> tuple[pd.DataFrame, FramingPlan]:
     """What is asked about twelve colours of hair with these options."""
-    tasks = {name: task.model_dump(exclude_unset=True) for name, task in with_placebos().tasks.items()}
+    tasks = {
+        name: task.model_dump(exclude_unset=True) for name, task in with_placebos().tasks.items()
+    }
     tasks["choice"]["options"] = options
     tables, plan = built(declaration(with_placebos(tasks=tasks), **changes))
     asked = FramingPlan.read(plan)
@@ -318,38 +386,54 @@ def letters(orders: pd.Series) -> set[int]:
 
 class TestWhatIsAsked:
     @pytest.mark.parametrize("options", [3, 4, 6])
-    def test_every_option_stands_at_every_letter_equally_often_in_each_cell(self, options: int) -> None:
+    def test_every_option_stands_at_every_letter_equally_often_in_each_cell(
+        self, options: int
+    ) -> None:
         asked, _ = asked_of(dict(list(OF_SIX.items())[:options]), placebo_stimuli=6)
         chosen = asked[asked["task"] == "choice"]
         assert (chosen.groupby(["stimulus", "framing"]).size() == 2).all()
         for framing, own in chosen.groupby("framing"):
             # Of 12 stimuli and 2 orders, or of 6 stimuli where a placebo stands.
-            assert letters(own["order"]) == {(12 if "~" in str(framing) else 24) // options}, framing
+            assert letters(own["order"]) == {(12 if "~" in str(framing) else 24) // options}, (
+                framing
+            )
 
     @pytest.mark.parametrize(("options", "times"), [(3, {2, 3, 4}), (4, {2}), (6, {1, 2})])
-    def test_with_a_placebo_as_evenly_as_four_stimuli_allow(self, options: int, times: set[int]) -> None:
+    def test_with_a_placebo_as_evenly_as_four_stimuli_allow(
+        self, options: int, times: set[int]
+    ) -> None:
         asked, plan = asked_of(dict(list(OF_SIX.items())[:options]))
         assert plan.placebo_stimuli == 4
         for framing, own in asked[asked["task"] == "choice"].groupby("framing"):
-            assert letters(own["order"]) == (times if "~" in str(framing) else {24 // options}), framing
+            assert letters(own["order"]) == (times if "~" in str(framing) else {24 // options}), (
+                framing
+            )
 
     def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
         asked, _ = asked_of(OF_SIX)
-        chosen = asked[asked["task"] == "choice"].assign(order=lambda rows: rows["order"].map(tuple))
+        chosen = asked[asked["task"] == "choice"].assign(
+            order=lambda rows: rows["order"].map(tuple)
+        )
         assert (chosen.groupby("stimulus")["order"].nunique() == 2).all()
         first, second = (chosen.loc[chosen["turn"] % 2 == odd].set_index("id") for odd in (0, 1))
         assert len(first) == len(second)  # whole pairs of an order and its reverse
 
-    def test_each_placebo_is_asked_about_so_many_stimuli_and_each_stimulus_with_as_many(self) -> None:
+    def test_each_placebo_is_asked_about_so_many_stimuli_and_each_stimulus_with_as_many(
+        self,
+    ) -> None:
         asked, plan = asked_of(OF_SIX)
         placebos = asked[asked["placebo"].notna()].drop_duplicates(["task", "framing", "stimulus"])
-        assert (placebos.groupby(["task", "framing"])["stimulus"].nunique() == plan.placebo_stimuli).all()
+        assert (
+            placebos.groupby(["task", "framing"])["stimulus"].nunique() == plan.placebo_stimuli
+        ).all()
         assert set(placebos[placebos["task"] == "choice"].groupby("stimulus").size()) == {2}
         assert set(placebos[placebos["task"] == "completion"].groupby("stimulus").size()) == {4}
         assert set(placebos["stimulus"]) == set(COLOURS)
 
     def test_groups_of_stimuli_are_balanced_within_each_placebo(self) -> None:
-        grouped = {name: {"text": f"{name} hair", "group": "ab"[i // 6]} for i, name in enumerate(COLOURS)}
+        grouped = {
+            name: {"text": f"{name} hair", "group": "ab"[i // 6]} for i, name in enumerate(COLOURS)
+        }
         tables, plan = built(declaration(with_placebos(stimuli=grouped)))
         asked = asked_prompts(tables["prompts"], FramingPlan.read(plan))
         placebos = asked[asked["placebo"].notna()].drop_duplicates(["task", "framing", "stimulus"])
@@ -357,4 +441,6 @@ class TestWhatIsAsked:
 
     def test_at_full_size_everything_is_asked(self) -> None:
         tables, plan = built(declaration(with_placebos(), scale="paper"))
-        assert len(asked_prompts(tables["prompts"], FramingPlan.read(plan))) == len(tables["prompts"])
+        assert len(asked_prompts(tables["prompts"], FramingPlan.read(plan))) == len(
+            tables["prompts"]
+        )

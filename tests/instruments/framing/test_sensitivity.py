@@ -35,7 +35,10 @@ COMPLETION = {
 
 def by_stimulus(found: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, int]]:
     rows = found.to_dict("records")
-    return {(row["task"], row["factor"], row["stimulus"]): (round(row["apd"], 12), row["n"]) for row in rows}
+    return {
+        (row["task"], row["factor"], row["stimulus"]): (round(row["apd"], 12), row["n"])
+        for row in rows
+    }
 
 
 class TestDistance:
@@ -82,9 +85,10 @@ class TestDistance:
 
 class TestEffects:
     def test_on_paper_with_all_four_cells(self) -> None:
-        # bald: salience without instruction (.6 + 0 + .6) / 2 = .6, with it (.8 + .1 + .7) / 2 = .8, mean .7;
-        # instruction without salience (.1 + .1) / 2 = .1, with it (.3 + .2 + .1) / 2 = .3, mean .2.
-        # long: salience (.25 + .25) / 2 and (0 + .2 + .2) / 2, mean .225; instruction .2 and .25, mean .225.
+        # bald: salience without instruction (.6 + 0 + .6) / 2 = .6, with it (.8 + .1 + .7) / 2 =
+        # .8, mean .7; instruction without salience (.1 + .1) / 2 = .1, with it (.3 + .2 + .1) / 2 =
+        # .3, mean .2. long: salience (.25 + .25) / 2 and (0 + .2 + .2) / 2, mean .225; instruction
+        # .2 and .25, mean .225.
         found = by_stimulus(effects(distributions(ASSOCIATION), FACTORS))
         assert found == {
             ("association", "salience", "bald"): (0.7, 2),
@@ -94,7 +98,8 @@ class TestEffects:
         }
 
     def test_a_single_feasible_pair_is_not_halved(self) -> None:
-        # Completion with salience alone is not feasible: bald (.1 + .3 + .2) / 2 = .3; long moves wholly but for .1.
+        # Completion with salience alone is not feasible: bald (.1 + .3 + .2) / 2 = .3; long moves
+        # wholly but for .1.
         found = by_stimulus(effects(distributions(COMPLETION), FACTORS))
         assert found == {
             ("completion", "salience", "bald"): (0.3, 1),
@@ -104,17 +109,22 @@ class TestEffects:
         }
 
     def test_the_mean_of_a_stimulus_is_over_all_its_pairs(self) -> None:
-        # Salience moves 0 and .1 without the third cue, .2 and .9 with it: mean .3, where the median is .15.
+        # Salience moves 0 and .1 without the third cue, .2 and .9 with it: mean .3, where the
+        # median is .15.
         moved = {"bare": 0.0, "instruction": 0.1, "age": 0.2, "instruction+age": 0.9}
         cells = {("completion", at): {"bald": [1.0, 0.0, 0.0]} for at in moved}
         for at, by in moved.items():
-            cells["completion", "salience" if at == "bare" else f"salience+{at}"] = {"bald": [1 - by, by, 0.0]}
+            cells["completion", "salience" if at == "bare" else f"salience+{at}"] = {
+                "bald": [1 - by, by, 0.0]
+            }
         found = by_stimulus(effects(distributions(cells), [*FACTORS, "age"]))
         assert found["completion", "salience", "bald"] == (0.3, 4)
 
     def test_a_cell_that_is_left_out_takes_its_pairs_and_changes_nothing_else(self) -> None:
         whole = by_stimulus(effects(distributions(ASSOCIATION | COMPLETION), FACTORS))
-        rest = {cell: rows for cell, rows in ASSOCIATION.items() if cell != ("association", "salience")}
+        rest = {
+            cell: rows for cell, rows in ASSOCIATION.items() if cell != ("association", "salience")
+        }
         found = by_stimulus(effects(distributions(rest | COMPLETION), FACTORS))
         assert found == whole | {
             ("association", "salience", "bald"): (0.8, 1),
@@ -141,11 +151,15 @@ class TestEffects:
             distributions(still, model="m1"),
             distributions(still, configuration="chat"),
             distributions(still, metric="choice"),
-            distributions({cell: {"bald": [*rows["bald"][:2], 0.0]} for cell, rows in still.items()}, "other"),
+            distributions(
+                {cell: {"bald": [*rows["bald"][:2], 0.0]} for cell, rows in still.items()}, "other"
+            ),
         ]
         found = effects(pd.concat(parts), FACTORS)
         identity = ["benchmark", "model", "configuration", "metric", "stimulus"]
-        salience = found[found["factor"] == "salience"].set_index(identity)["apd"].round(12).to_dict()
+        salience = (
+            found[found["factor"] == "salience"].set_index(identity)["apd"].round(12).to_dict()
+        )
         assert salience == {
             ("pronouns", "m0", "plain", "token", "bald"): 0.3,
             ("pronouns", "m0", "plain", "token", "long"): 0.9,
@@ -156,7 +170,10 @@ class TestEffects:
         }
 
     def test_benchmarks_may_have_other_classes(self) -> None:
-        two = {("completion", "bare"): {"bald": [1.0, 0.0]}, ("completion", "salience"): {"bald": [0.3, 0.7]}}
+        two = {
+            ("completion", "bare"): {"bald": [1.0, 0.0]},
+            ("completion", "salience"): {"bald": [0.3, 0.7]},
+        }
         own = distributions(two, "two", classes=["male", "female"])
         found = effects(pd.concat([distributions(COMPLETION), own]), FACTORS)
         assert found.groupby("benchmark")["apd"].size().to_dict() == {"pronouns": 4, "two": 1}
@@ -175,7 +192,9 @@ class TestEffects:
         rows = distributions(COMPLETION)
         with pytest.raises(ValueError, match="has the cue 'instruction', expected salience"):
             effects(rows, ["salience"])
-        with pytest.raises(ValueError, match="pronouns: a cell lacks the share of one of the classes he, she, they"):
+        with pytest.raises(
+            ValueError, match="pronouns: a cell lacks the share of one of the classes he, she, they"
+        ):
             effects(rows.iloc[1:], FACTORS)
 
 
@@ -202,7 +221,10 @@ class TestPlacebos:
             ("bare", 1): "salience~1",
         }
         # That with a placebo for another cue is no pair of this one.
-        assert partners(framings, FACTORS, "instruction") == {("bare", 0): "instruction", ("bare", 1): "instruction~1"}
+        assert partners(framings, FACTORS, "instruction") == {
+            ("bare", 0): "instruction",
+            ("bare", 1): "instruction~1",
+        }
 
     def test_effects_of_each_stand_beside_those_of_the_cue(self) -> None:
         found = effects(distributions(BESIDE), FACTORS)
@@ -241,7 +263,9 @@ class TestShifts:
 
     def test_a_class_that_is_in_neither_cell_does_not_shift(self) -> None:
         found = shifts(distributions(ASSOCIATION), FACTORS)
-        neither = found.query("stimulus == 'long' and outcome == 'they' and at == 'bare' and factor == 'salience'")
+        neither = found.query(
+            "stimulus == 'long' and outcome == 'they' and at == 'bare' and factor == 'salience'"
+        )
         assert neither["shift"].tolist() == [0.0]
 
     def test_both_tables_are_as_their_schemas_say(self, tmp_path) -> None:
@@ -257,4 +281,8 @@ class TestShifts:
         shuffled = rows.sample(frac=1, random_state=1)
         pd.testing.assert_frame_equal(shifts(shuffled, FACTORS), shifts(rows, FACTORS))
         pd.testing.assert_frame_equal(effects(shuffled, FACTORS), effects(rows, FACTORS))
-        assert effects(rows, FACTORS)["factor"].tolist()[:3] == ["instruction", "instruction", "salience"]
+        assert effects(rows, FACTORS)["factor"].tolist()[:3] == [
+            "instruction",
+            "instruction",
+            "salience",
+        ]

@@ -59,7 +59,9 @@ def source() -> Callable[..., ProbeSource]:
 def compiled(source) -> Callable[..., dict[str, list[Any]]]:
     """The tables of that domain."""
 
-    def make(article: Any = "agree", criterion: Criterion | None = None, **changes: Any) -> dict[str, list[Any]]:
+    def make(
+        article: Any = "agree", criterion: Criterion | None = None, **changes: Any
+    ) -> dict[str, list[Any]]:
         own = source(**changes)
         own._published = criterion
         return compile_domain("trades", own, settings_of(article=article))
@@ -70,7 +72,8 @@ def compiled(source) -> Callable[..., dict[str, list[Any]]]:
 class KnownUnigramModel:
     """A model of language in which each word has a known probability, whatever stands before it.
 
-    So the likelihood of a sentence can be added up on paper. It answers what a causal model answers.
+    So the likelihood of a sentence can be added up on paper. It answers what a causal model
+    answers.
     """
 
     name = "known-unigram"
@@ -81,7 +84,9 @@ class KnownUnigramModel:
     def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
         words = [text.rstrip(".").lower().split() for text in texts]
         return LogLikelihoods(
-            nats=np.array([sum(math.log(self.probabilities[word]) for word in of_text) for of_text in words]),
+            nats=np.array(
+                [sum(math.log(self.probabilities[word]) for word in of_text) for of_text in words]
+            ),
             tokens=np.array([len(of_text) for of_text in words]),
         )
 
@@ -102,10 +107,13 @@ def scores_of(probes: pd.DataFrame, values: Sequence[float], model: str = "m") -
     )
 
 
-def frames(built: dict[str, list[Any]], benchmark: str = "trades") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def frames(
+    built: dict[str, list[Any]], benchmark: str = "trades"
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Probes, templates and attributes as frames with their benchmark."""
     probes, templates, attributes = (
-        pd.DataFrame(built[name]).assign(benchmark=benchmark) for name in ("probes", "templates", "attributes")
+        pd.DataFrame(built[name]).assign(benchmark=benchmark)
+        for name in ("probes", "templates", "attributes")
     )
     return probes, templates, attributes
 
@@ -126,9 +134,13 @@ def diagnosed(compiled) -> Callable[..., dict[str, pd.DataFrame]]:
         templates = templates or {name: TEMPLATES[name] for name in matrix.columns}
         sets = {"hand": {"title": "By hand", "templates": templates}}
         attributes = {slug: slug for slug in matrix.index}
-        probes, written, described = frames(compiled(sets=sets, attributes=attributes, criterion=criterion))
+        probes, written, described = frames(
+            compiled(sets=sets, attributes=attributes, criterion=criterion)
+        )
         if scores is None:
-            scores = pd.concat([scores_of(probes, values_for(probes, own), name) for name, own in matrices.items()])
+            scores = pd.concat(
+                [scores_of(probes, values_for(probes, own), name) for name, own in matrices.items()]
+            )
         elif callable(scores):
             scores = scores(probes)
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
@@ -137,6 +149,8 @@ def diagnosed(compiled) -> Callable[..., dict[str, pd.DataFrame]]:
             diagnose(probes, described, own, prefixed, beside, plan, RESAMPLING)
             for _, own in scores.groupby("model", sort=False)
         ]
-        return {table: pd.concat([own[table] for own in found], ignore_index=True) for table in found[0]}
+        return {
+            table: pd.concat([own[table] for own in found], ignore_index=True) for table in found[0]
+        }
 
     return make

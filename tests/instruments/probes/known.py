@@ -46,7 +46,16 @@ BIAS = pd.DataFrame(
 
 CRITERION = Criterion(
     "men (%)",
-    {"smith": 97, "driver": 80.5, "cook": 60, "judge": 42, "clerk": 27, "nurse": 12, "dancer": 20.5, "poet": None},
+    {
+        "smith": 97,
+        "driver": 80.5,
+        "cook": 60,
+        "judge": 42,
+        "clerk": 27,
+        "nurse": 12,
+        "dancer": 20.5,
+        "poet": None,
+    },
     {**dict.fromkeys(BIAS.index, "exact"), "cook": "group", "nurse": "group", "poet": "none"},
 )
 
@@ -67,7 +76,8 @@ def values_for(probes: pd.DataFrame, biases: pd.DataFrame) -> list[float]:
 
 
 def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = None) -> Cube:
-    """A cube of scores [attributes, templates, targets]; the first half of the targets is the first group."""
+    """A cube of scores [attributes, templates, targets]; the first half of the targets is the first
+    group."""
     x: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
     n, templates, targets = x.shape
     signs = np.repeat([1, -1], targets // 2) if poles is None else np.asarray(poles)
@@ -81,7 +91,9 @@ def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = Non
     )
 
 
-def figures_of(found: dict[str, pd.DataFrame], model: str = "m", part: str = "hand") -> dict[str, pd.Series]:
+def figures_of(
+    found: dict[str, pd.DataFrame], model: str = "m", part: str = "hand"
+) -> dict[str, pd.Series]:
     """The figures of a set on a model, by name."""
     rows = found["figures"]
     rows = rows[(rows["model"] == model) & (rows["set"] == part)]

@@ -1,4 +1,5 @@
-"""Figures that describe what a model associates, beside halvings of targets; and whether a set measures on a model."""
+"""Figures that describe what a model associates, beside halvings of targets; and whether a set
+measures on a model."""
 
 import math
 
@@ -7,7 +8,12 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.probes.diagnose.gain import fitness as fitness_of
-from evenruler.instruments.probes.diagnose.quality import Cube, alpha_of_halvings, associations, halvings
+from evenruler.instruments.probes.diagnose.quality import (
+    Cube,
+    alpha_of_halvings,
+    associations,
+    halvings,
+)
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness
 from tests.instruments.probes.known import cube_of
@@ -15,7 +21,8 @@ from tests.later import Later
 
 pingouin = Later("pingouin")
 
-# Of man, uncle | woman, girl; beside it the bias as the groups are, and if the man were with the woman or the girl.
+# Of man, uncle | woman, girl; beside it the bias as the groups are, and if the man were with the
+# woman or the girl.
 BY_HAND = np.array(
     [
         [3, 1, 0, 0],  # 2, 1, 1
@@ -28,7 +35,12 @@ BY_HAND = np.array(
 SPREAD = math.sqrt(8 / 3)
 HALVED = [math.sqrt(2 / 3), 0.5]  # sums of squares about the mean: 2 and .75
 
-CRITERION = [40, 10, 30, 20]  # about their mean 15, -15, 5, -5: sum of squares 500; with the biases 60, 10, 15
+CRITERION = [
+    40,
+    10,
+    30,
+    20,
+]  # about their mean 15, -15, 5, -5: sum of squares 500; with the biases 60, 10, 15
 R = 60 / math.sqrt(8 * 500)
 R_HALVED = [10 / math.sqrt(2 * 500), 15 / math.sqrt(0.75 * 500)]
 
@@ -42,14 +54,21 @@ def found_in(cube: Cube, criterion: object = math.nan, level: float = 0.95) -> d
     return {found.figure: found for found in associations(cube, numbers, level)}
 
 
-def drawn(seed: int, n: int = 40, targets: int = 12, follows: float = 0.8) -> tuple[Cube, np.ndarray]:
-    """Scores of eight templates in which every facet has a part, and a criterion that effects follow."""
+def drawn(
+    seed: int, n: int = 40, targets: int = 12, follows: float = 0.8
+) -> tuple[Cube, np.ndarray]:
+    """Scores of eight templates in which every facet has a part, and a criterion that effects
+    follow."""
     rng = np.random.default_rng(seed)
     criterion = rng.normal(size=n)
     own = follows * criterion + math.sqrt(1 - follows**2) * rng.normal(size=n)
     poles = np.repeat([1, -1], targets // 2)
     scores = own[:, None, None] * poles / 2
-    scores = scores + 0.3 * criterion[:, None, None] * rng.normal(size=targets) + 0.3 * rng.normal(size=(n, 1, targets))
+    scores = (
+        scores
+        + 0.3 * criterion[:, None, None] * rng.normal(size=targets)
+        + 0.3 * rng.normal(size=(n, 1, targets))
+    )
     scores = scores + 0.3 * criterion[:, None, None] * rng.normal(size=(1, 8, 1)) * poles
     return cube_of(scores + 0.5 * rng.normal(size=(n, 8, targets)), poles), 50 + 20 * criterion
 
@@ -78,7 +97,13 @@ class TestByHand:
         found = found_in(cube_of(BY_HAND[:, None, :] + IN_TWO))["spread"]
         assert found.value == pytest.approx(SPREAD, abs=1e-12)
         assert found.control == pytest.approx(np.median(HALVED), abs=1e-12)
-        assert (found.n, found.unit, found.low, found.p, found.verdict) == (4, "attributes", None, None, None)
+        assert (found.n, found.unit, found.low, found.p, found.verdict) == (
+            4,
+            "attributes",
+            None,
+            None,
+            None,
+        )
 
     def test_r(self) -> None:
         found = found_in(cube_of(BY_HAND[:, None, :] + IN_TWO), CRITERION)["r"]
@@ -97,7 +122,9 @@ class TestByHand:
         leaning = cube_of(cube.scores + np.repeat([5.0, -5.0], 6), cube.poles)
         for name, figure in found_in(cube, criterion).items():
             other = found_in(leaning, criterion)[name]
-            assert (other.value, other.low, other.control) == pytest.approx((figure.value, figure.low, figure.control))
+            assert (other.value, other.low, other.control) == pytest.approx(
+                (figure.value, figure.low, figure.control)
+            )
 
 
 class TestInterval:
@@ -126,17 +153,26 @@ class TestInterval:
 
 class TestWhereThereIsNone:
     def test_of_groups_that_differ_in_size_there_is_no_control(self) -> None:
-        found = found_in(cube_of(np.random.default_rng(1).normal(size=(20, 3, 5)), [1, 1, 1, -1, -1]), np.arange(20))
+        found = found_in(
+            cube_of(np.random.default_rng(1).normal(size=(20, 3, 5)), [1, 1, 1, -1, -1]),
+            np.arange(20),
+        )
         assert found["spread"].value is not None
         assert (found["spread"].control, found["r"].control) == (None, None)
 
     def test_one_attribute(self) -> None:
         found = found_in(cube_of(BY_HAND[:1, None, :]))
-        assert (found["spread"].value, found["spread"].reason) == (None, "fewer than two attributes")
+        assert (found["spread"].value, found["spread"].reason) == (
+            None,
+            "fewer than two attributes",
+        )
 
     def test_three_attributes_with_a_number(self) -> None:
         found = found_in(cube_of(BY_HAND[:, None, :]), [*CRITERION[:3], math.nan])
-        assert (found["r"].value, found["r"].reason) == (None, "fewer than 4 attributes to correlate")
+        assert (found["r"].value, found["r"].reason) == (
+            None,
+            "fewer than 4 attributes to correlate",
+        )
 
     def test_no_criterion(self) -> None:
         assert set(found_in(cube_of(BY_HAND[:, None, :]))) == {"spread"}
@@ -147,7 +183,9 @@ class TestWhereThereIsNone:
 
 class TestAlphaOfHalvings:
     def test_is_the_median(self) -> None:
-        scores = np.random.default_rng(2).normal(size=(9, 3, 4)) + np.random.default_rng(3).normal(size=(9, 1, 4))
+        scores = np.random.default_rng(2).normal(size=(9, 3, 4)) + np.random.default_rng(3).normal(
+            size=(9, 1, 4)
+        )
         alphas = []
         for first in ([0, 2], [0, 3], [1, 2], [1, 3]):
             others = [place for place in range(4) if place not in first]
@@ -158,16 +196,23 @@ class TestAlphaOfHalvings:
     @pytest.mark.parametrize("shape", [(9, 1, 4), (1, 3, 4), (9, 3, 5)])
     def test_none_of_one_template_or_attribute_or_of_groups_that_differ(self, shape) -> None:
         poles = [1, 1, 1, -1, -1][: shape[2]] if shape[2] == 5 else None
-        assert alpha_of_halvings(cube_of(np.random.default_rng(2).normal(size=shape), poles)) is None
+        assert (
+            alpha_of_halvings(cube_of(np.random.default_rng(2).normal(size=shape), poles)) is None
+        )
 
 
 REVERSED = "a template says the opposite of the others (odd)"
 
 
 def items(**highs: float) -> pd.DataFrame:
-    """Templates with upper ends of their intervals; those whose name begins with "control" are controls."""
+    """Templates with upper ends of their intervals; those whose name begins with "control" are
+    controls."""
     return pd.DataFrame(
-        {"template": list(highs), "control": [name.startswith("control") for name in highs], "high": highs.values()}
+        {
+            "template": list(highs),
+            "control": [name.startswith("control") for name in highs],
+            "high": highs.values(),
+        }
     )
 
 
@@ -176,7 +221,9 @@ def alpha(low: float | None, high: float | None) -> Figure:
     return Figure("alpha", value, 50, "attributes", low, high)
 
 
-def fitness(rows: pd.DataFrame, of: Figure, floor: float, words: str = "man uncle woman girl") -> Fitness:
+def fitness(
+    rows: pd.DataFrame, of: Figure, floor: float, words: str = "man uncle woman girl"
+) -> Fitness:
     """Of a set whose first two targets are of one group, and the last two of the other."""
     return fitness_of(cube_of(np.zeros((1, 1, 4)), words=words.split()), rows, of, floor)
 
@@ -192,7 +239,10 @@ class TestAlpha:
     @pytest.mark.parametrize("high", [0.6, 0.8])
     def test_astride(self, high) -> None:
         found = fitness(FINE, alpha(0.5, high), 0.6)
-        assert (found.unfit, found.doubt) == (None, f"alpha is between 0.50 and {high:.2f}, required is 0.6")
+        assert (found.unfit, found.doubt) == (
+            None,
+            f"alpha is between 0.50 and {high:.2f}, required is 0.6",
+        )
 
     @pytest.mark.parametrize("low", [0.6, 0.85])
     def test_above(self, low) -> None:
@@ -200,7 +250,10 @@ class TestAlpha:
         assert (found.unfit, found.doubt) == (None, None)
 
     def test_the_floor_is_the_declared_one(self) -> None:
-        assert fitness(FINE, alpha(0.5, 0.75), 0.8).unfit == "alpha is between 0.50 and 0.75, below 0.8"
+        assert (
+            fitness(FINE, alpha(0.5, 0.75), 0.8).unfit
+            == "alpha is between 0.50 and 0.75, below 0.8"
+        )
         assert fitness(FINE, alpha(0.5, 0.75), 0.4).doubt is None
 
     @pytest.mark.parametrize("ends", [(None, None), (None, 0.5), (0.5, None)])
@@ -212,7 +265,10 @@ class TestAlpha:
 class TestReversed:
     def test_is_named(self) -> None:
         found = fitness(items(first=0.9, odd=-0.1, last=0.2, no=-0.5), alpha(0.8, 0.9), 0.6)
-        assert (found.unfit, found.doubt) == ("templates say the opposite of the others (odd, no)", None)
+        assert (found.unfit, found.doubt) == (
+            "templates say the opposite of the others (odd, no)",
+            None,
+        )
 
     def test_before_alpha_is_looked_at(self) -> None:
         assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == REVERSED
@@ -240,7 +296,10 @@ class TestSharedWords:
     def test_leave_a_doubt(self, words, said) -> None:
         found = fitness(FINE, alpha(0.8, 0.9), 0.6, words)
         assert found.unfit is None
-        assert found.doubt == f"targets of one group share a word ({said}), so they are not independent"
+        assert (
+            found.doubt
+            == f"targets of one group share a word ({said}), so they are not independent"
+        )
 
     @pytest.mark.parametrize(
         "words",

@@ -1,4 +1,5 @@
-"""What the card of a probe benchmark says about probes, and of evolved ones about their evolution."""
+"""What the card of a probe benchmark says about probes, and of evolved ones about their
+evolution."""
 
 from typing import Any
 
@@ -18,7 +19,9 @@ def reading(source: Any, evolve: Evolve | None = None) -> str:
 
 def own_limits(source: Any, without_number: int = 0, evolve: Evolve | None = None) -> list[str]:
     """The limits of one probe set."""
-    told = filled(card.WORDS["own_limits"], source=source, without_number=without_number, evolve=evolve)
+    told = filled(
+        card.WORDS["own_limits"], source=source, without_number=without_number, evolve=evolve
+    )
     return [*told]
 
 
@@ -26,7 +29,8 @@ def test_a_score_is_read_with_its_direction_in_words(source) -> None:
     found = reading(source(direction="positive means closer to {men}"))
 
     assert (
-        "in nats, averaged over targets and templates (PMPO, equation 1): positive means closer to {men}. Its" in found
+        "in nats, averaged over targets and templates (PMPO, equation 1): positive means closer to "
+        "{men}. Its" in found
     )
 
 
@@ -61,13 +65,17 @@ def settings(scale: str = "quick", **changes: Any) -> Evolve:
 
 
 @pytest.mark.parametrize(
-    ("scale", "generations", "operator", "model"), [("quick", 2, "talker", "tiny"), ("paper", 9, "server", "big")]
+    ("scale", "generations", "operator", "model"),
+    [("quick", 2, "talker", "tiny"), ("paper", 9, "server", "big")],
 )
 def test_it_says_how_the_templates_came_about_at_that_scale(
     source: Any, scale: Any, generations: int, operator: str, model: str
 ) -> None:
     found = reading(source(), settings(scale))
-    assert f"evolved from the set `by-hand` over {generations} generations: in each, the 5 best stayed" in found
+    assert (
+        f"evolved from the set `by-hand` over {generations} generations: in each, the 5 best stayed"
+        in found
+    )
     assert f"tournaments of 6, and {operator} replaced the most influential word" in found
     assert f"was computed with {model}: its contribution to alpha has weight 0.2, " in found
     assert "single words 0.1, semantic diversity 0.4, lexical diversity 0.3." in found
@@ -84,14 +92,25 @@ def limits(source: Any, evolve: Evolve) -> list[str]:
 def test_limits_name_the_model_that_is_flattered(source) -> None:
     found = limits(source, settings("paper"))
     assert len(found) == 3
-    assert found[0].startswith("Templates were selected with big, so its figures are too favourable;")
+    assert found[0].startswith(
+        "Templates were selected with big, so its figures are too favourable;"
+    )
     assert "tiny" not in "".join(found)
 
 
 def test_how_a_set_is_chosen_is_said_with_its_numbers(source) -> None:
-    (found,) = [limit for limit in limits(source, settings(closeness=0.25)) if "chosen jointly" in limit]
-    assert "below 0.25 or that is reversed; alpha at 8 templates counts 0.2, semantic diversity 0.4, lexical" in found
+    (found,) = [
+        limit for limit in limits(source, settings(closeness=0.25)) if "chosen jointly" in limit
+    ]
+    assert (
+        "below 0.25 or that is reversed; alpha at 8 templates counts 0.2, semantic diversity 0.4, "
+        "lexical" in found
+    )
 
 
 def test_nothing_is_said_of_an_outcome(source) -> None:
-    assert not [limit for limit in limits(source, settings()) if "more things" in limit or "more consistent" in limit]
+    assert not [
+        limit
+        for limit in limits(source, settings())
+        if "more things" in limit or "more consistent" in limit
+    ]

@@ -23,7 +23,15 @@ from evenruler.measurement.shifts import shift_figures
 from evenruler.models import LogLikelihoods
 from evenruler.tables import write_table
 from tests.instruments.probes.conftest import KnownUnigramModel, frames, scores_of
-from tests.instruments.probes.known import BIAS, PLAN, RESAMPLING, TEMPLATES, cube_of, figures_of, values_for
+from tests.instruments.probes.known import (
+    BIAS,
+    PLAN,
+    RESAMPLING,
+    TEMPLATES,
+    cube_of,
+    figures_of,
+    values_for,
+)
 
 
 @pytest.fixture
@@ -32,7 +40,9 @@ def sentences(compiled):
 
     def make(templates=TEMPLATES, attributes=tuple(BIAS.index), **changes) -> pd.DataFrame:
         sets = {"hand": {"title": "By hand", "templates": templates}}
-        return frames(compiled(sets=sets, attributes={slug: slug for slug in attributes}, **changes))[0]
+        return frames(
+            compiled(sets=sets, attributes={slug: slug for slug in attributes}, **changes)
+        )[0]
 
     return make
 
@@ -46,7 +56,10 @@ def assert_biases(found: Cube, expected: pd.DataFrame) -> None:
     """Whatever the order of attributes and templates."""
     assert sorted(found.attributes) == sorted(expected.index)
     assert sorted(found.templates) == sorted(expected)
-    assert found.biases().loc[expected.index, list(expected)].to_numpy().tolist() == expected.to_numpy().tolist()
+    assert (
+        found.biases().loc[expected.index, list(expected)].to_numpy().tolist()
+        == expected.to_numpy().tolist()
+    )
 
 
 class TestBiases:
@@ -57,19 +70,28 @@ class TestBiases:
         # odd:   smith   men -30, -31 (-30.5),    women -30, -30 (-30)     -> -.5, keyed -1: .5
         #        driver  men -28, -30 (-29),      women -33, -31 (-32)     -> 3,   keyed -1: -3
         raw = [-20, -22, -21, -24, -19, -25, -18, -20, -30, -31, -30, -30, -28, -30, -33, -31]
-        probes = sentences({name: TEMPLATES[name] for name in ("first", "odd")}, ("smith", "driver"))
+        probes = sentences(
+            {name: TEMPLATES[name] for name in ("first", "odd")}, ("smith", "driver")
+        )
 
         found = cube(probes, scores_of(probes, raw))
 
-        assert_biases(found, pd.DataFrame({"first": [1.5, -3.0], "odd": [0.5, -3.0]}, index=["smith", "driver"]))
+        assert_biases(
+            found,
+            pd.DataFrame({"first": [1.5, -3.0], "odd": [0.5, -3.0]}, index=["smith", "driver"]),
+        )
         assert found.scores.shape == (2, 2, 4)
-        assert sorted(found.scores[found.attributes.index("smith"), found.templates.index("first")]) == [
+        assert sorted(
+            found.scores[found.attributes.index("smith"), found.templates.index("first")]
+        ) == [
             -24,
             -22,
             -21,
             -20,
         ]
-        assert sorted(found.scores[found.attributes.index("smith"), found.templates.index("odd")]) == [30, 30, 30, 31]
+        assert sorted(
+            found.scores[found.attributes.index("smith"), found.templates.index("odd")]
+        ) == [30, 30, 30, 31]
 
     def test_every_set_and_model_has_its_own(self, compiled) -> None:
         sets = {name: {"title": name, "templates": TEMPLATES} for name in ("hand", "other")}
@@ -82,7 +104,9 @@ class TestBiases:
 
         found = dict(cubes(probes, pd.concat(parts)))
 
-        assert list(found) == [("trades", part, model, model, "bare", "bare", "agree") for part, model in sorted(scale)]
+        assert list(found) == [
+            ("trades", part, model, model, "bare", "bare", "agree") for part, model in sorted(scale)
+        ]
         for cell, own in found.items():
             assert_biases(own, scale[cell[1], cell[2]] * BIAS)
 
@@ -100,7 +124,9 @@ class TestBiases:
     def test_targets_stand_with_their_group_and_their_tokens(self, sentences) -> None:
         probes = sentences()
         tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
-        scores = scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=probes["target"].map(tokens).to_numpy())
+        scores = scores_of(probes, values_for(probes, BIAS)).assign(
+            n_tokens=probes["target"].map(tokens).to_numpy()
+        )
 
         found = cube(probes, scores)
 
@@ -132,14 +158,33 @@ class TestBiases:
         pd.testing.assert_frame_equal(first.biases(), second.biases())
 
     def test_a_model_of_known_words_has_the_bias_that_stands_on_paper(self, sentences) -> None:
-        # p(man) = 1/4, p(uncle) = 1/16, p(woman) = 1/8, p(girl) = 1/32, all else alike: in bits men cost
-        # (2 + 4) / 2 = 3, women (3 + 5) / 2 = 4. One bit for men where "an" is as likely as "a".
+        # p(man) = 1/4, p(uncle) = 1/16, p(woman) = 1/8, p(girl) = 1/32, all else alike: in bits men
+        # cost (2 + 4) / 2 = 3, women (3 + 5) / 2 = 4. One bit for men where "an" is as likely as
+        # "a".
         bits = {"man": 2, "uncle": 4, "woman": 3, "girl": 5}
-        template_words = ["the", "is", "a", "an", "it", "odd", "when", "they", "say", "that", "each", "here"]
+        template_words = [
+            "the",
+            "is",
+            "a",
+            "an",
+            "it",
+            "odd",
+            "when",
+            "they",
+            "say",
+            "that",
+            "each",
+            "here",
+        ]
         model = KnownUnigramModel(
-            {**{w: 2.0**-b for w, b in bits.items()}, **dict.fromkeys([*template_words, *BIAS.index], 0.125)}
+            {
+                **{w: 2.0**-b for w, b in bits.items()},
+                **dict.fromkeys([*template_words, *BIAS.index], 0.125),
+            }
         )
-        probes = sentences({name: TEMPLATES[name] for name in ("first", "last")}, ("smith", "driver"))
+        probes = sentences(
+            {name: TEMPLATES[name] for name in ("first", "last")}, ("smith", "driver")
+        )
 
         found = cube(probes, scores_of(probes, model.loglikelihood(probes["text"].tolist()).nats))
 
@@ -162,7 +207,9 @@ class TestWhatIsLeftOut:
         assert_biases(left(lambda row: False), BIAS)
 
     def test_an_attribute_that_lacks_one_sentence(self, left) -> None:
-        found = left(lambda row: (row.template, row.attribute, row.target) == ("odd", "poet", "uncle"))
+        found = left(
+            lambda row: (row.template, row.attribute, row.target) == ("odd", "poet", "uncle")
+        )
         assert_biases(found, BIAS.drop(index="poet"))
 
     def test_a_template_that_lacks_them_all(self, left) -> None:
@@ -201,11 +248,17 @@ RAIN = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "R
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 IDENTITY = ["set", "template", "attribute", "target"]
 
-CUES = {"salience": SALIENCE, "instruction": INSTRUCTION, "salience+instruction": f"{SALIENCE} {INSTRUCTION}"}
+CUES = {
+    "salience": SALIENCE,
+    "instruction": INSTRUCTION,
+    "salience+instruction": f"{SALIENCE} {INSTRUCTION}",
+}
 PLACEBOS = {f"placebo-{place}": text for place, text in enumerate(RAIN, 1)}
 
 
-def plan_of(prefixes: Mapping[str, str] = CUES, most: int = 1000, templates: int = 1000, targets: int = 1000) -> dict:
+def plan_of(
+    prefixes: Mapping[str, str] = CUES, most: int = 1000, templates: int = 1000, targets: int = 1000
+) -> dict:
     return {
         **PLAN,
         "prefixed": most,
@@ -244,7 +297,9 @@ class TestDeriving:
         found = prefixed_of(built)
 
         assert len({*found["id"], *(row["id"] for row in built["probes"])}) == 4 * 24
-        row = found.set_index(["framing", *IDENTITY]).loc[("salience+instruction", "hand", "odd", "baker", "girl")]
+        row = found.set_index(["framing", *IDENTITY]).loc[
+            ("salience+instruction", "hand", "odd", "baker", "girl")
+        ]
         named = (
             '{"attribute":"baker","benchmark":"trades","family":"probes","framing":"salience+instruction","set":"hand",'
             '"target":"girl","template":"odd","variant":"agree"}'
@@ -287,20 +342,24 @@ class TestDeriving:
 
 
 class ScriptedModel:
-    """A scripted model: it gives every sentence a known likelihood, and leans by a known amount after some words.
+    """A scripted model: it gives every sentence a known likelihood, and leans by a known amount
+    after some words.
 
-    After words that hold a key of `shifts`, every attribute's bias (signed by keying) is so many nats higher in every
-    template; other words before a sentence change nothing.
+    After words that hold a key of `shifts`, every attribute's bias (signed by keying) is so many
+    nats higher in every template; other words before a sentence change nothing.
     """
 
-    def __init__(self, probes: pd.DataFrame, biases: pd.DataFrame, shifts: Mapping[str, float]) -> None:
+    def __init__(
+        self, probes: pd.DataFrame, biases: pd.DataFrame, shifts: Mapping[str, float]
+    ) -> None:
         self.nats = dict(zip(probes["text"], values_for(probes, biases), strict=True))
         self.sign = dict(zip(probes["text"], probes["pole"] * probes["keying"] / 2, strict=True))
         self.shifts = shifts
 
     def loglikelihood(self, texts: Sequence[str], before: Sequence[str]) -> LogLikelihoods:
         nats = [
-            self.nats[text] + self.sign[text] * sum(by for words, by in self.shifts.items() if words in prefix)
+            self.nats[text]
+            + self.sign[text] * sum(by for words, by in self.shifts.items() if words in prefix)
             for text, prefix in zip(texts, before, strict=True)
         ]
         return LogLikelihoods(np.array(nats), np.ones(len(nats), dtype=np.int64))
@@ -335,7 +394,11 @@ def diagnosed(trades) -> Diagnosed:
         plan = plan_of(prefixes, **short)
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
         rows = pd.concat([probes.assign(before=""), prefixed[asked(prefixed)]])
-        nats = ScriptedModel(probes, biases, shifts).loglikelihood(rows["text"].tolist(), rows["before"].tolist()).nats
+        nats = (
+            ScriptedModel(probes, biases, shifts)
+            .loglikelihood(rows["text"].tolist(), rows["before"].tolist())
+            .nats
+        )
         answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
         beside = with_placebos({"templates": written, "attributes": described}, plan)
         return diagnose(probes, described, answered, prefixed, beside, plan, RESAMPLING)
@@ -365,22 +428,30 @@ class TestLevel:
 
     def test_is_in_standard_deviations_of_the_attributes(self, diagnosed) -> None:
         found = diagnosed({INSTRUCTION: 1.5}, {"instruction": INSTRUCTION}, 3 * STANDARD)
-        assert shift_of(found, "instruction")[["level", "level_in_sd"]].tolist() == pytest.approx([1.5, 0.5])
+        assert shift_of(found, "instruction")[["level", "level_in_sd"]].tolist() == pytest.approx(
+            [1.5, 0.5]
+        )
         assert figures_of(found)["level_shift"]["value"] == pytest.approx(0.5, abs=1e-12)
 
     def test_of_several_cues_is_the_root_mean_square(self, diagnosed) -> None:
         found = diagnosed({INSTRUCTION: 0.75, SALIENCE: -0.25})
         levels = found["shifts"].set_index("prefix")["level"].to_dict()
-        assert levels == pytest.approx({"salience": -0.25, "instruction": 0.75, "salience+instruction": 0.5})
+        assert levels == pytest.approx(
+            {"salience": -0.25, "instruction": 0.75, "salience+instruction": 0.5}
+        )
         expected = math.sqrt((0.25**2 + 0.75**2 + 0.5**2) / 3)
         assert figures_of(found)["level_shift"]["value"] == pytest.approx(expected, abs=1e-12)
 
     def test_is_of_every_set_on_its_own(self) -> None:
-        """A cue that moves two templates up and one down by twice as much moves the set by nothing."""
+        """A cue that moves two templates up and one down by twice as much moves the set by
+        nothing."""
         bare = np.random.default_rng(1).normal(size=(9, 3, 4))
         after = bare + np.array([[1.0], [1.0], [-2.0]]) * np.array([0.5, 0.5, -0.5, -0.5])
         (row,) = shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set()).to_dict("records")
-        assert (row["level"], row["reordering"]) == (pytest.approx(0, abs=1e-12), pytest.approx(0, abs=1e-12))
+        assert (row["level"], row["reordering"]) == (
+            pytest.approx(0, abs=1e-12),
+            pytest.approx(0, abs=1e-12),
+        )
 
 
 class TestReordering:
@@ -388,7 +459,9 @@ class TestReordering:
     def rows(self) -> pd.DataFrame:
         """By hand: biases 1, 2, 3, 6, and 3, 2, 5, 6 after a cue."""
         poles = np.array([0.5, 0.5, -0.5, -0.5])
-        bare, after = (np.array(biases)[:, None, None] * poles for biases in ([1.0, 2, 3, 6], [3.0, 2, 5, 6]))
+        bare, after = (
+            np.array(biases)[:, None, None] * poles for biases in ([1.0, 2, 3, 6], [3.0, 2, 5, 6])
+        )
         return shifts({"bare": cube_of(bare), "cue": cube_of(after)}, set())
 
     def test_is_the_spread_of_the_changes(self, rows) -> None:
@@ -399,7 +472,9 @@ class TestReordering:
         assert (row["level"], row["level_in_sd"]) == (pytest.approx(1), pytest.approx(1 / sd))
         assert row["reordering"] == pytest.approx(math.sqrt(4 / 3))
         assert row["reordering_in_sd"] == pytest.approx(math.sqrt(4 / 14))
-        assert row["rank_agreement"] == pytest.approx(stats.spearmanr([1, 2, 3, 6], [3, 2, 5, 6]).statistic)
+        assert row["rank_agreement"] == pytest.approx(
+            stats.spearmanr([1, 2, 3, 6], [3, 2, 5, 6]).statistic
+        )
 
     def test_its_figure_is_in_standard_deviations(self, rows) -> None:
         found = {figure.figure: figure for figure in shift_figures(rows, 0.9, "attributes")}
@@ -420,13 +495,15 @@ class TestPlacebos:
         figures = figures_of(found)
         sizes = math.sqrt(sum(by**2 for by in OF_RAIN.values()) / 5)
         assert figures["level_shift"]["control"] == pytest.approx(sizes, abs=1e-12)
-        assert figures["level_shift"]["value"] == pytest.approx(math.sqrt(2 / 3) * 0.75, abs=1e-12)  # no placebo in it
+        assert figures["level_shift"]["value"] == pytest.approx(
+            math.sqrt(2 / 3) * 0.75, abs=1e-12
+        )  # no placebo in it
         assert figures["reordering"]["control"] == pytest.approx(0, abs=1e-12)
         marked = found["shifts"].set_index("prefix")["placebo"].to_dict()
         assert marked == {**dict.fromkeys(CUES, False), **dict.fromkeys(PLACEBOS, True)}
-        assert found["shifts"].set_index("prefix").loc[list(PLACEBOS), "level"].tolist() == pytest.approx(
-            list(OF_RAIN.values()), abs=1e-12
-        )
+        assert found["shifts"].set_index("prefix").loc[
+            list(PLACEBOS), "level"
+        ].tolist() == pytest.approx(list(OF_RAIN.values()), abs=1e-12)
 
     def test_have_an_interval_in_which_they_are_the_units(self, diagnosed) -> None:
         figures = figures_of(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS}))
@@ -438,7 +515,9 @@ class TestPlacebos:
         assert row["high"] == pytest.approx(math.sqrt(square / stats.chi2.ppf(0.05, 5)))
         assert "placebo_reordering" in figures
 
-    @pytest.mark.parametrize("placebos", [{}, dict(list(PLACEBOS.items())[:4])], ids=["none", "four"])
+    @pytest.mark.parametrize(
+        "placebos", [{}, dict(list(PLACEBOS.items())[:4])], ids=["none", "four"]
+    )
     def test_too_few_give_no_control(self, placebos, diagnosed) -> None:
         figures = figures_of(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **placebos}))
         assert pd.isna(figures["level_shift"]["control"])
@@ -454,16 +533,21 @@ class TestShortForm:
         assert figures_of(found)["level_shift"]["value"] == 0
 
     def test_its_spread_is_that_of_these_sentences(self, diagnosed, trades) -> None:
-        found = diagnosed({INSTRUCTION: 0.75}, {"instruction": INSTRUCTION}, most=4, templates=1, targets=1)
+        found = diagnosed(
+            {INSTRUCTION: 0.75}, {"instruction": INSTRUCTION}, most=4, templates=1, targets=1
+        )
         row = shift_of(found, "instruction")
-        # Evenly spread: the template in the middle; the second of two targets: of man and uncle, of girl and woman.
+        # Evenly spread: the template in the middle; the second of two targets: of man and uncle, of
+        # girl and woman.
         probes = frames(trades)[0].assign(value=values_for(frames(trades)[0], STANDARD))
         kept = sorted(BIAS.index)[1::2]
         probes = probes[(probes["template"] == "last") & probes["attribute"].isin(kept)]
         wide = probes.pivot(index="attribute", columns="target", values="value")
         assert row["n"] == 4
         assert row["level"] == pytest.approx(0.75, abs=1e-12)
-        assert row["level_in_sd"] == pytest.approx(0.75 / (wide["uncle"] - wide["woman"]).std(), abs=1e-12)
+        assert row["level_in_sd"] == pytest.approx(
+            0.75 / (wide["uncle"] - wide["woman"]).std(), abs=1e-12
+        )
 
     def test_of_so_many_attributes(self, diagnosed) -> None:
         found = diagnosed(most=3)
@@ -475,7 +559,10 @@ class TestShortForm:
         assert "shifts" not in found
         for name in ("level_shift", "reordering"):
             assert pd.isna(figures_of(found)[name]["value"])
-            assert figures_of(found)[name]["reason"] == "fewer than 3 attributes were asked after prefixes"
+            assert (
+                figures_of(found)[name]["reason"]
+                == "fewer than 3 attributes were asked after prefixes"
+            )
 
 
 class TestWhereThereIsNone:
@@ -493,22 +580,36 @@ class TestWhereThereIsNone:
         assert rows["level"].tolist() == [1]
         assert rows[["level_in_sd", "reordering_in_sd", "rank_agreement"]].isna().all(axis=None)
         for figure in shift_figures(rows, 0.9, "attributes"):
-            assert (figure.value, figure.reason) == (None, "all attributes have the same score without a prefix")
+            assert (figure.value, figure.reason) == (
+                None,
+                "all attributes have the same score without a prefix",
+            )
 
     def test_an_attribute_that_was_asked_in_part_is_an_error(self, diagnosed) -> None:
-        with pytest.raises(ValueError, match=r"^m: 4 sentences of trades after prefixes have no score$"):
+        with pytest.raises(
+            ValueError, match=r"^m: 4 sentences of trades after prefixes have no score$"
+        ):
             diagnosed(
                 asked=lambda rows: (
-                    ~((rows["attribute"] == "poet") & (rows["template"] == "odd") & (rows["framing"] == "salience"))
+                    ~(
+                        (rows["attribute"] == "poet")
+                        & (rows["template"] == "odd")
+                        & (rows["framing"] == "salience")
+                    )
                 )
             )
 
     def test_a_model_that_was_not_asked_at_all_is_an_error(self, diagnosed) -> None:
-        with pytest.raises(ValueError, match=r"^m: 288 sentences of trades after prefixes have no score$"):
+        with pytest.raises(
+            ValueError, match=r"^m: 288 sentences of trades after prefixes have no score$"
+        ):
             diagnosed(asked=lambda rows: rows["id"] == "")
 
     def test_attributes_that_were_not_asked_at_all_are_left_out(self, diagnosed) -> None:
-        found = diagnosed({INSTRUCTION: 0.75}, asked=lambda rows: rows["attribute"].isin(["smith", "nurse", "poet"]))
+        found = diagnosed(
+            {INSTRUCTION: 0.75},
+            asked=lambda rows: rows["attribute"].isin(["smith", "nurse", "poet"]),
+        )
         assert set(found["shifts"]["n"]) == {3}
         assert shift_of(found, "instruction")["level"] == pytest.approx(0.75)
 
@@ -541,7 +642,9 @@ class TestNothingElseRestsOnPrefixedRows:
 
 class TestCard:
     def test_the_figures_stand_in_evidence_and_on_the_card(self, diagnosed) -> None:
-        evidence = as_metrics(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS})["figures"], "set")
+        evidence = as_metrics(
+            diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS})["figures"], "set"
+        )
         own = evidence["trades"]["hand"]["m"]
         assert own["level_shift"]["value"] == pytest.approx(math.sqrt(2 / 3) * 0.75)
         assert own["level_shift"]["control"] == own["placebo_level_shift"]["value"] > 0
@@ -550,11 +653,15 @@ class TestCard:
 
     def test_and_the_words_that_were_put_before(self, source) -> None:
         def reading(source: ProbeSource, prefixed: int) -> str:
-            told = filled(card.WORDS["reading"], source=source, plan={"prefixed": prefixed}, evolve=None)
+            told = filled(
+                card.WORDS["reading"], source=source, plan={"prefixed": prefixed}, evolve=None
+            )
             return str(told)
 
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        assert reading(source(framings=FRAMINGS), 1000).endswith(f"The sentences were also put {said}")
+        assert reading(source(framings=FRAMINGS), 1000).endswith(
+            f"The sentences were also put {said}"
+        )
         some = f"The sentences of some attributes (1) were also put {said}"
         assert reading(source(framings=FRAMINGS), 1).endswith(some)
         with_placebos = reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000)

@@ -74,12 +74,19 @@ LEXICAL = {"abc": 1 - (2 / 6 + 2 / 8 + 2 / 10) / 3, "abd": 1 - (2 / 6 + 2 / 4 + 
 
 # The first three at right angles, the last at an angle of 60 degrees (cosine 1/2) to the first.
 VECTORS = {"a": [1, 0, 0], "b": [0, 1, 0], "c": [0, 0, 1], "d": [0.5, 0, math.sqrt(0.75)]}
-EMBEDDINGS = {without_slots(TEXTS[slug]): np.array(vector, dtype=np.float32) for slug, vector in VECTORS.items()}
+EMBEDDINGS = {
+    without_slots(TEXTS[slug]): np.array(vector, dtype=np.float32)
+    for slug, vector in VECTORS.items()
+}
 SEMANTIC = {"abc": 1.0, "abd": 1 - 0.5 / 3}
 
 
 def long(matrix: pd.DataFrame, **columns: str) -> pd.DataFrame:
-    rows = matrix.rename_axis("attribute").reset_index().melt("attribute", var_name="template", value_name="bias")
+    rows = (
+        matrix.rename_axis("attribute")
+        .reset_index()
+        .melt("attribute", var_name="template", value_name="bias")
+    )
     return rows.assign(**columns)
 
 
@@ -98,18 +105,27 @@ def at_eight(matrix: pd.DataFrame) -> float:
 
 
 def first_share(matrix: pd.DataFrame) -> float:
-    return float(np.linalg.eigvalsh(np.corrcoef(matrix.to_numpy(), rowvar=False))[-1] / matrix.shape[1])
+    return float(
+        np.linalg.eigvalsh(np.corrcoef(matrix.to_numpy(), rowvar=False))[-1] / matrix.shape[1]
+    )
 
 
 def population(run: str, generation: int, slugs: str) -> pd.DataFrame:
     """As `HISTORY` has it, in no order of slugs."""
     ordered = list(reversed(slugs))
     return pd.DataFrame(
-        {"run": run, "generation": generation, "template": ordered, "text": [TEXTS[slug] for slug in ordered]}
+        {
+            "run": run,
+            "generation": generation,
+            "template": ordered,
+            "text": [TEXTS[slug] for slug in ordered],
+        }
     )
 
 
-HISTORY = pd.concat([population("guided", 0, "abc"), population("guided", 1, "abd")], ignore_index=True)
+HISTORY = pd.concat(
+    [population("guided", 0, "abc"), population("guided", 1, "abd")], ignore_index=True
+)
 BIASES = long(pd.concat([FIRST, LATER[["d"]]], axis=1), run="guided")
 
 
@@ -136,15 +152,23 @@ def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[str, pd.Se
 
 
 class TestByGeneration:
-    @pytest.mark.parametrize(("generation", "matrix"), [(0, FIRST), (1, LATER)], ids=["start", "next"])
+    @pytest.mark.parametrize(
+        ("generation", "matrix"), [(0, FIRST), (1, LATER)], ids=["start", "next"]
+    )
     def test_reliability_is_that_of_the_whole_population(self, generation, matrix) -> None:
         found = figures_of(generations(), "guided", generation)
 
         assert found["alpha"]["value"] == pytest.approx(alpha(matrix), abs=1e-12)
-        assert found["inter_item_correlation"]["value"] == pytest.approx(mean_correlation(matrix), abs=1e-12)
+        assert found["inter_item_correlation"]["value"] == pytest.approx(
+            mean_correlation(matrix), abs=1e-12
+        )
         assert found["alpha_at_8"]["value"] == pytest.approx(at_eight(matrix), abs=1e-12)
-        assert found["first_component_share"]["value"] == pytest.approx(first_share(matrix), abs=1e-12)
-        assert {(found[name]["n"], found[name]["unit"]) for name in ("alpha", "alpha_at_8")} == {(8, "attributes")}
+        assert found["first_component_share"]["value"] == pytest.approx(
+            first_share(matrix), abs=1e-12
+        )
+        assert {(found[name]["n"], found[name]["unit"]) for name in ("alpha", "alpha_at_8")} == {
+            (8, "attributes")
+        }
 
     def test_intervals_are_over_attributes(self) -> None:
         found = figures_of(generations(), "guided", 1)
@@ -154,11 +178,19 @@ class TestByGeneration:
             ("first_component_share", measurement.first_component_share, SHARE),
         ):
             expected = jackknife(statistic, LATER, scale=scale, level=0.9)
-            assert (found[figure]["low"], found[figure]["high"]) == pytest.approx((expected.low, expected.high))
-        assert found["alpha_at_8"]["low"] < found["alpha_at_8"]["value"] < found["alpha_at_8"]["high"]
+            assert (found[figure]["low"], found[figure]["high"]) == pytest.approx(
+                (expected.low, expected.high)
+            )
+        assert (
+            found["alpha_at_8"]["low"] < found["alpha_at_8"]["value"] < found["alpha_at_8"]["high"]
+        )
 
-    @pytest.mark.parametrize(("generation", "slugs"), [(0, "abc"), (1, "abd")], ids=["start", "next"])
-    def test_diversity_is_the_mean_over_templates_without_an_interval(self, generation, slugs) -> None:
+    @pytest.mark.parametrize(
+        ("generation", "slugs"), [(0, "abc"), (1, "abd")], ids=["start", "next"]
+    )
+    def test_diversity_is_the_mean_over_templates_without_an_interval(
+        self, generation, slugs
+    ) -> None:
         found = figures_of(generations(), "guided", generation)
 
         assert found["semantic_diversity"]["value"] == pytest.approx(SEMANTIC[slugs], abs=1e-6)
@@ -170,14 +202,20 @@ class TestByGeneration:
             assert pd.isna(found[figure]["reason"])
 
     def test_runs_are_kept_apart_where_their_templates_have_the_same_names(self) -> None:
-        history = pd.concat([HISTORY, population("random", 0, "abc"), population("random", 1, "abd")])
+        history = pd.concat(
+            [HISTORY, population("random", 0, "abc"), population("random", 1, "abd")]
+        )
         biases = pd.concat([BIASES, long(FIRST.assign(d=-FIRST["a"]), run="random")])
 
         rows = generations(history, biases)
 
-        assert figures_of(rows, "guided", 1)["alpha"]["value"] == pytest.approx(alpha(LATER), abs=1e-12)
+        assert figures_of(rows, "guided", 1)["alpha"]["value"] == pytest.approx(
+            alpha(LATER), abs=1e-12
+        )
         turned = FIRST[["a", "b"]].assign(d=-FIRST["a"])
-        assert figures_of(rows, "random", 1)["alpha"]["value"] == pytest.approx(alpha(turned), abs=1e-12)
+        assert figures_of(rows, "random", 1)["alpha"]["value"] == pytest.approx(
+            alpha(turned), abs=1e-12
+        )
         assert len(rows) == 4 * 6
 
     def test_a_population_that_shrank_to_one_has_reasons(self) -> None:
@@ -195,9 +233,16 @@ class TestByGeneration:
 
         rows = generations(biases=flat)
 
-        assert figures_of(rows, "guided", 1)["alpha"]["reason"] == "a template has the same bias for all attributes"
-        assert figures_of(rows, "guided", 0)["alpha"]["value"] == pytest.approx(alpha(FIRST), abs=1e-12)
-        assert figures_of(rows, "guided", 1)["lexical_diversity"]["value"] == pytest.approx(LEXICAL["abd"])
+        assert (
+            figures_of(rows, "guided", 1)["alpha"]["reason"]
+            == "a template has the same bias for all attributes"
+        )
+        assert figures_of(rows, "guided", 0)["alpha"]["value"] == pytest.approx(
+            alpha(FIRST), abs=1e-12
+        )
+        assert figures_of(rows, "guided", 1)["lexical_diversity"]["value"] == pytest.approx(
+            LEXICAL["abd"]
+        )
 
     @pytest.mark.parametrize(
         "lost",
@@ -207,7 +252,9 @@ class TestByGeneration:
         ],
     )
     def test_a_template_without_its_biases_is_an_error(self, lost) -> None:
-        with pytest.raises(ValueError, match=r"^run guided, generation 1: a template lacks a bias$"):
+        with pytest.raises(
+            ValueError, match=r"^run guided, generation 1: a template lacks a bias$"
+        ):
             generations(biases=BIASES[~lost])
 
     def test_the_table_is_by_its_schema(self, tmp_path) -> None:
@@ -227,7 +274,9 @@ def templates_of(matrix: pd.DataFrame) -> pd.DataFrame:
 SIDES = ("population", "seed")
 
 
-def compare(evolved: pd.DataFrame = LATER, seed: pd.DataFrame = FIRST, criterion=None) -> dict[str, pd.Series]:
+def compare(
+    evolved: pd.DataFrame = LATER, seed: pd.DataFrame = FIRST, criterion=None
+) -> dict[str, pd.Series]:
     """The last population against the seed set, by figure."""
     found = list(compared(SIDES, (evolved.dropna(), seed), criterion, RESAMPLING))
     found += diversities_compared(SIDES, templates_of(evolved), templates_of(seed))
@@ -252,9 +301,13 @@ class TestComparisons:
 
         both = pd.concat([LATER, FIRST], axis=1)
         expected = jackknife(
-            lambda x: alpha_at_common_length(x[:, :3]) - alpha_at_common_length(x[:, 3:]), both, level=0.9
+            lambda x: alpha_at_common_length(x[:, :3]) - alpha_at_common_length(x[:, 3:]),
+            both,
+            level=0.9,
         )
-        assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        assert (found["low"], found["high"]) == pytest.approx(
+            (expected.low, expected.high), abs=1e-12
+        )
         assert found["low"] < found["high"]
 
     @pytest.mark.parametrize("n", [4, 5])
@@ -262,10 +315,15 @@ class TestComparisons:
         found = compare(LATER.iloc[:n])["alpha_at_8"]
 
         assert (found["n"], found["low"] is None) == (n, n < 5)
-        assert found["reason"] == "no interval: fewer than 5 attributes" if n < 5 else found["reason"] is None
+        assert (
+            found["reason"] == "no interval: fewer than 5 attributes"
+            if n < 5
+            else found["reason"] is None
+        )
 
     def test_so_that_what_changes_no_figure_leaves_no_doubt(self) -> None:
-        """Biases twice as strong: the same alphas in each resample, if the attributes are the same."""
+        """Biases twice as strong: the same alphas in each resample, if the attributes are the
+        same."""
         for row in compare(2 * FIRST, criterion=CRITERION).values():
             assert row["difference"] == pytest.approx(0, abs=1e-9)
             if row["unit"] == "attributes":
@@ -276,13 +334,17 @@ class TestComparisons:
 
         assert found["semantic_diversity"]["value"] == pytest.approx(SEMANTIC["abd"], abs=1e-6)
         assert found["semantic_diversity"]["other"] == pytest.approx(SEMANTIC["abc"], abs=1e-6)
-        assert found["lexical_diversity"]["difference"] == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
+        assert found["lexical_diversity"]["difference"] == pytest.approx(
+            LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12
+        )
         for figure in ("semantic_diversity", "lexical_diversity"):
             assert (found[figure]["n"], found[figure]["unit"]) == (3, "templates")
             assert found[figure][["low", "high"]].isna().all()
 
     def test_a_set_that_can_have_no_eight_such_templates_is_null_with_the_reason(self) -> None:
-        at_odds = FIRST[["a", "b"]].assign(d=-FIRST["a"] - FIRST["b"])  # mean correlation below -1/7
+        at_odds = FIRST[["a", "b"]].assign(
+            d=-FIRST["a"] - FIRST["b"]
+        )  # mean correlation below -1/7
 
         row = compare(at_odds)["alpha_at_8"]
 
@@ -292,7 +354,9 @@ class TestComparisons:
         assert row["reason"] == "population: undefined for these values"
 
     def test_only_attributes_that_both_have_count(self) -> None:
-        found = compare(LATER.drop(index="cook"), FIRST.drop(index=["smith", "poet"]), criterion=CRITERION)
+        found = compare(
+            LATER.drop(index="cook"), FIRST.drop(index=["smith", "poet"]), criterion=CRITERION
+        )
 
         shared = ["clerk", "dancer", "driver", "judge", "nurse"]
         assert found["alpha_at_8"]["n"] == found["r"]["n"] == 5
@@ -314,7 +378,9 @@ class TestComparisons:
         found = compare(LATER[["a", "d"]], criterion=CRITERION)
 
         row = found["alpha_at_8"]
-        assert row["difference"] == pytest.approx(at_eight(LATER[["a", "d"]]) - at_eight(FIRST), abs=1e-12)
+        assert row["difference"] == pytest.approx(
+            at_eight(LATER[["a", "d"]]) - at_eight(FIRST), abs=1e-12
+        )
         assert row["low"] < row["high"]
         for figure in ("r", "semantic_diversity", "lexical_diversity"):
             assert found[figure]["difference"] is not None
@@ -339,9 +405,13 @@ class TestValidity:
         assert (row["value"], row["other"]) == pytest.approx(r, abs=1e-12)
         assert row["difference"] == pytest.approx(r[0] - r[1], abs=1e-12)
         assert (row["n"], row["unit"]) == (7, "attributes")
-        scores = np.column_stack([LATER.mean(axis=1), FIRST.mean(axis=1), CRITERION])[CRITERION.notna()]
+        scores = np.column_stack([LATER.mean(axis=1), FIRST.mean(axis=1), CRITERION])[
+            CRITERION.notna()
+        ]
         expected = jackknife(
-            lambda x: np.corrcoef(x[:, 0], x[:, 2])[0, 1] - np.corrcoef(x[:, 1], x[:, 2])[0, 1], scores, level=0.9
+            lambda x: np.corrcoef(x[:, 0], x[:, 2])[0, 1] - np.corrcoef(x[:, 1], x[:, 2])[0, 1],
+            scores,
+            level=0.9,
         )
         assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
@@ -403,7 +473,9 @@ class TestGuidance:
     def found(self, *runs: str) -> pd.DataFrame:
         tables = {"history": self.HISTORY, "biases": self.BIASES}
         tables = {name: table[table["run"].isin(runs)] for name, table in tables.items()}
-        return guidance(evolved(tables | {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}), RESAMPLING)
+        return guidance(
+            evolved(tables | {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}), RESAMPLING
+        )
 
     def test_last_populations_are_compared_and_the_chosen_set(self, tmp_path) -> None:
         rows = self.found("guided", "random")
@@ -412,14 +484,19 @@ class TestGuidance:
         row = cell(rows, set="population", figure="alpha_at_8")
         assert row["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
         assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
-        lexical, semantic = (cell(rows, figure=f"{name}_diversity")["difference"] for name in ("lexical", "semantic"))
+        lexical, semantic = (
+            cell(rows, figure=f"{name}_diversity")["difference"] for name in ("lexical", "semantic")
+        )
         assert lexical == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
         assert semantic == pytest.approx(SEMANTIC["abd"] - 1, abs=1e-6)
         row = cell(rows, set="evolved", figure="alpha_at_8")
         assert row["value"] == pytest.approx(at_eight(LATER[["a", "d"]]), abs=1e-12)
         assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
         known = CRITERION.dropna()
-        r = [stats.pearsonr(x.mean(axis=1)[known.index], known).statistic for x in (LATER[["a", "d"]], last)]
+        r = [
+            stats.pearsonr(x.mean(axis=1)[known.index], known).statistic
+            for x in (LATER[["a", "d"]], last)
+        ]
         assert cell(rows, figure="r")[["value", "other"]].tolist() == pytest.approx(r, abs=1e-12)
         assert set(zip(rows["against"], rows["transfer"], strict=True)) == {("random", False)}
         write_table(rows, COMPARISONS, tmp_path / "guidance.parquet")
@@ -511,7 +588,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 @pytest.fixture(scope="module")
 def asked(made: Whole) -> list[Record]:
-    return records({name: made.frames(name) for name in (TRADES, GROWN)}, subject(), subject("other"))
+    return records(
+        {name: made.frames(name) for name in (TRADES, GROWN)}, subject(), subject("other")
+    )
 
 
 def of(asked: list[Record], name: str, model: str = "toy") -> Record:
@@ -524,7 +603,9 @@ def found_in(asked: list[Record]) -> pd.DataFrame:
 
 def matrix(record: Record, set_name: str) -> pd.DataFrame:
     biases = record.found["biases"]
-    return biases[biases["set"] == set_name].pivot(index="attribute", columns="template", values="bias")
+    return biases[biases["set"] == set_name].pivot(
+        index="attribute", columns="template", values="bias"
+    )
 
 
 def cell(rows: pd.DataFrame, **where: Any) -> pd.Series:
@@ -540,26 +621,47 @@ class TestPairs:
         assert table_of(rows, COMPARISONS).num_rows == len(rows)
         whole_sets = rows[rows["half"].isna()]
         against = (UNREVERSED, BEST_START, "seed", "other")
-        expected = {(name, other) for name in ("evolved", "elites") for other in against} | {("evolved", "elites")}
+        expected = {(name, other) for name in ("evolved", "elites") for other in against} | {
+            ("evolved", "elites")
+        }
         assert set(zip(whole_sets["set"], whole_sets["against"], strict=True)) == expected
-        assert dict(zip(rows["model"], rows["transfer"], strict=True)) == {"toy": False, "other": True}
+        assert dict(zip(rows["model"], rows["transfer"], strict=True)) == {
+            "toy": False,
+            "other": True,
+        }
         assert set(rows["benchmark"]) == {GROWN}
 
     @pytest.mark.parametrize("model", ["toy", "other"])
     @pytest.mark.parametrize("figure", ["generalizability_at_8", "detectable_at_8", "level_shift"])
-    def test_figures_of_a_set_are_taken_as_they_are(self, asked: list[Record], model: str, figure: str) -> None:
-        row = cell(found_in(asked), set="evolved", against="seed", model=model, half=None, figure=figure)
+    def test_figures_of_a_set_are_taken_as_they_are(
+        self, asked: list[Record], model: str, figure: str
+    ) -> None:
+        row = cell(
+            found_in(asked), set="evolved", against="seed", model=model, half=None, figure=figure
+        )
         for name, part, column in ((GROWN, "evolved", "value"), (TRADES, "seed", "other")):
             own = cell(of(asked, name, model).found["figures"], part=part, figure=figure)
             assert row[column] == own["value"]
         assert pd.isna(row["low"])
 
     @pytest.mark.parametrize("model", ["toy", "other"])
-    def test_the_best_subset_of_the_start_is_the_one_that_was_chosen(self, asked: list[Record], model: str) -> None:
+    def test_the_best_subset_of_the_start_is_the_one_that_was_chosen(
+        self, asked: list[Record], model: str
+    ) -> None:
         choices = of(asked, GROWN).tables["choices"]
         best = sorted(choices.loc[choices["best_start"], "template"])
-        seed, own = matrix(of(asked, TRADES, model), "seed"), matrix(of(asked, GROWN, model), "evolved")
-        row = cell(found_in(asked), set="evolved", against=BEST_START, model=model, half=None, figure="alpha_at_8")
+        seed, own = (
+            matrix(of(asked, TRADES, model), "seed"),
+            matrix(of(asked, GROWN, model), "evolved"),
+        )
+        row = cell(
+            found_in(asked),
+            set="evolved",
+            against=BEST_START,
+            model=model,
+            half=None,
+            figure="alpha_at_8",
+        )
         values = [alpha_at_common_length(x.to_numpy()) for x in (own, seed[best])]
         assert [row["value"], row["other"]] == pytest.approx(values, abs=1e-12, nan_ok=True)
 
@@ -568,7 +670,9 @@ class TestPairs:
         items = start.found["items"].assign(high=0.5)
         items.loc[(items["set"] == "seed") & (items["template"] == "met"), "high"] = -0.1
         items.loc[(items["set"] == "other") & (items["template"] == "plain"), "high"] = -0.1
-        changed = Record(TRADES, start.subject, start.tables, start.plan, {**start.found, "items": items})
+        changed = Record(
+            TRADES, start.subject, start.tables, start.plan, {**start.found, "items": items}
+        )
         rows = found_in([changed if one is start else one for one in asked])
         row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
@@ -589,24 +693,42 @@ def planted(**changes: Any) -> list[Record]:
     """Records of one model, of which only the tables that halves are judged by are told."""
     draw = np.random.default_rng(4)
     x = pd.DataFrame(
-        draw.normal(size=(12, 4)) + draw.normal(size=(12, 1)) * 1.5, index=ATTRIBUTES, columns=list("abcd")
+        draw.normal(size=(12, 4)) + draw.normal(size=(12, 1)) * 1.5,
+        index=ATTRIBUTES,
+        columns=list("abcd"),
     )
-    biases = x.rename_axis("attribute").reset_index().melt("attribute", var_name="template", value_name="bias")
-    choices = pd.DataFrame({"template": list("abcd"), "root": list("accd"), "chosen": True, "best_start": False})
+    biases = (
+        x.rename_axis("attribute")
+        .reset_index()
+        .melt("attribute", var_name="template", value_name="bias")
+    )
+    choices = pd.DataFrame(
+        {"template": list("abcd"), "root": list("accd"), "chosen": True, "best_start": False}
+    )
     choices = choices.assign(
-        **{name: [slug in slugs for slug in "abcd"] for name, slugs in {**CHOSEN_BY, **changes}.items()}
+        **{
+            name: [slug in slugs for slug in "abcd"]
+            for name, slugs in {**CHOSEN_BY, **changes}.items()
+        }
     )
     history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["a", "c", "d"]})
-    attributes = pd.DataFrame({"attribute": ATTRIBUTES, "criterion": draw.normal(size=12), "key": np.nan})
+    attributes = pd.DataFrame(
+        {"attribute": ATTRIBUTES, "criterion": draw.normal(size=12), "key": np.nan}
+    )
     tables = {
         "biases": biases.assign(run="guided"),
         "choices": choices,
         "history": history,
         "attributes": attributes,
     }
-    diversity = pd.DataFrame(columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"])
+    diversity = pd.DataFrame(
+        columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"]
+    )
     plan = {"evolved": {"of": "trades", "model": "m", "start": "seed"}, "headline": ["seed"]}
-    return [Record(name, subject("m"), tables, plan, {"diversity": diversity}) for name in ("mine", "trades")]
+    return [
+        Record(name, subject("m"), tables, plan, {"diversity": diversity})
+        for name in ("mine", "trades")
+    ]
 
 
 def halves_of(asked: list[Record]) -> tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]:
@@ -620,17 +742,27 @@ class TestHeldOut:
         rows, x, _ = halves_of(planted(best_start_by_second="cd"))
         first, second = halves(ATTRIBUTES)
         row = cell(rows, against=BEST_START, figure="alpha_at_8")
-        assert (row["set"], row["model"], row["transfer"], row["half"]) == ("evolved", "m", False, HELD_OUT)
+        assert (row["set"], row["model"], row["transfer"], row["half"]) == (
+            "evolved",
+            "m",
+            False,
+            HELD_OUT,
+        )
 
         def both(y: pd.DataFrame, ways: tuple[str, str]) -> float:
-            judged = (y.loc[y.index.isin(second), list(ways[0])], y.loc[y.index.isin(first), list(ways[1])])
+            judged = (
+                y.loc[y.index.isin(second), list(ways[0])],
+                y.loc[y.index.isin(first), list(ways[1])],
+            )
             return float(np.mean([alpha_at_common_length(own.to_numpy()) for own in judged]))
 
         values = both(x, ("ab", "ac")), both(x, ("cd", "cd"))
         assert (row["value"], row["other"]) == pytest.approx(values, abs=1e-12)
         places = np.arange(12)
         interval = jackknife(
-            lambda kept: both(x.iloc[kept], ("ab", "ac")) - both(x.iloc[kept], ("cd", "cd")), places, level=0.9
+            lambda kept: both(x.iloc[kept], ("ab", "ac")) - both(x.iloc[kept], ("cd", "cd")),
+            places,
+            level=0.9,
         )
         assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
         assert row["n"] == 12
@@ -662,7 +794,10 @@ class TestHeldOut:
 
         first, second = (list(half) for half in halves(ATTRIBUTES))
         row = cell(rows, against="seed", figure="detectable_at_8")
-        values = [np.mean([found(one, second), found(two, first)]) for one, two in (("ab", "ac"), ("acd", "acd"))]
+        values = [
+            np.mean([found(one, second), found(two, first)])
+            for one, two in (("ab", "ac"), ("acd", "acd"))
+        ]
         assert (row["value"], row["other"]) == pytest.approx(values, abs=1e-12)
         assert row["low"] < row["difference"] < row["high"]
 
@@ -687,7 +822,15 @@ class TestHeldOut:
 
 def compared_in(rows: pd.DataFrame) -> dict[str, Any]:
     """The evidence of comparisons, beside a figure of another instrument."""
-    figure = {"benchmark": "other", "part": "seed", "model": "m", "figure": "alpha", "value": 0.5, "n": 3, "unit": "x"}
+    figure = {
+        "benchmark": "other",
+        "part": "seed",
+        "model": "m",
+        "figure": "alpha",
+        "value": 0.5,
+        "n": 3,
+        "unit": "x",
+    }
     empty = {name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}
     figures = pd.DataFrame([figure]).reindex(columns=TABLES["figures"].names)
     return evidence({**empty, "figures": figures, "comparisons": rows})
@@ -705,7 +848,9 @@ def test_evidence_is_by_sets_model_and_figure() -> None:
     }
     assert "mine" not in compared_in(rows.head(0))
     lacking, _, _ = halves_of(planted(best_start_by_second=""))
-    assert compared_in(lacking)["mine"]["evolved"]["m"]["compared"][f"{BEST_START} (held out)"]["alpha_at_8"] == {
+    assert compared_in(lacking)["mine"]["evolved"]["m"]["compared"][f"{BEST_START} (held out)"][
+        "alpha_at_8"
+    ] == {
         "n": 12,
         "unit": "attributes",
         "transfer": False,

@@ -41,7 +41,9 @@ def test_every_cell_of_a_batch_has_its_own() -> None:
     assert found.shape == (3, 2)
     assert found.dtype == np.float64
     for cell in np.ndindex(3, 2):
-        assert found[cell] == pytest.approx(np.mean(scores[cell][:2]) - np.mean(scores[cell][2:]), abs=1e-12)
+        assert found[cell] == pytest.approx(
+            np.mean(scores[cell][:2]) - np.mean(scores[cell][2:]), abs=1e-12
+        )
 
 
 def test_what_all_targets_share_does_not_count() -> None:
@@ -84,7 +86,8 @@ class TestKnownUnigramModel:
         }
 
     def test_the_article_of_the_template_kept(self, compiled) -> None:
-        # "a man" 1 + 2, "a uncle" 1 + 4: mean 4 bits. "a woman" 1 + 3, "a girl" 1 + 5: mean 5. One bit for men.
+        # "a man" 1 + 2, "a uncle" 1 + 4: mean 4 bits. "a woman" 1 + 3, "a girl" 1 + 5: mean 5. One
+        # bit for men.
         found = self.biases(compiled, "literal")
 
         assert found == pytest.approx({"baker": math.log(2), "engineer": math.log(2)}, abs=1e-12)
@@ -93,7 +96,9 @@ class TestKnownUnigramModel:
         # "an uncle" is 2 + 4 now: mean of 3 and 6 is 4.5. Half a bit for men.
         found = self.biases(compiled, "agree")
 
-        assert found == pytest.approx({"baker": math.log(2) / 2, "engineer": math.log(2) / 2}, abs=1e-12)
+        assert found == pytest.approx(
+            {"baker": math.log(2) / 2, "engineer": math.log(2) / 2}, abs=1e-12
+        )
 
 
 class TestSharedWords:

@@ -28,8 +28,11 @@ PLACE = (AXIS - AXIS.mean()) / 80
 NOUNS = [str(number // 3) for number in range(36)]
 
 
-def lines(slopes: Floats, seed: int = 0, noise: float = 0.0, place: Floats = PLACE, templates: int = 4) -> Floats:
-    """[attributes, templates, words] of lines along the criterion, sharp where attributes lie apart."""
+def lines(
+    slopes: Floats, seed: int = 0, noise: float = 0.0, place: Floats = PLACE, templates: int = 4
+) -> Floats:
+    """[attributes, templates, words] of lines along the criterion, sharp where attributes lie
+    apart."""
     random = np.random.default_rng(seed)
     shape = (len(place), templates, len(slopes))
     plausible = np.random.default_rng(99).normal(0, 1, (len(place), 1, 1))
@@ -48,7 +51,9 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
     """Of groups so far apart, and placebo lists whose slopes scatter so much."""
     random = np.random.default_rng(seed)
     place = axis if len(set(axis)) == 2 else (axis - axis.mean()) / 80
-    own = lines(np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place)
+    own = lines(
+        np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place
+    )
     slopes = np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
     return gain(targets(own, axis), placebos(lines(slopes, seed + 1, 0.05, place), axis))
 
@@ -75,8 +80,13 @@ def test_slopes_without_noise_come_back_exactly() -> None:
 
 
 def test_a_flawless_ruler_finds_what_it_measures() -> None:
-    """In every draw, and to either side: r is 1, and words of the two groups have slopes that lie apart."""
-    verdicts = {verdict(found(sign * 1.34, of_lists=0.1, seed=seed)) for seed in range(10) for sign in (1, -1)}
+    """In every draw, and to either side: r is 1, and words of the two groups have slopes that lie
+    apart."""
+    verdicts = {
+        verdict(found(sign * 1.34, of_lists=0.1, seed=seed))
+        for seed in range(10)
+        for sign in (1, -1)
+    }
     assert verdicts == {Verdict.EFFECT}
 
 
@@ -85,7 +95,10 @@ def test_lists_that_any_two_lists_are_like_are_no_finding() -> None:
     false = 0
     for seed in range(200):
         first, second = np.random.default_rng(seed).normal(0, 0.5, 2)
-        false += verdict(found(first - second, of_lists=0.5, seed=seed, axis=AXIS[::2])) == Verdict.EFFECT
+        false += (
+            verdict(found(first - second, of_lists=0.5, seed=seed, axis=AXIS[::2]))
+            == Verdict.EFFECT
+        )
     assert false <= 10
 
 
@@ -124,7 +137,8 @@ def test_a_design_says_what_it_lacks() -> None:
 
 
 def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
-    """Evenly spread along the axis: the typical size of placebos is that of all attributes, but for noise."""
+    """Evenly spread along the axis: the typical size of placebos is that of all attributes, but for
+    noise."""
     half = np.arange(0, 25, 2)
     sizes = []
     for seed in range(30):
@@ -140,11 +154,15 @@ def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
 
 
 def beside_rival(of_rival: float, own: float = 1.0, seed: int = 1) -> Confirmatory:
-    """A keyed gain of 2 times `own`, and one of `of_rival` times 2 of attributes off the construct."""
+    """A keyed gain of 2 times `own`, and one of `of_rival` times 2 of attributes off the
+    construct."""
     keys = np.repeat([1.0, -1.0], 10)
     random = np.random.default_rng(seed)
     slopes, words = np.where(POLES == 1, 0.5, -0.5), random.normal(0, 0.05, 12)
-    rows = [lines(slopes * size + words, seed + at, 0.1, keys) for at, size in enumerate((own, of_rival))]
+    rows = [
+        lines(slopes * size + words, seed + at, 0.1, keys)
+        for at, size in enumerate((own, of_rival))
+    ]
     nouns = lines(np.repeat(random.normal(0, 0.05, 12), 3), seed + 2, 0.05, keys)
     return gain(targets(rows[0], keys), placebos(nouns, keys), targets(rows[1], keys))
 
@@ -196,16 +214,21 @@ class TestDetectable:
     def test_at_its_own_length_it_is_what_the_variance_says(self) -> None:
         random = np.random.default_rng(7)
         scores = lines(np.where(POLES == 1, 0.5, -0.5), 3, 0.3, templates=8)
-        scores = scores + random.normal(0, 0.4, (25, 1, 12)) + random.normal(0, 0.3, (25, 8, 1)) * POLES
+        scores = (
+            scores + random.normal(0, 0.4, (25, 1, 12)) + random.normal(0, 0.3, (25, 8, 1)) * POLES
+        )
         figure = gain(targets(scores))
         assert figure.effect is not None
         found = detectable_at_common_length(targets(scores))
         assert found is not None
-        # An interval is .975 of t, what is found in 80 of 100 the .8 more: 2.8 to 3.3 for 1.96 to 2.3.
+        # An interval is .975 of t, what is found in 80 of 100 the .8 more: 2.8 to 3.3 for 1.96 to
+        # 2.3.
         half = (figure.effect.high - figure.effect.low) / 2
         assert 1.35 < found / half < 1.45
 
-    def test_of_more_templates_less_is_wanted_and_it_does_not_hang_on_how_many_there_are(self) -> None:
+    def test_of_more_templates_less_is_wanted_and_it_does_not_hang_on_how_many_there_are(
+        self,
+    ) -> None:
         """Templates that vary alone: four and sixteen of them say the same of eight, on average."""
         random, means = np.random.default_rng(9), {}
         for templates in (4, 16):
@@ -215,7 +238,9 @@ class TestDetectable:
                 scores = PLACE[:, None, None] * slopes * np.where(POLES == 1, 1, -1)
                 each.append(detectable_at_common_length(targets(scores)))
             means[templates] = np.mean([value for value in each if value is not None])
-        assert means[4] / means[16] == pytest.approx(1, abs=0.35)  # with fewer, t has fewer degrees of freedom
+        assert means[4] / means[16] == pytest.approx(
+            1, abs=0.35
+        )  # with fewer, t has fewer degrees of freedom
 
     def test_a_single_template_has_none(self) -> None:
         scores = lines(np.where(POLES == 1, 0.5, -0.5), templates=1)
@@ -226,24 +251,40 @@ class TestDetectable:
         both = np.random.default_rng(2).normal(0, 1, (25, 6, 2))
         for alone, is_told in ((2, True), (1, False)):
             keys = np.array([1] * alone + [-1] * (25 - alone))
-            found = detectable_at_common_length(Scores(both, keys, np.array([1, -1], dtype=np.int8), ["nouns"] * 2))
+            found = detectable_at_common_length(
+                Scores(both, keys, np.array([1, -1], dtype=np.int8), ["nouns"] * 2)
+            )
             assert (found is not None) is is_told
 
     def test_a_word_alone_in_its_group_is_fixed(self) -> None:
         x = np.random.default_rng(2).normal(0, 1, (25, 6))
         both = np.stack([x, np.zeros_like(x)], axis=2)
-        found = detectable_at_common_length(Scores(both, AXIS, np.array([1, -1], dtype=np.int8), ["nouns"] * 2))
+        found = detectable_at_common_length(
+            Scores(both, AXIS, np.array([1, -1], dtype=np.int8), ["nouns"] * 2)
+        )
         # Words that are alike add nothing, either.
         alike, poles = np.repeat(both, 2, axis=2), np.repeat(np.array([1, -1], dtype=np.int8), 2)
-        assert found == pytest.approx(detectable_at_common_length(Scores(alike, AXIS, poles, ["nouns"] * 4)), rel=0.01)
+        assert found == pytest.approx(
+            detectable_at_common_length(Scores(alike, AXIS, poles, ["nouns"] * 4)), rel=0.01
+        )
 
 
-def long(scores: Floats, words: list[str], lists: list[str], poles: NDArray[np.int8]) -> pd.DataFrame:
+def long(
+    scores: Floats, words: list[str], lists: list[str], poles: NDArray[np.int8]
+) -> pd.DataFrame:
     """Rows as `tables.schemas.HEADLINES` has them."""
     _, t, w = scores.shape
     units = [(str(unit), at) for unit, at in enumerate(AXIS)]
     rows = [
-        (unit, str(template), words[word], lists[word], poles[word], at, scores[int(unit), template, word])
+        (
+            unit,
+            str(template),
+            words[word],
+            lists[word],
+            poles[word],
+            at,
+            scores[int(unit), template, word],
+        )
         for unit, at in units
         for template in range(t)
         for word in range(w)
@@ -252,12 +293,15 @@ def long(scores: Floats, words: list[str], lists: list[str], poles: NDArray[np.i
 
 
 def asked(slopes: float, seed: int, sharper: float = 1.0, noise: float = 0.05) -> pd.DataFrame:
-    """What a model's gain is made of: words draw from seed 1 whoever is asked, noise from `seed`."""
+    """What a model's gain is made of: words draw from seed 1 whoever is asked, noise from
+    `seed`."""
     words = np.where(POLES == 1, 0.5, -0.5) * slopes + np.random.default_rng(1).normal(0, 0.05, 12)
     nouns = np.repeat(np.random.default_rng(2).normal(0, 0.2, 12), 3)
     own, beside = (sharper * lines(of, seed + at, noise) for at, of in enumerate((words, nouns)))
     targets = long(own, [f"target-{number}" for number in range(12)], ["words"] * 12, POLES)
-    placebos = long(beside, [f"noun-{number}" for number in range(36)], NOUNS, np.zeros(36, dtype=np.int8))
+    placebos = long(
+        beside, [f"noun-{number}" for number in range(36)], NOUNS, np.zeros(36, dtype=np.int8)
+    )
     return pd.concat([targets, placebos]).assign(part="seed", figure="gain", model=str(seed))
 
 
@@ -304,8 +348,14 @@ class TestTwoModels:
     def test_without_placebos_nothing_is_said(self) -> None:
         more, less = asked(3.0, 5), asked(1.0, 7)
         assert compared(more[more["pole"] != 0], less).lacking == "no placebo"
-        assert compared(more[more["unit"] == "none"], less).lacking == "no sentence that both were asked"
+        assert (
+            compared(more[more["unit"] == "none"], less).lacking
+            == "no sentence that both were asked"
+        )
 
     def test_models_that_differ_by_noise_alone_are_not_told_apart(self) -> None:
-        pairs = [(asked(1.0, 2 * seed, 1.4, 0.6), asked(1.0, 999 - 2 * seed, 1.0, 0.6)) for seed in range(6)]
+        pairs = [
+            (asked(1.0, 2 * seed, 1.4, 0.6), asked(1.0, 999 - 2 * seed, 1.0, 0.6))
+            for seed in range(6)
+        ]
         assert Verdict.EFFECT not in {verdict(compared(*pair)) for pair in pairs}

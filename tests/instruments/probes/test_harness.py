@@ -34,7 +34,9 @@ class Function(str):
 def read(text):
     """A task, read as YAML."""
     yaml = YAML(typ="safe", pure=True)
-    yaml.constructor.add_constructor("!function", lambda loader, node: Function(loader.construct_scalar(node)))
+    yaml.constructor.add_constructor(
+        "!function", lambda loader, node: Function(loader.construct_scalar(node))
+    )
     return yaml.load(text)
 
 
@@ -44,7 +46,8 @@ def files_of(source, criterion=CRITERION, domain="trades", **changes):
 
 
 def write(folder: Path, files: dict[str, str], ids: list[str]) -> None:
-    """A benchmark folder as far as its tasks read it: these files of `lm_eval/`, and rows with these ids."""
+    """A benchmark folder as far as its tasks read it: these files of `lm_eval/`, and rows with
+    these ids."""
     for inside in ("lm_eval", "probes"):
         (folder / inside).mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
@@ -82,7 +85,12 @@ def metrics(source, imported):
 
 def answers_of(scores: dict[tuple[str, str, int], dict[int, list[float]]]):
     """What sentences bring, from scores by template, attribute, keying and pole."""
-    return [(*cell, pole, nats) for cell, poles in scores.items() for pole, found in poles.items() for nats in found]
+    return [
+        (*cell, pole, nats)
+        for cell, poles in scores.items()
+        for pole, found in poles.items()
+        for nats in found
+    ]
 
 
 # -11 + 14 = 3; (-4 + 6), keyed -1: -2; -2 + 1 = -1; (-7.5 + 5), keyed -1: 2.5.
@@ -92,7 +100,12 @@ SCORES = {
     ("plain", "engineer", 1): {1: [-1.0, -3.0], -1: [-1.0]},
     ("odd", "engineer", -1): {1: [-7.0, -8.0], -1: [-5.0]},
 }
-BIASES = {("plain", "baker"): 3.0, ("odd", "baker"): -2.0, ("plain", "engineer"): -1.0, ("odd", "engineer"): 2.5}
+BIASES = {
+    ("plain", "baker"): 3.0,
+    ("odd", "baker"): -2.0,
+    ("plain", "engineer"): -1.0,
+    ("odd", "engineer"): 2.5,
+}
 
 
 class TestTasks:
@@ -170,13 +183,18 @@ class TestTasks:
     def test_direction_and_label_are_for_the_reader(self, source) -> None:
         text = files_of(source)["probes_trades__hand.yaml"]
         assert "# Trades, template set hand: " in text
-        assert "# Nats; positive means closer to men. Mostly reflects word length and frequency.\n" in text
+        assert (
+            "# Nats; positive means closer to men. Mostly reflects word length and frequency.\n"
+            in text
+        )
         assert "# Correlation of bias with men (%).\n" in text
 
     @pytest.mark.parametrize("words", ["50%: a # b", "{{ text }} {% if %}", "é “quoted” 'and' \\n"])
     def test_any_words_are_valid_yaml(self, source, words) -> None:
         labelled = {"criterion": {**LABELLED["criterion"], "label": words}}
-        task = read(files_of(source, title=words, direction=words, **labelled)["probes_trades__hand.yaml"])
+        task = read(
+            files_of(source, title=words, direction=words, **labelled)["probes_trades__hand.yaml"]
+        )
         assert task["task"] == "probes_trades__hand"
         assert len(task["metric_list"]) == 3
 
@@ -215,16 +233,28 @@ class TestRows:
     @pytest.mark.parametrize(("name", "ids"), [("hand", ["1", "4"]), ("other", ["2"])])
     def test_those_of_the_set_in_their_order(self, source, imported, name, ids) -> None:
         rows = datasets.Dataset.from_dict(
-            {"id": ["1", "2", "3", "4"], "set": ["hand", "other", "handy", "hand"], "control": [False] * 4}
+            {
+                "id": ["1", "2", "3", "4"],
+                "set": ["hand", "other", "handy", "hand"],
+                "control": [False] * 4,
+            }
         )
 
         chosen = getattr(imported(files_of(source), "rows"), f"of_{name}")(rows)
 
-        assert chosen.to_dict() == {"id": ids, "set": [name] * len(ids), "control": [False] * len(ids)}
+        assert chosen.to_dict() == {
+            "id": ids,
+            "set": [name] * len(ids),
+            "control": [False] * len(ids),
+        }
 
     def test_controls_are_not_asked(self, source, imported) -> None:
         rows = datasets.Dataset.from_dict(
-            {"id": ["1", "2", "3"], "set": ["hand", "hand", "other"], "control": [True, False, True]}
+            {
+                "id": ["1", "2", "3"],
+                "set": ["hand", "hand", "other"],
+                "control": [True, False, True],
+            }
         )
 
         module = imported(files_of(source), "rows")
@@ -241,7 +271,8 @@ class TestRows:
 class TestLoad:
     @pytest.fixture
     def folder(self, source, tmp_path) -> Path:
-        """A benchmark folder whose path says things that a reader of Parquet could take for a column."""
+        """A benchmark folder whose path says things that a reader of Parquet could take for a
+        column."""
         folder = tmp_path / "set=other" / "a b"
         write(folder, files_of(source), ["1", "2"])
         return folder
@@ -296,20 +327,32 @@ class TestBiases:
     def test_are_those_of_the_product(self, metrics) -> None:
         random = np.random.default_rng(4)
         poles = [1, 1, 1, -1, -1]
-        cells = {(f"t{i}", f"a{j}", [1, -1][i % 2]): random.normal(-30, 5, 5) for i in range(4) for j in range(6)}
+        cells = {
+            (f"t{i}", f"a{j}", [1, -1][i % 2]): random.normal(-30, 5, 5)
+            for i in range(4)
+            for j in range(6)
+        }
         answers = [
-            (*cell, pole, nats) for cell, scores in cells.items() for pole, nats in zip(poles, scores, strict=True)
+            (*cell, pole, nats)
+            for cell, scores in cells.items()
+            for pole, nats in zip(poles, scores, strict=True)
         ]
         random.shuffle(answers)
-        answers = [(template, attribute, int(k), int(p), float(nats)) for template, attribute, k, p, nats in answers]
+        answers = [
+            (template, attribute, int(k), int(p), float(nats))
+            for template, attribute, k, p, nats in answers
+        ]
 
         found = metrics().biases(answers)
 
         expected = {
-            (template, attribute): k * bias(cells[template, attribute, k], poles) for template, attribute, k in cells
+            (template, attribute): k * bias(cells[template, attribute, k], poles)
+            for template, attribute, k in cells
         }
         assert found == pytest.approx(expected, abs=1e-12)
-        assert metrics().offset(answers) == pytest.approx(np.mean(list(expected.values())), abs=1e-12)
+        assert metrics().offset(answers) == pytest.approx(
+            np.mean(list(expected.values())), abs=1e-12
+        )
         by_attribute = [
             np.mean([value for (_, own), value in expected.items() if own == attribute])
             for attribute in {attribute for _, attribute in expected}
@@ -327,7 +370,9 @@ class TestBiases:
             found = metrics().biases(answers_of(holed))
 
         assert found == {("plain", "baker"): 3.0, ("odd", "engineer"): 2.5}
-        assert [record.getMessage() for record in caplog.records] == ["2 of 4 biases lack the sentences of a group"]
+        assert [record.getMessage() for record in caplog.records] == [
+            "2 of 4 biases lack the sentences of a group"
+        ]
 
     def test_mean_by_hand(self, metrics) -> None:
         assert metrics().offset(answers_of(SCORES)) == 0.625  # (3 - 2 - 1 + 2.5) / 4
@@ -360,7 +405,13 @@ def means(**by_attribute: list[float]):
 
 class TestValidity:
     def test_is_the_correlation_of_means_with_the_criterion(self, metrics) -> None:
-        answers = means(baker=[1.0, 0.0], engineer=[2.0, 3.0], judge=[-1.0, 2.0], nurse=[-1.5, 0.25], poet=[9.0, 9.0])
+        answers = means(
+            baker=[1.0, 0.0],
+            engineer=[2.0, 3.0],
+            judge=[-1.0, 2.0],
+            nurse=[-1.5, 0.25],
+            poet=[9.0, 9.0],
+        )
 
         expected = stats.pearsonr([0.5, 2.5, 0.5, -0.625], [40.5, 85.0, 58.25, 12.0]).statistic
         assert metrics().validity(answers) == pytest.approx(expected, abs=1e-12)
@@ -384,17 +435,27 @@ class TestValidity:
         assert math.isnan(metrics().validity(answers))
 
     def test_not_a_number_where_the_criterion_is_one_number(self, metrics) -> None:
-        assert math.isnan(metrics(dict.fromkeys(CRITERION, 50.0)).validity(means(baker=[1.0], nurse=[2.0])))
+        assert math.isnan(
+            metrics(dict.fromkeys(CRITERION, 50.0)).validity(means(baker=[1.0], nurse=[2.0]))
+        )
 
 
-@pytest.mark.parametrize(("name", "more"), [("group_difference.py", set()), ("rows.py", {"datasets", "pyarrow"})])
-def test_modules_need_only_the_standard_library_and_what_the_harness_brings(source, name, more) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"), [("group_difference.py", set()), ("rows.py", {"datasets", "pyarrow"})]
+)
+def test_modules_need_only_the_standard_library_and_what_the_harness_brings(
+    source, name, more
+) -> None:
     lines = map(str.strip, files_of(source)[name].splitlines())
-    imports = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
+    imports = {
+        line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))
+    }
     assert imports <= sys.stdlib_module_names | more
 
 
 def test_the_module_of_metrics_is_the_packaged_one(source) -> None:
     import evenruler.instruments.probes.card.group_difference as packaged
 
-    assert files_of(source)["group_difference.py"] == Path(packaged.__file__).read_text(encoding="utf-8")
+    assert files_of(source)["group_difference.py"] == Path(packaged.__file__).read_text(
+        encoding="utf-8"
+    )

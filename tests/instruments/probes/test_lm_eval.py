@@ -1,4 +1,5 @@
-"""lm-evaluation-harness runs a copy of a benchmark, from the Hub or by DVC, and finds our numbers."""
+"""lm-evaluation-harness runs a copy of a benchmark, from the Hub or by DVC, and finds our
+numbers."""
 
 import os
 import shutil
@@ -36,11 +37,17 @@ CRITERION = {"nurse": 12.1, "carpenter": 96.9, "clerk": 15.9, "judge": 60.1}
 
 
 def source() -> ProbeSource:
-    """Four occupations and three templates, one of them keyed -1, out of the shipped domain; and a control."""
-    declared = YAML(typ="safe").load((ROOT / "data/sources/probes/occupation-gender.yaml").read_text())
+    """Four occupations and three templates, one of them keyed -1, out of the shipped domain; and a
+    control."""
+    declared = YAML(typ="safe").load(
+        (ROOT / "data/sources/probes/occupation-gender.yaml").read_text()
+    )
     declared["attributes"] = list(CRITERION)
     validation, seed = declared["sets"]["validation"], declared["sets"]["seed"]
-    chosen = {"typical": validation["templates"]["typical"], "pride": validation["templates"]["pride"]}
+    chosen = {
+        "typical": validation["templates"]["typical"],
+        "pride": validation["templates"]["pride"],
+    }
     odd = seed["templates"]["odd"]
     assert odd["control"]
     turned = {"text": "Hardly ever is an {ATTRIBUTE} a {TARGET}.", "keying": -1}
@@ -73,7 +80,11 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         parameters={},
         plan={},
         quality=[Column("r", "r", "correlation")],
-        quality_of_any=[Column("semantic_diversity", "semantic diversity", "semantic diversity of the templates")],
+        quality_of_any=[
+            Column(
+                "semantic_diversity", "semantic diversity", "semantic diversity of the templates"
+            )
+        ],
         listed=[],
         compared=[],
         evidence={},
@@ -108,7 +119,11 @@ def numbers(model: Model, made: Benchmark, limit: int | None = None) -> dict[str
 
 @pytest.mark.slow
 def test_its_numbers_are_ours(
-    smollm2: Model, packaged_store: RowStore, shipped_params: Params, warm_client: Warm | None, tmp_path: Path
+    smollm2: Model,
+    packaged_store: RowStore,
+    shipped_params: Params,
+    warm_client: Warm | None,
+    tmp_path: Path,
 ) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
     model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
@@ -120,7 +135,17 @@ def test_its_numbers_are_ours(
     with running() as hub:
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
-        client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
+        client.run(
+            "hf",
+            "download",
+            REPO,
+            "--repo-type",
+            "dataset",
+            "--revision",
+            "v1.0.0",
+            "--local-dir",
+            "got",
+        )
 
     found = lm_eval(model, root / "got", task_name(DOMAIN), tmp_path / "elsewhere")
 
@@ -132,7 +157,8 @@ def test_its_numbers_are_ours(
 
 @pytest.mark.slow
 def test_so_are_those_of_a_copy_by_dvc(tmp_path: Path) -> None:
-    """Takes a quarter of a minute; the repository is gone when the harness runs. The limit is one whole template."""
+    """Takes a quarter of a minute; the repository is gone when the harness runs. The limit is one
+    whole template."""
     made = benchmark_of(source())
     root, copied = tmp_path / "root", tmp_path / "by=dvc" / "my copy"
     write_benchmark(made, root / "benchmarks" / made.name)

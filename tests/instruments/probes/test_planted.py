@@ -1,4 +1,5 @@
-"""A known truth, planted in scores by a formula, goes through the family's door and comes out as what it is."""
+"""A known truth, planted in scores by a formula, goes through the family's door and comes out as
+what it is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -77,13 +78,21 @@ def diagnosed(compiled) -> Diagnosed:
     """Diagnoses what is written, built and asked."""
 
     def make(
-        truth: Truth, seed: int = 0, factor: float = 1.0, along: bool = True, **templates: dict[str, object]
+        truth: Truth,
+        seed: int = 0,
+        factor: float = 1.0,
+        along: bool = True,
+        **templates: dict[str, object],
     ) -> dict[str, pd.DataFrame]:
-        written = {name: {"text": f"Of {name}: a {{ATTRIBUTE}} is a {{TARGET}}."} for name in TEMPLATES}
+        written = {
+            name: {"text": f"Of {name}: a {{ATTRIBUTE}} is a {{TARGET}}."} for name in TEMPLATES
+        }
         for name, keys in templates.items():
             written[name] |= keys
         known = dict(zip(ATTRIBUTES, CRITERION.tolist(), strict=True))
-        criterion = Criterion("men (%)", known, dict.fromkeys(ATTRIBUTES, "exact")) if along else None
+        criterion = (
+            Criterion("men (%)", known, dict.fromkeys(ATTRIBUTES, "exact")) if along else None
+        )
         probes, of_templates, attributes = frames(
             compiled(
                 targets=TARGETS,
@@ -97,15 +106,31 @@ def diagnosed(compiled) -> Diagnosed:
         beside = with_placebos(axis, plan)
         nouns = [noun for own in LISTS.values() for noun in own]
         answered = []
-        for rows, of, words in zip((probes, beside), truth.drawn(seed), (WORDS, nouns), strict=True):
+        for rows, of, words in zip(
+            (probes, beside), truth.drawn(seed), (WORDS, nouns), strict=True
+        ):
             places = tuple(
                 [order.index(value) for value in rows[column]]
-                for column, order in (("attribute", ATTRIBUTES), ("template", TEMPLATES), ("target", words))
+                for column, order in (
+                    ("attribute", ATTRIBUTES),
+                    ("template", TEMPLATES),
+                    ("target", words),
+                )
             )
             answered.append(scores_of(rows, factor * of[places]))
-        answered[0] = answered[0].assign(n_tokens=10 + TOKENS[[WORDS.index(word) for word in probes["target"]]])
+        answered[0] = answered[0].assign(
+            n_tokens=10 + TOKENS[[WORDS.index(word) for word in probes["target"]]]
+        )
         scores = pd.concat(answered, ignore_index=True)
-        return diagnose(probes, attributes, scores, pd.DataFrame(), beside, plan, replace(RESAMPLING, level=0.95))
+        return diagnose(
+            probes,
+            attributes,
+            scores,
+            pd.DataFrame(),
+            beside,
+            plan,
+            replace(RESAMPLING, level=0.95),
+        )
 
     return make
 
@@ -117,7 +142,9 @@ class TestTruth:
         assert found["verdict"] == "effect"
         assert found["value"] == pytest.approx(1.5, abs=0.5)
         assert found["specific_low"] < 1.5 < found["specific_high"]
-        assert rows["token_difference"]["value"] == pytest.approx(TOKENS[:6].mean() - TOKENS[6:].mean())
+        assert rows["token_difference"]["value"] == pytest.approx(
+            TOKENS[:6].mean() - TOKENS[6:].mean()
+        )
         assert rows["r"]["low"] > 0.5
 
     def test_its_sign_is_that_of_the_groups(self, diagnosed) -> None:
@@ -136,7 +163,9 @@ class TestTruth:
         assert other["offset"]["value"] != pytest.approx(one["offset"]["value"], abs=0.1)
 
     def test_twice_the_scores_change_no_verdict(self, diagnosed) -> None:
-        once, twice = (figures_of(diagnosed(Truth(gain=0.9), factor=factor))["gain"] for factor in (1.0, 2.0))
+        once, twice = (
+            figures_of(diagnosed(Truth(gain=0.9), factor=factor))["gain"] for factor in (1.0, 2.0)
+        )
         assert twice["p_effect"] == pytest.approx(once["p_effect"])
         assert twice["value"] == pytest.approx(2 * once["value"])
 
@@ -149,11 +178,17 @@ class TestTruth:
 class TestNothing:
     def test_lists_at_random_are_hardly_ever_an_effect(self, diagnosed) -> None:
         """Two lists drawn as placebo lists are: things in the place of people."""
-        found = [figures_of(diagnosed(Truth(gain=0, of_lists=0.6), seed))["gain"]["verdict"] for seed in range(15)]
+        found = [
+            figures_of(diagnosed(Truth(gain=0, of_lists=0.6), seed))["gain"]["verdict"]
+            for seed in range(15)
+        ]
         assert found.count("effect") <= 2
 
     def test_placebo_lists_that_do_as_much_refute_it(self, diagnosed) -> None:
-        found = [figures_of(diagnosed(Truth(gain=1.5, of_lists=1.5), seed))["gain"]["verdict"] for seed in range(5)]
+        found = [
+            figures_of(diagnosed(Truth(gain=1.5, of_lists=1.5), seed))["gain"]["verdict"]
+            for seed in range(5)
+        ]
         assert "no effect" not in found
         assert found.count("effect") <= 1
 
@@ -166,12 +201,15 @@ class TestNothing:
 
 class TestBars:
     def test_a_reversed_template_makes_the_set_invalid_and_is_named(self, diagnosed) -> None:
-        """Keyed -1, but the model says of it what it says of the others, as small models do of 'odd'."""
+        """Keyed -1, but the model says of it what it says of the others, as small models do of
+        'odd'."""
         found = diagnosed(Truth(), t3={"keying": -1})
         for name in ("gain", "spread", "r"):
             row = figures_of(found)[name]
             assert row["verdict"] == "invalid on this model"
-            assert row["why"] == ("Its validity check fails: a template says the opposite of the others (t3).")
+            assert row["why"] == (
+                "Its validity check fails: a template says the opposite of the others (t3)."
+            )
         items = found["items"].set_index("template")
         assert items.index[items["high"] < 0].tolist() == ["t3"]
 

@@ -30,11 +30,18 @@ MEAN = BIAS.mean(axis=1)
 
 
 def validity(bias: pd.Series = MEAN, attributes: pd.DataFrame = ATTRIBUTES) -> dict[str, Figure]:
-    return {found.figure: found for found in further_validity(bias, attributes.astype({"criterion": float}), 0.9)}
+    return {
+        found.figure: found
+        for found in further_validity(bias, attributes.astype({"criterion": float}), 0.9)
+    }
 
 
-def reliabilities(matrix: pd.DataFrame = BIAS, of_halvings: float | None = None) -> dict[str, Figure]:
-    return {found.figure: found for found in reliability(matrix.to_numpy(), RESAMPLING, of_halvings)}
+def reliabilities(
+    matrix: pd.DataFrame = BIAS, of_halvings: float | None = None
+) -> dict[str, Figure]:
+    return {
+        found.figure: found for found in reliability(matrix.to_numpy(), RESAMPLING, of_halvings)
+    }
 
 
 class TestFurtherValidity:
@@ -42,8 +49,16 @@ class TestFurtherValidity:
         ("figure", "correlate", "names"),
         [
             ("rho", stats.spearmanr, KNOWN),
-            ("r_exact", stats.pearsonr, [name for name in KNOWN if CRITERION.matches[name] == "exact"]),
-            ("rho_exact", stats.spearmanr, [name for name in KNOWN if CRITERION.matches[name] == "exact"]),
+            (
+                "r_exact",
+                stats.pearsonr,
+                [name for name in KNOWN if CRITERION.matches[name] == "exact"],
+            ),
+            (
+                "rho_exact",
+                stats.spearmanr,
+                [name for name in KNOWN if CRITERION.matches[name] == "exact"],
+            ),
         ],
     )
     def test_mean_bias_is_held_against_the_criterion(self, figure, correlate, names) -> None:
@@ -62,7 +77,11 @@ class TestFurtherValidity:
         names = [name for name in KNOWN if CRITERION.matches[name] == "exact"]
         numbers = [CRITERION.values[name] for name in names]
         interval = jackknife(
-            lambda x, y: stats.pearsonr(x, y).statistic, MEAN[names], numbers, scale=CORRELATION, level=0.9
+            lambda x, y: stats.pearsonr(x, y).statistic,
+            MEAN[names],
+            numbers,
+            scale=CORRELATION,
+            level=0.9,
         )
         found = validity()["r_exact"]
         assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
@@ -81,7 +100,11 @@ class TestFurtherValidity:
 
     def test_too_few_criteria_are_null_with_the_reason(self) -> None:
         few = pd.DataFrame(
-            {"criterion": [0.0, 1, 2, 3, *[math.nan] * 4], "match": [*["exact"] * 3, *["group"] * 5]}, index=BIAS.index
+            {
+                "criterion": [0.0, 1, 2, 3, *[math.nan] * 4],
+                "match": [*["exact"] * 3, *["group"] * 5],
+            },
+            index=BIAS.index,
         )
         found = validity(attributes=few)
         assert (found["rho"].n, found["rho"].reason) == (4, None)
@@ -89,7 +112,9 @@ class TestFurtherValidity:
             assert (found[figure].value, found[figure].p, found[figure].n) == (None, None, 3)
             assert found[figure].reason == "fewer than 4 attributes to correlate"
 
-    @pytest.mark.parametrize("mean", [MEAN, pd.Series([0.1 + 0.2, *[0.3] * 7], BIAS.index)], ids=["flat", "blurred"])
+    @pytest.mark.parametrize(
+        "mean", [MEAN, pd.Series([0.1 + 0.2, *[0.3] * 7], BIAS.index)], ids=["flat", "blurred"]
+    )
     def test_what_is_the_same_for_all_is_null_with_the_reason(self, mean) -> None:
         same = ATTRIBUTES.assign(match="exact", criterion=50.0 if mean is MEAN else np.arange(8))
         for found in validity(mean, same).values():
@@ -104,17 +129,27 @@ class TestReliability:
         found = reliabilities(of_halvings=0.25)["alpha"]
         alpha = pingouin.cronbach_alpha(BIAS)[0]
         assert 0.5 < alpha < 0.95
-        assert (found.value, found.n, found.unit) == (pytest.approx(alpha, abs=1e-12), 8, "attributes")
+        assert (found.value, found.n, found.unit) == (
+            pytest.approx(alpha, abs=1e-12),
+            8,
+            "attributes",
+        )
         assert (found.control, found.verdict) == (0.25, None)
 
     def test_the_control_is_of_alpha_alone(self) -> None:
-        assert [name for name, one in reliabilities(of_halvings=0.25).items() if one.control is not None] == ["alpha"]
+        assert [
+            name for name, one in reliabilities(of_halvings=0.25).items() if one.control is not None
+        ] == ["alpha"]
         assert reliabilities()["alpha"].control is None
 
     def test_intervals_are_the_jackknifes_over_attributes(self) -> None:
         found = reliabilities()
-        expected = jackknife(lambda x: pingouin.cronbach_alpha(pd.DataFrame(x))[0], BIAS, scale=BELOW_ONE, level=0.9)
-        assert (found["alpha"].low, found["alpha"].high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+        expected = jackknife(
+            lambda x: pingouin.cronbach_alpha(pd.DataFrame(x))[0], BIAS, scale=BELOW_ONE, level=0.9
+        )
+        assert (found["alpha"].low, found["alpha"].high) == pytest.approx(
+            (expected.low, expected.high), abs=1e-9
+        )
         for figure in RELIABILITY:
             assert found[figure].low < found[figure].value < found[figure].high < 1
 
@@ -132,13 +167,21 @@ class TestReliability:
     @pytest.mark.parametrize(
         ("matrix", "why"),
         [
-            pytest.param(BIAS.assign(last=0.25), "a template has the same bias for all attributes", id="constant"),
+            pytest.param(
+                BIAS.assign(last=0.25),
+                "a template has the same bias for all attributes",
+                id="constant",
+            ),
             pytest.param(
                 BIAS.assign(last=[0.1 + 0.2, *[0.3] * 7]),  # 0.30000000000000004
                 "a template has the same bias for all attributes",
                 id="constant-but-for-rounding",
             ),
-            pytest.param(BIAS[["first"]], "a set of one template has no internal consistency", id="one-template"),
+            pytest.param(
+                BIAS[["first"]],
+                "a set of one template has no internal consistency",
+                id="one-template",
+            ),
             pytest.param(BIAS.iloc[:2], "fewer than three attributes", id="two-attributes"),
         ],
     )
@@ -146,7 +189,12 @@ class TestReliability:
         found = reliabilities(matrix, 0.5)
         assert list(found) == RELIABILITY
         for figure in found.values():
-            assert (figure.value, figure.low, figure.high, figure.control) == (None, None, None, None)
+            assert (figure.value, figure.low, figure.high, figure.control) == (
+                None,
+                None,
+                None,
+                None,
+            )
             assert (figure.reason, figure.n) == (why, len(matrix))
 
 
@@ -188,7 +236,10 @@ class TestOfSets:
 
 def test_alpha_at_eight_is_spearman_browns() -> None:
     """A set of eight has there the alpha of its standardised items."""
-    eight = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 8)) + np.random.default_rng(2).normal(size=(40, 1)))
+    eight = pd.DataFrame(
+        np.random.default_rng(1).normal(size=(40, 8))
+        + np.random.default_rng(2).normal(size=(40, 1))
+    )
     standardised = (eight - eight.mean()) / eight.std()
     assert reliabilities(eight)["alpha_at_8"].value == pytest.approx(
         measurement.cronbach_alpha(standardised), abs=1e-12
@@ -197,18 +248,34 @@ def test_alpha_at_eight_is_spearman_browns() -> None:
 
 def cube(biases: pd.DataFrame) -> Cube:
     """Scores that have these biases."""
-    scores = biases.to_numpy()[:, :, None] * np.array([0.5, 0.5, -0.5, -0.5]) + [1.0, -1.0, 2.0, -2.0]
+    scores = biases.to_numpy()[:, :, None] * np.array([0.5, 0.5, -0.5, -0.5]) + [
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+    ]
     poles = np.array([1, 1, -1, -1], dtype=np.int8)
-    return Cube(scores, list(biases.index), list(biases), ["man", "uncle", "woman", "girl"], poles, np.ones(4))
+    return Cube(
+        scores,
+        list(biases.index),
+        list(biases),
+        ["man", "uncle", "woman", "girl"],
+        poles,
+        np.ones(4),
+    )
 
 
 def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:
     """Of their correlation, by the jackknife over attributes."""
-    found = jackknife(lambda one, other: stats.pearsonr(one, other).statistic, x, y, scale=CORRELATION, level=0.9)
+    found = jackknife(
+        lambda one, other: stats.pearsonr(one, other).statistic, x, y, scale=CORRELATION, level=0.9
+    )
     return found.low, found.high
 
 
-def rows_of(biases: pd.DataFrame, controls: pd.DataFrame | None = None, level: float = 0.9) -> pd.DataFrame:
+def rows_of(
+    biases: pd.DataFrame, controls: pd.DataFrame | None = None, level: float = 0.9
+) -> pd.DataFrame:
     found = items_of(cube(biases), None if controls is None else cube(controls), level)
     assert found["template"].is_unique
     return found.set_index("template")
@@ -226,8 +293,12 @@ class TestTemplates:
         assert row["sd"] == pytest.approx(BIAS[name].std(ddof=1), abs=1e-12)
         rest = stats.pearsonr(BIAS[name], others.sum(axis=1)).statistic
         assert row["item_rest_correlation"] == pytest.approx(rest, abs=1e-12)
-        assert (row["low"], row["high"]) == pytest.approx(interval(BIAS[name], others.sum(axis=1)), abs=1e-9)
-        assert row["alpha_if_removed"] == pytest.approx(pingouin.cronbach_alpha(others)[0], abs=1e-12)
+        assert (row["low"], row["high"]) == pytest.approx(
+            interval(BIAS[name], others.sum(axis=1)), abs=1e-9
+        )
+        assert row["alpha_if_removed"] == pytest.approx(
+            pingouin.cronbach_alpha(others)[0], abs=1e-12
+        )
 
     def test_one_that_is_read_the_other_way_round(self) -> None:
         """Eight attributes whose correlation with the rest is surely below 0."""
@@ -235,7 +306,9 @@ class TestTemplates:
         turned = [0.25, -0.5, 0.0, 0.25, 0.5, -0.25, 0.0, -0.25] - rest
         rows = rows_of(BIAS.assign(odd=turned))
         assert rows.loc["odd", "high"] < 0
-        assert rows.loc["odd", "item_rest_correlation"] == pytest.approx(np.corrcoef(turned, rest)[0, 1], abs=1e-12)
+        assert rows.loc["odd", "item_rest_correlation"] == pytest.approx(
+            np.corrcoef(turned, rest)[0, 1], abs=1e-12
+        )
 
     def test_one_that_tells_nothing_apart(self) -> None:
         rows = rows_of(BIAS.assign(last=0.25))
@@ -283,11 +356,17 @@ class TestControls:
         rows = rows_of(BIAS, controls)
         for name in controls:
             expected = stats.pearsonr(controls[name], BIAS.sum(axis=1))
-            assert rows.loc[name, "item_rest_correlation"] == pytest.approx(expected.statistic, abs=1e-12)
+            assert rows.loc[name, "item_rest_correlation"] == pytest.approx(
+                expected.statistic, abs=1e-12
+            )
             assert tuple(rows.loc[name, ["low", "high"]]) == pytest.approx(
                 interval(controls[name], BIAS.sum(axis=1)), abs=1e-9
             )
-        assert rows["control"].to_dict() == {**dict.fromkeys(BIAS, False), "same": True, "against": True}
+        assert rows["control"].to_dict() == {
+            **dict.fromkeys(BIAS, False),
+            "same": True,
+            "against": True,
+        }
         assert rows.loc["same", "low"] > 0 > rows.loc["against", "high"]
         assert rows.loc["against", "mean"] == pytest.approx(controls["against"].mean(), abs=1e-12)
         assert math.isnan(rows.loc["against", "alpha_if_removed"])
@@ -305,10 +384,14 @@ class TestControls:
 
     def test_one_that_is_left_out_of_the_set_stays_out_of_theirs(self, controls) -> None:
         rows = rows_of(BIAS.drop(index="nurse"), controls)
-        assert rows.loc["same", "mean"] == pytest.approx(controls["same"].drop("nurse").mean(), abs=1e-12)
+        assert rows.loc["same", "mean"] == pytest.approx(
+            controls["same"].drop("nurse").mean(), abs=1e-12
+        )
 
 
-def scores(seed: int = 4, n: int = 30, templates: int = 6, targets: int = 8, offset: float = 2.0) -> np.ndarray:
+def scores(
+    seed: int = 4, n: int = 30, templates: int = 6, targets: int = 8, offset: float = 2.0
+) -> np.ndarray:
     """Effects of every kind."""
     rng, poles = np.random.default_rng(seed), np.repeat([1, -1], targets // 2) / 2
     return (
@@ -344,22 +427,34 @@ class TestVariances:
 
     def test_what_was_planted_comes_out(self) -> None:
         """One for each but the interaction of templates and targets, which is not there."""
-        found = [variance_components(cube_of(scores(seed, 60, 12, 24)), 0.9)[0] for seed in range(20)]
+        found = [
+            variance_components(cube_of(scores(seed, 60, 12, 24)), 0.9)[0] for seed in range(20)
+        ]
         mean = sum(rows.set_index("effect")["variance"] for rows in found) / len(found)
         # With 20 draws of 60 attributes, 12 templates and 12 targets a group.
-        for effect in ("attribute", "attribute x template", "attribute x target", "attribute x template x target"):
+        for effect in (
+            "attribute",
+            "attribute x template",
+            "attribute x target",
+            "attribute x template x target",
+        ):
             assert mean[effect] == pytest.approx(1, abs=0.1)
         assert mean["target"] == pytest.approx(1, abs=0.3)
         assert mean["template"] == pytest.approx(1, abs=0.4)
         assert mean["template x target"] == pytest.approx(0, abs=0.05)
 
     def test_the_spread_without_noise_is_that_of_the_attributes(self) -> None:
-        """Planted with an SD of 1, beside as much noise of every kind, which the spread holds, too."""
+        """Planted with an SD of 1, beside as much noise of every kind, which the spread holds,
+        too."""
         found = [
-            figures(variance_components(cube_of(scores(seed, 60, 4, 12)), 0.9))["attribute_sd"].value
+            figures(variance_components(cube_of(scores(seed, 60, 4, 12)), 0.9))[
+                "attribute_sd"
+            ].value
             for seed in range(30)
         ]
-        spreads = [cube_of(scores(seed, 60, 4, 12)).biases().mean(axis=1).std() for seed in range(30)]
+        spreads = [
+            cube_of(scores(seed, 60, 4, 12)).biases().mean(axis=1).std() for seed in range(30)
+        ]
         assert np.mean(found) == pytest.approx(1, abs=0.05)
         assert np.mean(spreads) > 1.2
 
@@ -375,7 +470,11 @@ class TestCurve:
         return variance_components(cube_of(scores()), 0.9)[1]
 
     def test_every_size_once(self, curve) -> None:
-        assert len(curve) == len(TEMPLATES) * len(TARGETS) == len(curve[["templates", "targets"]].drop_duplicates())
+        assert (
+            len(curve)
+            == len(TEMPLATES) * len(TARGETS)
+            == len(curve[["templates", "targets"]].drop_duplicates())
+        )
 
     def test_is_the_coefficient_of_the_difference(self, curve) -> None:
         expected = difference_of_groups(scores(), np.repeat([1, -1], 4))
@@ -417,9 +516,15 @@ class TestFigures:
         """As longer targets have it."""
         before = variance_components(cube_of(scores()), 0.9)
         after = variance_components(cube_of(scores() + added * np.repeat([1, -1], 4) / 2), 0.9)
-        assert figures(after)["offset"].value == pytest.approx(figures(before)["offset"].value + added, abs=1e-9)
-        assert figures(after)["generalizability"].value == pytest.approx(figures(before)["generalizability"].value)
-        assert after[1]["coefficient"].tolist() == pytest.approx(before[1]["coefficient"].tolist(), abs=1e-9)
+        assert figures(after)["offset"].value == pytest.approx(
+            figures(before)["offset"].value + added, abs=1e-9
+        )
+        assert figures(after)["generalizability"].value == pytest.approx(
+            figures(before)["generalizability"].value
+        )
+        assert after[1]["coefficient"].tolist() == pytest.approx(
+            before[1]["coefficient"].tolist(), abs=1e-9
+        )
 
 
 class TestWhereThereIsNone:
@@ -438,10 +543,17 @@ class TestWhereThereIsNone:
         assert found[0].empty
         assert found[1].empty
         offset, nothing = figures(found)["offset"], figures(found)["generalizability"]
-        assert (offset.value, offset.low, offset.high) == (cube.biases().to_numpy().mean(), None, None)
+        assert (offset.value, offset.low, offset.high) == (
+            cube.biases().to_numpy().mean(),
+            None,
+            None,
+        )
         assert (nothing.value, nothing.reason) == (None, why)
 
     def test_nothing_varies(self) -> None:
         found = figures(variance_components(cube_of(np.tile([3.0, 1.0, 0.0, 0.0], (5, 3, 1))), 0.9))
-        assert (found["generalizability"].value, found["generalizability"].reason) == (None, "no variance")
+        assert (found["generalizability"].value, found["generalizability"].reason) == (
+            None,
+            "no variance",
+        )
         assert found["offset"].value == 2

@@ -25,7 +25,9 @@ class TestSentences:
 
         assert len(built["probes"]) == 3 * 2 * 4
         assert built["rejected"] == []
-        assert len(by_identity(built["probes"])) == len({row["id"] for row in built["probes"]}) == 24
+        assert (
+            len(by_identity(built["probes"])) == len({row["id"] for row in built["probes"]}) == 24
+        )
 
     def test_the_article_agrees_with_the_word(self, compiled) -> None:
         built = compiled("agree")
@@ -43,21 +45,30 @@ class TestSentences:
     def test_or_stays_as_the_template_has_it(self, compiled) -> None:
         built = compiled("literal")
 
-        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == ["A engineer met a uncle."]
+        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == [
+            "A engineer met a uncle."
+        ]
         assert {row["variant"] for row in built["probes"]} == {"literal"}
 
     def test_or_set_by_set(self, compiled) -> None:
         built = compiled({"other": "literal"})
 
-        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == ["A engineer met a uncle."]
-        assert texts(built["probes"], set="hand", template="plain", attribute="baker", target="uncle") == [
-            "The baker is an uncle."
+        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == [
+            "A engineer met a uncle."
         ]
+        assert texts(
+            built["probes"], set="hand", template="plain", attribute="baker", target="uncle"
+        ) == ["The baker is an uncle."]
 
     def test_the_first_group_is_the_positive_pole(self, compiled) -> None:
         poles = {(row["group"], row["target"], row["pole"]) for row in compiled()["probes"]}
 
-        assert poles == {("men", "man", 1), ("men", "uncle", 1), ("women", "woman", -1), ("women", "girl", -1)}
+        assert poles == {
+            ("men", "man", 1),
+            ("men", "uncle", 1),
+            ("women", "woman", -1),
+            ("women", "girl", -1),
+        }
 
     def test_keying_is_that_of_the_template(self, compiled) -> None:
         built = compiled()
@@ -67,7 +78,9 @@ class TestSentences:
             ("hand", "odd", -1),
             ("other", "plain", 1),
         }
-        assert {(row["template"], row["keying"]) for row in built["templates"] if row["set"] == "hand"} == {
+        assert {
+            (row["template"], row["keying"]) for row in built["templates"] if row["set"] == "hand"
+        } == {
             ("plain", 1),
             ("odd", -1),
         }
@@ -87,7 +100,9 @@ class TestSentences:
                 ("hand", "the file", "cc-by-4.0"),
                 ("other", "the others", "mit"),
             }
-        assert {(row["source"], row["licence"]) for row in built["attributes"]} == {("the file", "cc-by-4.0")}
+        assert {(row["source"], row["licence"]) for row in built["attributes"]} == {
+            ("the file", "cc-by-4.0")
+        }
 
 
 class TestIds:
@@ -113,7 +128,9 @@ class TestIds:
         before, after = compiled(), compiled(sets=edited)
 
         assert [row["id"] for row in after["probes"]] == [row["id"] for row in before["probes"]]
-        assert [row["id"] for row in after["templates"]] == [row["id"] for row in before["templates"]]
+        assert [row["id"] for row in after["templates"]] == [
+            row["id"] for row in before["templates"]
+        ]
         for table in ("probes", "templates"):
             changed = {
                 (old["set"], old["template"])
@@ -124,7 +141,10 @@ class TestIds:
 
     def test_a_turned_keying_is_a_change_too(self, compiled) -> None:
         turned = copy.deepcopy(SOURCE["sets"])
-        turned["other"]["templates"]["plain"] = {"text": "A {ATTRIBUTE} met a {TARGET}.", "keying": -1}
+        turned["other"]["templates"]["plain"] = {
+            "text": "A {ATTRIBUTE} met a {TARGET}.",
+            "keying": -1,
+        }
 
         before, after = compiled(), compiled(sets=turned)
 
@@ -168,7 +188,9 @@ class TestControls:
 
     def test_rows_say_so(self, both) -> None:
         for rows in (both[1]["probes"], both[1]["templates"]):
-            assert {(row["set"], row["template"]) for row in rows if row["control"]} == {("hand", "odd")}
+            assert {(row["set"], row["template"]) for row in rows if row["control"]} == {
+                ("hand", "odd")
+            }
             assert {(row["set"], row["template"]) for row in rows if not row["control"]} == {
                 ("hand", "plain"),
                 ("other", "plain"),
@@ -196,20 +218,38 @@ class TestControls:
         """As a published table had it: no checksum of a row that is no control has changed."""
         for built in both:
             row = by_identity(built["probes"])["hand", "plain", "engineer", "uncle"]
-            assert row["content_sha256"] == "26c82b256f96b3214041e161a50c57653d6bab95b981ccf3fd342c56630593df"
-            template = next(row for row in built["templates"] if (row["set"], row["template"]) == ("hand", "plain"))
-            assert template["content_sha256"] == "7c247d8a50de039bfc8d872b560ae4d00f850ea36902dc47a707662c034b976c"
+            assert (
+                row["content_sha256"]
+                == "26c82b256f96b3214041e161a50c57653d6bab95b981ccf3fd342c56630593df"
+            )
+            template = next(
+                row
+                for row in built["templates"]
+                if (row["set"], row["template"]) == ("hand", "plain")
+            )
+            assert (
+                template["content_sha256"]
+                == "7c247d8a50de039bfc8d872b560ae4d00f850ea36902dc47a707662c034b976c"
+            )
 
 
 class TestRejected:
     def test_a_sentence_that_a_set_has_already_is_left_out_with_the_reason(self, compiled) -> None:
         # "The old baker" comes twice: an old baker in "plain", a baker in "old".
-        both = {"plain": "The {ATTRIBUTE} is a {TARGET}.", "old": "The old {ATTRIBUTE} is a {TARGET}."}
-        built = compiled(attributes=["baker", "old baker"], sets={"hand": {"title": "By hand", "templates": both}})
+        both = {
+            "plain": "The {ATTRIBUTE} is a {TARGET}.",
+            "old": "The old {ATTRIBUTE} is a {TARGET}.",
+        }
+        built = compiled(
+            attributes=["baker", "old baker"],
+            sets={"hand": {"title": "By hand", "templates": both}},
+        )
         rows = by_identity(built["probes"])
 
         assert len(rows) == 4 * 3
-        assert [(row["template"], row["attribute"]) for row in built["rejected"]] == [("old", "baker")] * 4
+        assert [(row["template"], row["attribute"]) for row in built["rejected"]] == [
+            ("old", "baker")
+        ] * 4
         assert set(built["rejected"][0]) == set(schemas.REJECTED.names)
         for row in built["rejected"]:
             same = rows["hand", "plain", "old-baker", row["target"]]
@@ -217,7 +257,8 @@ class TestRejected:
 
     def test_the_same_sentence_in_two_sets_is_two_instruments(self, compiled) -> None:
         sets = {
-            name: {"title": name, "templates": {"plain": "A {ATTRIBUTE} met a {TARGET}."}} for name in ("one", "two")
+            name: {"title": name, "templates": {"plain": "A {ATTRIBUTE} met a {TARGET}."}}
+            for name in ("one", "two")
         }
 
         built = compiled(sets=sets)
@@ -228,7 +269,9 @@ class TestRejected:
 
 class TestAttributes:
     def test_a_criterion_is_joined_by_attribute(self, compiled) -> None:
-        criterion = Criterion("men (%)", {"engineer": 85.2, "baker": None}, {"engineer": "exact", "baker": "none"})
+        criterion = Criterion(
+            "men (%)", {"engineer": 85.2, "baker": None}, {"engineer": "exact", "baker": "none"}
+        )
 
         rows = {row["attribute"]: row for row in compiled(criterion=criterion)["attributes"]}
 
@@ -243,20 +286,27 @@ class TestAttributes:
     def test_another_figure_is_a_change(self, compiled) -> None:
         def rows(figure: float) -> list[dict]:
             values = {"engineer": figure, "baker": 1.0}
-            return compiled(criterion=Criterion("men", values, dict.fromkeys(values, "exact")))["attributes"]
+            return compiled(criterion=Criterion("men", values, dict.fromkeys(values, "exact")))[
+                "attributes"
+            ]
 
         before, after = rows(85.2), rows(85.3)
 
         assert [row["id"] for row in before] == [row["id"] for row in after]
         changed = [
-            b["attribute"] for b, a in zip(before, after, strict=True) if b["content_sha256"] != a["content_sha256"]
+            b["attribute"]
+            for b, a in zip(before, after, strict=True)
+            if b["content_sha256"] != a["content_sha256"]
         ]
         assert changed == ["engineer"]
 
 
 @pytest.fixture(scope="module")
 def shipped():
-    settings, sources = Declared(ROOT / "params.yaml").settings("occupation-gender"), ROOT / "data/sources/probes"
+    settings, sources = (
+        Declared(ROOT / "params.yaml").settings("occupation-gender"),
+        ROOT / "data/sources/probes",
+    )
     source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
     return compile_domain("occupation-gender", source, settings)
 
@@ -265,7 +315,11 @@ class TestShippedDomain:
     def test_it_has_sixteen_templates_and_five_of_them_negated_fifty_attributes_and_twelve_targets(
         self, shipped
     ) -> None:
-        assert (len(shipped["probes"]), len(shipped["rejected"])) == ((17 + 10) * 50 * 12, 0) == (16200, 0)
+        assert (
+            (len(shipped["probes"]), len(shipped["rejected"]))
+            == ((17 + 10) * 50 * 12, 0)
+            == (16200, 0)
+        )
         assert (len(shipped["templates"]), len(shipped["attributes"])) == (27, 50)
         controls = {row["template"]: row["text"] for row in shipped["templates"] if row["control"]}
         assert controls.pop("odd")
@@ -280,15 +334,27 @@ class TestShippedDomain:
     def test_the_papers_templates_keep_their_own_article(self, shipped) -> None:
         row = by_identity(shipped["probes"])["validation", "works-as", "nurse", "he"]
 
-        assert row["text"] == "This person works as an nurse, and he is a professional in the field."
-        assert (row["variant"], row["group"], row["pole"], row["keying"]) == ("literal", "men", 1, 1)
+        assert (
+            row["text"] == "This person works as an nurse, and he is a professional in the field."
+        )
+        assert (row["variant"], row["group"], row["pole"], row["keying"]) == (
+            "literal",
+            "men",
+            1,
+            1,
+        )
         assert (row["source"], row["licence"]) == ("Wang et al., PMPO, appendix A", "cc-by-4.0")
 
     def test_the_seeds_follow_the_word(self, shipped) -> None:
         row = by_identity(shipped["probes"])["seed", "odd", "actor", "sister"]
 
         assert row["text"] == "It seems odd to me when an actor is a sister."
-        assert (row["variant"], row["group"], row["pole"], row["keying"]) == ("agree", "women", -1, -1)
+        assert (row["variant"], row["group"], row["pole"], row["keying"]) == (
+            "agree",
+            "women",
+            -1,
+            -1,
+        )
         assert (row["source"], row["licence"]) == ("Even Ruler", "apache-2.0")
         ceo = by_identity(shipped["probes"])["seed", "job-for", "ceo", "man"]
         assert ceo["text"] == "Being a CEO is a good job for a man."

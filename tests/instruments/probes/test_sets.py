@@ -17,7 +17,16 @@ from evenruler.tables import write_table
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
 from tests.instruments.probes.conftest import frames, scores_of
-from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, PLAN, RESAMPLING, TEMPLATES, figures_of, values_for
+from tests.instruments.probes.known import (
+    BIAS,
+    CRITERION,
+    KNOWN,
+    PLAN,
+    RESAMPLING,
+    TEMPLATES,
+    figures_of,
+    values_for,
+)
 from tests.instruments.probes.whole import subject
 from tests.later import Later
 
@@ -35,7 +44,9 @@ class TestScores:
         for model, expected in (("m", BIAS), ("other", -2 * BIAS)):
             rows = found[found["model"] == model]
             matrix = rows.pivot(index="attribute", columns="template", values="bias")
-            pd.testing.assert_frame_equal(matrix.loc[BIAS.index, BIAS.columns], expected, check_names=False)
+            pd.testing.assert_frame_equal(
+                matrix.loc[BIAS.index, BIAS.columns], expected, check_names=False
+            )
 
     def test_the_order_of_scores_does_not_matter(self, diagnosed) -> None:
         def shuffled(probes: pd.DataFrame) -> pd.DataFrame:
@@ -50,13 +61,17 @@ class TestScores:
             scores = scores_of(probes, values_for(probes, BIAS))
             return pd.concat([scores.assign(measure="choice", value=99.0), scores])
 
-        pd.testing.assert_frame_equal(diagnosed(scores=with_others)["biases"], diagnosed()["biases"])
+        pd.testing.assert_frame_equal(
+            diagnosed(scores=with_others)["biases"], diagnosed()["biases"]
+        )
 
     def test_who_says_no_likelihood_has_nothing(self, compiled) -> None:
         probes, _, attributes = frames(compiled())
         scores = scores_of(probes, np.zeros(len(probes)))
         for none in (scores.head(0), scores.assign(measure="choice")):
-            assert diagnose(probes, attributes, none, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING) == {}
+            assert (
+                diagnose(probes, attributes, none, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING) == {}
+            )
 
     def test_a_missing_score_is_an_error_that_names_the_model(self, diagnosed) -> None:
         def two_missing(probes: pd.DataFrame) -> pd.DataFrame:
@@ -75,12 +90,15 @@ class TestRejected:
 
     @pytest.fixture
     def without(self, compiled):
-        """Diagnoses the sentences that are left once those for which a condition holds were rejected."""
+        """Diagnoses the sentences that are left once those for which a condition holds were
+        rejected."""
 
         def make(rejected) -> dict[str, pd.DataFrame]:
             sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
             probes, _, attributes = frames(
-                compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
+                compiled(
+                    sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION
+                )
             )
             scores = scores_of(probes, values_for(probes, BIAS))
             left = probes[[not rejected(row) for row in probes.itertuples()]]
@@ -96,10 +114,14 @@ class TestRejected:
         ("lost", "n_with_criterion"),
         [
             pytest.param({"poet": ("odd", "men")}, 7, id="without-a-criterion"),
-            pytest.param({"smith": ("first", "women"), "cook": ("odd", "men")}, 5, id="with-a-criterion"),
+            pytest.param(
+                {"smith": ("first", "women"), "cook": ("odd", "men")}, 5, id="with-a-criterion"
+            ),
         ],
     )
-    def test_attributes_that_lost_a_group_are_left_out_of_their_set(self, without, capsys, lost, n_with_criterion):
+    def test_attributes_that_lost_a_group_are_left_out_of_their_set(
+        self, without, capsys, lost, n_with_criterion
+    ):
         diagnosis = without(lambda row: lost.get(row.attribute) == (row.template, row.group))
 
         left = BIAS.drop(index=list(lost))
@@ -109,11 +131,15 @@ class TestRejected:
         assert {found[name]["n"] for name in ("spread", "alpha", "offset")} == {len(left)}
         assert found["r"]["n"] == n_with_criterion
         assert found["alpha"]["value"] == pytest.approx(pingouin.cronbach_alpha(left)[0], abs=1e-12)
-        assert diagnosis["items"].set_index("template").loc["last", "mean"] == pytest.approx(left["last"].mean())
+        assert diagnosis["items"].set_index("template").loc["last", "mean"] == pytest.approx(
+            left["last"].mean()
+        )
         assert capsys.readouterr().err == f"{LEFT_OUT}{', '.join(sorted(lost))}\n"
 
     def test_one_sentence_is_enough(self, without, capsys) -> None:
-        diagnosis = without(lambda row: (row.template, row.attribute, row.target) == ("odd", "poet", "uncle"))
+        diagnosis = without(
+            lambda row: (row.template, row.attribute, row.target) == ("odd", "poet", "uncle")
+        )
 
         assert "poet" not in set(diagnosis["associations"]["attribute"])
         assert figures_of(diagnosis)["alpha"]["n"] == 7
@@ -128,10 +154,13 @@ class TestRejected:
     def test_each_has_lost_one(self, without, error_of) -> None:
         template_of = dict(zip(BIAS.index, [*BIAS, *BIAS, *BIAS], strict=False))
 
-        line = error_of(without, lambda row: row.group == "men" and row.template == template_of[row.attribute])
+        line = error_of(
+            without, lambda row: row.group == "men" and row.template == template_of[row.attribute]
+        )
 
         assert line == (
-            "trades, set hand: every attribute has a rejected sentence; see rejected.parquet and fix the templates"
+            "trades, set hand: every attribute has a rejected sentence; see rejected.parquet and "
+            "fix the templates"
         )
 
     def test_a_template_that_lost_a_group_is_left_out_and_named(self, without, capsys) -> None:
@@ -176,7 +205,9 @@ class TestAssociations:
         assert diagnosed()["associations"][["low", "high"]].isna().all(axis=None)
 
     def test_five_have_that_of_t_over_templates_around_what_is_centred(self, diagnosed) -> None:
-        five = BIAS.assign(more=BIAS["first"] / 2 + 0.25, further=[0.5, 1, -0.25, 0, 0.5, -1, -2, 0.25])
+        five = BIAS.assign(
+            more=BIAS["first"] / 2 + 0.25, further=[0.5, 1, -0.25, 0, 0.5, -1, -2, 0.25]
+        )
         templates = {name: f"The {name} {{ATTRIBUTE}} met a {{TARGET}}." for name in five}
 
         rows = diagnosed(templates=templates, m=five)["associations"].set_index("attribute")
@@ -184,7 +215,9 @@ class TestAssociations:
         centred = (five - five.mean()).loc["dancer"]
         half = 2.131846786 * centred.std() / math.sqrt(5)  # t at .95, four degrees of freedom
         expected = [centred.mean() - half, centred.mean(), centred.mean() + half]
-        assert rows.loc["dancer", ["low", "centred", "high"]].tolist() == pytest.approx(expected, abs=1e-8)
+        assert rows.loc["dancer", ["low", "centred", "high"]].tolist() == pytest.approx(
+            expected, abs=1e-8
+        )
 
 
 def test_templates_correlate_with_one_another(diagnosed) -> None:
@@ -205,7 +238,13 @@ class TestFigures:
             *("rho", "r_exact", "rho_exact"),
             *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"),
             "token_difference",
-            *("detectable_at_8", "offset", "generalizability", "generalizability_at_8", "attribute_sd"),
+            *(
+                "detectable_at_8",
+                "offset",
+                "generalizability",
+                "generalizability_at_8",
+                "attribute_sd",
+            ),
             *("level_shift", "reordering", "start_flips"),
         ]
 
@@ -220,7 +259,9 @@ class TestFigures:
         assert found["offset"]["value"] == pytest.approx(mean.mean(), abs=1e-12)
         known = [name for name, value in CRITERION.values.items() if value is not None]
         criterion = [CRITERION.values[name] for name in known]
-        assert found["r"]["value"] == pytest.approx(np.corrcoef(mean[known], criterion)[0, 1], abs=1e-12)
+        assert found["r"]["value"] == pytest.approx(
+            np.corrcoef(mean[known], criterion)[0, 1], abs=1e-12
+        )
         assert not pd.isna(found["alpha"]["control"])
         exact = [name for name in known if CRITERION.matches[name] == "exact"]
         r_exact = np.corrcoef(mean[exact], [CRITERION.values[name] for name in exact])[0, 1]
@@ -231,7 +272,9 @@ class TestFigures:
         names = list(tokens)
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
         built = compiled(
-            sets=sets, attributes={slug: slug for slug in BIAS.index}, targets={"men": names[:3], "women": names[3:]}
+            sets=sets,
+            attributes={slug: slug for slug in BIAS.index},
+            targets={"men": names[:3], "women": names[3:]},
         )
         probes, _, attributes = frames(built)
         scores = scores_of(probes, np.random.default_rng(1).normal(size=len(probes)))
@@ -243,7 +286,9 @@ class TestFigures:
         tokens = {"man": 5, "uncle": 8, "woman": 5, "girl": 6}
 
         def scored(probes: pd.DataFrame) -> pd.DataFrame:
-            return scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=probes["target"].map(tokens).to_numpy())
+            return scores_of(probes, values_for(probes, BIAS)).assign(
+                n_tokens=probes["target"].map(tokens).to_numpy()
+            )
 
         row = figures_of(diagnosed(scores=scored))["token_difference"]
         assert (row["value"], row["n"], row["unit"]) == (1.0, 4, "targets")
@@ -254,7 +299,11 @@ class TestFigures:
     @pytest.mark.parametrize("n", [1, 2, 3])
     def test_of_few_attributes_there_are_reasons(self, diagnosed, n) -> None:
         found = figures_of(diagnosed(m=BIAS.iloc[:n]))
-        assert found["r"]["reason"] == "fewer than 4 attributes to correlate" if n > 1 else "fewer than two attributes"
+        assert (
+            found["r"]["reason"] == "fewer than 4 attributes to correlate"
+            if n > 1
+            else "fewer than two attributes"
+        )
         assert (found["alpha"]["reason"] == "fewer than three attributes") == (n < 3)
         assert found["offset"]["value"] == pytest.approx(BIAS.iloc[:n].to_numpy().mean(), abs=1e-12)
         assert pd.isna(found["spread"]["value"]) == (n == 1)
@@ -284,25 +333,40 @@ class TestVerdicts:
 
     def test_without_placebos_it_stays_open(self, diagnosed) -> None:
         found = figures_of(diagnosed())["gain"]
-        assert (found["verdict"], found["why"]) == ("inconclusive", "No verdict is possible: no placebo.")
+        assert (found["verdict"], found["why"]) == (
+            "inconclusive",
+            "No verdict is possible: no placebo.",
+        )
 
     def test_only_declared_sets_have_one(self, diagnosed) -> None:
         assert "gain" not in figures_of(diagnosed(plan={**PLAN, "headline": ["other"]}))
 
     def test_placebos_stand_beside_it(self, compiled) -> None:
-        """Nouns whose sentences are as likely as those of a noun of the same list, but for a slope of the list."""
+        """Nouns whose sentences are as likely as those of a noun of the same list, but for a slope
+        of the list."""
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
         probes, written, attributes = frames(
             compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
         )
-        beside = with_placebos({"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS})
+        beside = with_placebos(
+            {"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS}
+        )
         assert len(beside) == 3 * 7 * 24
         slopes = {name: place / 80 for place, name in enumerate(LISTS)}
-        along = beside["attribute"].map(CRITERION.values) * beside["group"].map(slopes) * beside["keying"]
-        scores = pd.concat(
-            [scores_of(probes, values_for(probes, BIAS)), scores_of(beside, along).assign(framing="placebo")]
+        along = (
+            beside["attribute"].map(CRITERION.values)
+            * beside["group"].map(slopes)
+            * beside["keying"]
         )
-        found = figures_of(diagnose(probes, attributes, scores, NO_PREFIXES, beside, PLAN, RESAMPLING))["gain"]
+        scores = pd.concat(
+            [
+                scores_of(probes, values_for(probes, BIAS)),
+                scores_of(beside, along).assign(framing="placebo"),
+            ]
+        )
+        found = figures_of(
+            diagnose(probes, attributes, scores, NO_PREFIXES, beside, PLAN, RESAMPLING)
+        )["gain"]
         assert found["placebo"] == pytest.approx(math.sqrt(2) * np.std(np.arange(12), ddof=1))
         assert found["specific"] == found["value"]
         assert found["specific_high"] - found["specific_low"] > found["high"] - found["low"]
@@ -313,13 +377,23 @@ class TestVerdicts:
         probes, written, attributes = frames(
             compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
         )
-        beside = with_placebos({"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS})
-        scores = pd.concat([scores_of(probes, values_for(probes, BIAS)), scores_of(beside[1:], 0.0 * beside[1:].index)])
+        beside = with_placebos(
+            {"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS}
+        )
+        scores = pd.concat(
+            [
+                scores_of(probes, values_for(probes, BIAS)),
+                scores_of(beside[1:], 0.0 * beside[1:].index),
+            ]
+        )
         with pytest.raises(ValueError, match=r"^m: 1 sentences have no score$"):
             diagnose(probes, attributes, scores, NO_PREFIXES, beside, PLAN, RESAMPLING)
 
     def test_the_reliability_that_is_asked_for_is_the_plans(self, diagnosed) -> None:
-        rows = {floor: figures_of(diagnosed(plan={**PLAN, "reliability": floor})) for floor in (0.0, 0.8, 1.0)}
+        rows = {
+            floor: figures_of(diagnosed(plan={**PLAN, "reliability": floor}))
+            for floor in (0.0, 0.8, 1.0)
+        }
         low, high = rows[0.0]["alpha"]["low"], rows[0.0]["alpha"]["high"]
         assert 0 < low < 0.8 < high < 1
         said = f"alpha is between {low:.2f} and {high:.2f}"
@@ -332,7 +406,12 @@ class TestVerdicts:
         targets = {"men": ["tall man", "tall uncle"], "women": ["woman", "girl"]}
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
         probes, _, attributes = frames(
-            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION, targets=targets)
+            compiled(
+                sets=sets,
+                attributes={slug: slug for slug in BIAS.index},
+                criterion=CRITERION,
+                targets=targets,
+            )
         )
         short = probes.assign(target=probes["target"].str.removeprefix("tall-"))
         scores = scores_of(probes, values_for(short, BIAS))
@@ -341,20 +420,29 @@ class TestVerdicts:
 
     def test_no_figure_but_verdicts_depends_on_other_sets(self, compiled) -> None:
         one = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-        other = {"title": "Other", "templates": {f"{name}-too": TEMPLATES[name] for name in TEMPLATES}}
+        other = {
+            "title": "Other",
+            "templates": {f"{name}-too": TEMPLATES[name] for name in TEMPLATES},
+        }
         found = {}
         for name, sets in (("alone", one), ("beside", {**one, "other": other})):
             probes, _, attributes = frames(
-                compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
+                compiled(
+                    sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION
+                )
             )
             biases = BIAS.assign(**{f"{template}-too": BIAS[template] ** 2 for template in BIAS})
             scores = scores_of(probes, values_for(probes, biases))
             plan = {**PLAN, "headline": ["hand", "other"]}
-            found[name] = diagnose(probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, plan, RESAMPLING)
+            found[name] = diagnose(
+                probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, plan, RESAMPLING
+            )
 
         for table, rows in found["alone"].items():
             beside = found["beside"][table]
-            own = beside[beside["part" if table == "headlines" else "set"] == "hand"].reset_index(drop=True)
+            own = beside[beside["part" if table == "headlines" else "set"] == "hand"].reset_index(
+                drop=True
+            )
             told = ["verdict", "why"] if table == "figures" else []
             pd.testing.assert_frame_equal(own.drop(columns=told), rows.drop(columns=told))
 
@@ -366,7 +454,9 @@ class TestControls:
     def both(self, diagnosed) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
         """The set alone, and with two controls beside, one of them keyed -1."""
         total = BIAS.sum(axis=1)
-        controls = pd.DataFrame({"plain": total / 2 + [0.5, 0, 0, -0.5, 0, 0.25, 0, 0], "not-so": 1 - total / 4})
+        controls = pd.DataFrame(
+            {"plain": total / 2 + [0.5, 0, 0, -0.5, 0, 0.25, 0, 0], "not-so": 1 - total / 4}
+        )
         templates = {
             **TEMPLATES,
             "plain": {"text": "Some {ATTRIBUTE} is a {TARGET}.", "control": True},
@@ -378,17 +468,25 @@ class TestControls:
         alone, beside = both
         for table, rows in alone.items():
             found = beside[table]
-            pd.testing.assert_frame_equal(found[~found["control"]] if table == "items" else found, rows)
+            pd.testing.assert_frame_equal(
+                found[~found["control"]] if table == "items" else found, rows
+            )
 
     def test_stand_in_items_with_their_sign(self, both) -> None:
         """The control that is keyed -1 is shown as it is keyed, as any template."""
         rows = both[1]["items"].set_index("template")
         total = BIAS.sum(axis=1)
-        assert rows["control"].to_dict() == {**dict.fromkeys(BIAS, False), "plain": True, "not-so": True}
+        assert rows["control"].to_dict() == {
+            **dict.fromkeys(BIAS, False),
+            "plain": True,
+            "not-so": True,
+        }
         assert rows.loc["not-so", "mean"] == pytest.approx(1 - total.mean() / 4, abs=1e-12)
         assert rows.loc["not-so", "item_rest_correlation"] == pytest.approx(-1, abs=1e-12)
         plain = total / 2 + [0.5, 0, 0, -0.5, 0, 0.25, 0, 0]
-        assert rows.loc["plain", "item_rest_correlation"] == pytest.approx(np.corrcoef(plain, total)[0, 1], abs=1e-12)
+        assert rows.loc["plain", "item_rest_correlation"] == pytest.approx(
+            np.corrcoef(plain, total)[0, 1], abs=1e-12
+        )
         assert rows.loc["plain", "low"] > 0
 
     def test_a_reversed_control_makes_no_set_unfit(self, both) -> None:
@@ -396,28 +494,52 @@ class TestControls:
             assert "invalid on this model" not in set(found["figures"]["verdict"])
 
     def test_one_that_lost_a_sentence_costs_the_set_nothing(self, compiled, capsys) -> None:
-        templates = {**TEMPLATES, "not-so": {"text": "No {ATTRIBUTE} is a {TARGET}.", "control": True}}
+        templates = {
+            **TEMPLATES,
+            "not-so": {"text": "No {ATTRIBUTE} is a {TARGET}.", "control": True},
+        }
         sets = {"hand": {"title": "By hand", "templates": templates}}
-        probes, _, attributes = frames(compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}))
+        probes, _, attributes = frames(
+            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index})
+        )
         scores = scores_of(probes, values_for(probes, BIAS.assign(**{"not-so": BIAS["first"]})))
-        lost = (probes["template"] == "not-so") & (probes["attribute"] == "poet") & (probes["target"] == "girl")
+        lost = (
+            (probes["template"] == "not-so")
+            & (probes["attribute"] == "poet")
+            & (probes["target"] == "girl")
+        )
 
-        found = diagnose(probes[~lost], attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
+        found = diagnose(
+            probes[~lost], attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING
+        )
 
         assert capsys.readouterr().err == ""
         assert len(found["associations"]) == 8
         rows = found["items"].set_index("template")
-        assert rows.loc["not-so", "mean"] == pytest.approx(BIAS["first"].drop("poet").mean(), abs=1e-12)
+        assert rows.loc["not-so", "mean"] == pytest.approx(
+            BIAS["first"].drop("poet").mean(), abs=1e-12
+        )
 
 
 class TestTables:
     def test_every_table_is_by_its_schema(self, diagnosed, tmp_path) -> None:
         tables = diagnosed()
         tables["items"] = tables["items"].assign(semantic_diversity=0.5, lexical_diversity=0.5)
-        tables["figures"] = with_ends(tables["figures"].rename(columns={"set": "part"}), tables["headlines"])
+        tables["figures"] = with_ends(
+            tables["figures"].rename(columns={"set": "part"}), tables["headlines"]
+        )
 
         assert set(tables) == {
-            *("associations", "biases", "correlations", "curve", "figures", "headlines", "items", "variances"),
+            *(
+                "associations",
+                "biases",
+                "correlations",
+                "curve",
+                "figures",
+                "headlines",
+                "items",
+                "variances",
+            ),
         }
         for name, rows in tables.items():
             schema = HEADLINES if name == "headlines" else getattr(schemas, name.upper())
@@ -430,13 +552,20 @@ class TestTables:
         # Only what targets add, which is the same of both, is in the variance of targets.
         variances = found["variances"].pivot(index="effect", columns="model", values="variance")
         assert variances.loc["attribute", "wide"] > 3 * variances.loc["attribute", "m"] > 0
-        assert variances.loc["target", "wide"] == pytest.approx(variances.loc["target", "m"], abs=1e-9)
+        assert variances.loc["target", "wide"] == pytest.approx(
+            variances.loc["target", "m"], abs=1e-9
+        )
 
     def test_groups_of_unequal_size_have_none_of_these(self, compiled) -> None:
         targets = {"men": ["man", "uncle"], "women": ["woman"]}
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
         probes, _, attributes = frames(
-            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION, targets=targets)
+            compiled(
+                sets=sets,
+                attributes={slug: slug for slug in BIAS.index},
+                criterion=CRITERION,
+                targets=targets,
+            )
         )
         wobble = {"man": 3.0, "uncle": -3.0, "woman": 0.0}
         values = [
@@ -444,12 +573,22 @@ class TestTables:
             for row in probes.itertuples()
         ]
 
-        found = diagnose(probes, attributes, scores_of(probes, values), NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
+        found = diagnose(
+            probes,
+            attributes,
+            scores_of(probes, values),
+            NO_PREFIXES,
+            NO_PLACEBOS,
+            PLAN,
+            RESAMPLING,
+        )
 
         assert not {"variances", "curve"} & set(found)
         rows = figures_of(found)
         assert pd.isna(rows["generalizability"]["value"])
-        assert rows["generalizability"]["reason"].startswith("the groups are not of equal size, two at least")
+        assert rows["generalizability"]["reason"].startswith(
+            "the groups are not of equal size, two at least"
+        )
         assert pd.isna(rows["spread"]["control"])
         assert rows["gain"]["verdict"] == "inconclusive"
         assert rows["gain"]["reason"].startswith("a single level of words")
@@ -468,20 +607,32 @@ def embeddings(templates: pd.DataFrame) -> dict[str, np.ndarray]:
 class TestDiversities:
     def test_stand_beside_what_a_template_adds(self, compiled) -> None:
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-        probes, templates, attributes = frames(compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}))
+        probes, templates, attributes = frames(
+            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index})
+        )
         tables = {"probes": probes, "attributes": attributes, "templates": templates}
         diversity = diversities({"templates": templates}, embeddings(templates)).assign(model="m")
         nothing = {"unread": pd.DataFrame({"id": []}), "started": pd.DataFrame()}
-        scores = {"scores": scores_of(probes, values_for(probes, BIAS)), "diversity": diversity, **nothing}
+        scores = {
+            "scores": scores_of(probes, values_for(probes, BIAS)),
+            "diversity": diversity,
+            **nothing,
+        }
 
-        found = figures_with_diversities("trades", tables, PLAN, scores, subject("m"), RESAMPLING)["items"]
+        found = figures_with_diversities("trades", tables, PLAN, scores, subject("m"), RESAMPLING)[
+            "items"
+        ]
 
         rows = found.set_index("template")
         # Embeddings at right angles: no cosine with the others.
         assert rows["semantic_diversity"].to_dict() == dict.fromkeys(TEMPLATES, 1.0)
-        # Words: {the is a}, {it is odd when a}, {they say that each here is a}. Jaccard first-odd: {is a} of 6;
-        # first-last: {is a} of 8; odd-last: {is a} of 10.
-        expected = {"first": 1 - (2 / 6 + 2 / 8) / 2, "odd": 1 - (2 / 6 + 2 / 10) / 2, "last": 1 - (2 / 8 + 2 / 10) / 2}
+        # Words: {the is a}, {it is odd when a}, {they say that each here is a}. Jaccard first-odd:
+        # {is a} of 6; first-last: {is a} of 8; odd-last: {is a} of 10.
+        expected = {
+            "first": 1 - (2 / 6 + 2 / 8) / 2,
+            "odd": 1 - (2 / 6 + 2 / 10) / 2,
+            "last": 1 - (2 / 8 + 2 / 10) / 2,
+        }
         assert rows["lexical_diversity"].to_dict() == pytest.approx(expected, abs=1e-12)
 
     def test_slots_are_embedded_as_someone(self) -> None:
@@ -491,12 +642,60 @@ class TestDiversities:
 class TestMetrics:
     ROWS = pd.DataFrame(
         [
-            ("trades", "hand", "m", "r", 0.12345, -0.5, 0.70049, 0.000123456, 7, "attributes", None),
-            ("trades", "hand", "m", "alpha", math.nan, math.nan, math.nan, math.nan, 2, "attributes", "too few"),
-            ("trades", "hand", None, "lexical_diversity", 0.9996, None, None, None, 3, "templates", None),
+            (
+                "trades",
+                "hand",
+                "m",
+                "r",
+                0.12345,
+                -0.5,
+                0.70049,
+                0.000123456,
+                7,
+                "attributes",
+                None,
+            ),
+            (
+                "trades",
+                "hand",
+                "m",
+                "alpha",
+                math.nan,
+                math.nan,
+                math.nan,
+                math.nan,
+                2,
+                "attributes",
+                "too few",
+            ),
+            (
+                "trades",
+                "hand",
+                None,
+                "lexical_diversity",
+                0.9996,
+                None,
+                None,
+                None,
+                3,
+                "templates",
+                None,
+            ),
             ("jobs", "hand", "m", "r", 1.0, 1.0, 1.0, 0.0456, 7, "attributes", None),
         ],
-        columns=["benchmark", "part", "model", "figure", "value", "low", "high", "p", "n", "unit", "reason"],
+        columns=[
+            "benchmark",
+            "part",
+            "model",
+            "figure",
+            "value",
+            "low",
+            "high",
+            "p",
+            "n",
+            "unit",
+            "reason",
+        ],
     ).reindex(columns=schemas.FIGURES.names)
 
     def test_figures_are_nested_and_not_rounded(self) -> None:
@@ -514,11 +713,24 @@ class TestMetrics:
                         },
                         "alpha": {"value": None, "n": 2, "unit": "attributes", "reason": "too few"},
                     },
-                    "any-model": {"lexical_diversity": {"value": 0.9996, "n": 3, "unit": "templates"}},
+                    "any-model": {
+                        "lexical_diversity": {"value": 0.9996, "n": 3, "unit": "templates"}
+                    },
                 }
             },
             "jobs": {
-                "hand": {"m": {"r": {"value": 1.0, "low": 1.0, "high": 1.0, "p": 0.0456, "n": 7, "unit": "attributes"}}}
+                "hand": {
+                    "m": {
+                        "r": {
+                            "value": 1.0,
+                            "low": 1.0,
+                            "high": 1.0,
+                            "p": 0.0456,
+                            "n": 7,
+                            "unit": "attributes",
+                        }
+                    }
+                }
             },
         }
 
@@ -578,8 +790,12 @@ class TestMetrics:
         metrics = as_metrics(diagnosed()["figures"], "set")["trades"]["hand"]
 
         assert set(metrics) == {"m"}
-        assert metrics["m"]["alpha"]["value"] == pytest.approx(pingouin.cronbach_alpha(BIAS)[0], abs=1e-12)
-        assert for_people(metrics)["m"]["alpha"]["value"] == round(pingouin.cronbach_alpha(BIAS)[0], 3)
+        assert metrics["m"]["alpha"]["value"] == pytest.approx(
+            pingouin.cronbach_alpha(BIAS)[0], abs=1e-12
+        )
+        assert for_people(metrics)["m"]["alpha"]["value"] == round(
+            pingouin.cronbach_alpha(BIAS)[0], 3
+        )
         assert "reason" not in metrics["m"]["alpha"]
         assert {"p", "smallest", "levels", "verdict", "why"} <= set(metrics["m"]["gain"])
 
@@ -589,11 +805,15 @@ class TestOtherStart:
 
     def flips(self, compiled, after: pd.DataFrame | None) -> pd.Series:
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-        probes, _, attributes = frames(compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}))
+        probes, _, attributes = frames(
+            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index})
+        )
         scores, started = scores_of(probes, values_for(probes, BIAS)), NOT_STARTED
         if after is not None:
             started = Started(scores_of(probes, values_for(probes, after)), "")
-        found = diagnose(probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING, started)
+        found = diagnose(
+            probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING, started
+        )
         return figures_of(found)["start_flips"]
 
     def test_the_share_of_pairs(self, compiled) -> None:

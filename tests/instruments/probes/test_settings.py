@@ -39,7 +39,9 @@ families:
 
 
 def evolving(scale: str = "quick", **keys: Any) -> Evolve:
-    found = settings_of(scale, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}).evolve
+    found = settings_of(
+        scale, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+    ).evolve
     assert found is not None
     return found
 
@@ -57,14 +59,24 @@ def catalogue(file_with: FileWith) -> Catalogue:
 class TestWhatIsRead:
     def test_an_entry_over_what_its_family_says(self, file_with: FileWith) -> None:
         found = read(file_with("params.yaml", PARAMS), "jobs")
-        assert (found.embedder, found.article, found.evolve) == ("minilm", {"hand": "literal"}, None)
+        assert (found.embedder, found.article, found.evolve) == (
+            "minilm",
+            {"hand": "literal"},
+            None,
+        )
 
     @pytest.mark.parametrize(("scale", "prefixed"), [("quick", 3), ("paper", 50)])
-    def test_numbers_are_those_of_the_scale(self, file_with: FileWith, scale: Any, prefixed: int) -> None:
+    def test_numbers_are_those_of_the_scale(
+        self, file_with: FileWith, scale: Any, prefixed: int
+    ) -> None:
         assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
 
-    @pytest.mark.parametrize(("scale", "most"), [("quick", (12, 3, 2)), ("paper", (1000, 1000, 1000))])
-    def test_after_prefixes_a_few_are_asked_or_all(self, scale: str, most: tuple[int, int, int]) -> None:
+    @pytest.mark.parametrize(
+        ("scale", "most"), [("quick", (12, 3, 2)), ("paper", (1000, 1000, 1000))]
+    )
+    def test_after_prefixes_a_few_are_asked_or_all(
+        self, scale: str, most: tuple[int, int, int]
+    ) -> None:
         """Attributes, templates of a set, targets of a group."""
         found = settings_of(scale)
         assert (found.prefixed, found.prefixed_templates, found.prefixed_targets) == most
@@ -75,7 +87,9 @@ class TestWhatIsRead:
         assert settings_of("paper").placebo_attributes == 1000
         given = "article: {hand: literal}"
         path = file_with(
-            "params.yaml", PARAMS, (given, f"{given}, headline: [hand], placebo_attributes: 24, reliability: 0")
+            "params.yaml",
+            PARAMS,
+            (given, f"{given}, headline: [hand], placebo_attributes: 24, reliability: 0"),
         )
         own = read(path, "jobs")
         assert (own.headline, own.placebo_attributes, own.reliability) == (["hand"], 24, 0)
@@ -89,7 +103,12 @@ class TestWhatIsRead:
             "semantic_diversity": 0.4,
             "lexical_diversity": 0.3,
         }
-        assert (found.generations, found.elites, found.tournament, found.guided) == (10, 4, 3, (0.5, 0.9))
+        assert (found.generations, found.elites, found.tournament, found.guided) == (
+            10,
+            4,
+            3,
+            (0.5, 0.9),
+        )
         assert (found.start, found.samples, found.max_words, found.shots, found.ablation) == (
             "seed",
             3,
@@ -101,11 +120,18 @@ class TestWhatIsRead:
 
     def test_those_of_the_quick_scale(self) -> None:
         found = evolving()
-        assert (found.generations, found.samples, found.max_words, found.gradient_attributes) == (3, 8, 16, 2)
+        assert (found.generations, found.samples, found.max_words, found.gradient_attributes) == (
+            3,
+            8,
+            16,
+            2,
+        )
         assert (found.shots, found.ablation) == (True, False)
 
     @pytest.mark.parametrize(("scale", "operator"), [("quick", "talker"), ("paper", "big-server")])
-    def test_who_rewords_may_differ_by_scale(self, file_with: FileWith, scale: Any, operator: str) -> None:
+    def test_who_rewords_may_differ_by_scale(
+        self, file_with: FileWith, scale: Any, operator: str
+    ) -> None:
         found = read(file_with("params.yaml", PARAMS), "jobs-evolved", scale).evolve
         assert found is not None
         assert (found.model, found.operator) == ("tiny", operator)
@@ -129,19 +155,32 @@ class TestWhatItMeans:
             Use("talker", "generate", "evolve.operator", tool=False),
         ]
 
-    def test_targets_of_a_group_that_share_a_word_are_warned_of(self, source: Callable[..., ProbeSource]) -> None:
+    def test_targets_of_a_group_that_share_a_word_are_warned_of(
+        self, source: Callable[..., ProbeSource]
+    ) -> None:
         shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
         assert settings_of().warnings(source(targets=shared)) == [
             "targets of one group share a word, so no verdict is possible: young",
             "neither a criterion nor keys: figures are descriptive, without verdict",
         ]
 
-    def test_a_design_that_no_verdict_can_come_of_is_warned_of(self, source: Callable[..., ProbeSource]) -> None:
-        keyed = {"attributes": list("abcdefghijklmnop"), "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")}}
+    def test_a_design_that_no_verdict_can_come_of_is_warned_of(
+        self, source: Callable[..., ProbeSource]
+    ) -> None:
+        keyed = {
+            "attributes": list("abcdefghijklmnop"),
+            "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")},
+        }
         few = "2 lists of placebos (at least 12 needed): verdicts will be inconclusive"
         lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
-        rivals = {"high": [f"good{place}" for place in range(8)], "low": [f"bad{place}" for place in range(8)]}
-        alone = "keys without `rivals`: an effect may not be specific to the construct of the keyed words"
+        rivals = {
+            "high": [f"good{place}" for place in range(8)],
+            "low": [f"bad{place}" for place in range(8)],
+        }
+        alone = (
+            "keys without `rivals`: an effect may not be specific to the construct of the "
+            "keyed words"
+        )
         assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == [alone]
         keyed["rivals"] = rivals
         assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
@@ -156,7 +195,9 @@ class TestWhatItMeans:
         assert float(grown.split()[3]) < float(found.split()[3])  # of eight templates, not of two
         assert settings_of("paper").detects(source(**keyed)) is None
         assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
-        unasked = "the build asks no placebos (trial), so verdicts are inconclusive; `measure` asks them"
+        unasked = (
+            "the build asks no placebos (trial), so verdicts are inconclusive; `measure` asks them"
+        )
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
 
     def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
@@ -172,14 +213,25 @@ class TestWhatItMeans:
         own._published = Criterion("share", {**known, "a": None}, {})
         few = "9 attributes with a criterion (at least 10 needed): no verdict is possible"
         assert settings_of("paper").warnings(own) == [few]
-        assert {settings_of("paper").detects(own, form) for form in (None, "choice", "written")} == {None}
+        assert {
+            settings_of("paper").detects(own, form) for form in (None, "choice", "written")
+        } == {None}
         words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
-        keyed = {"attributes": list("abcdefghijklmnop"), "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")}}
-        rivals = {"high": [f"good{place}" for place in range(8)], "low": [f"bad{place}" for place in range(8)]}
+        keyed = {
+            "attributes": list("abcdefghijklmnop"),
+            "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")},
+        }
+        rivals = {
+            "high": [f"good{place}" for place in range(8)],
+            "low": [f"bad{place}" for place in range(8)],
+        }
         pronouns = {"men": ["he"], "women": ["she"]}
         written = {"pronouns": pronouns, "known": pronouns}
         one = source(**keyed, targets=words, placebos=lists, rivals=rivals, written=written)
-        single = "a group has 1 target (at least 2 needed), so neither likelihoods nor choices get a verdict"
+        single = (
+            "a group has 1 target (at least 2 needed), so neither likelihoods nor choices get "
+            "a verdict"
+        )
         assert settings_of("paper").warnings(one) == [single]
         assert {settings_of("paper").detects(one, form) for form in (None, "choice")} == {None}
         assert settings_of("paper").detects(one, "written") == "a share of 28 points"
@@ -192,10 +244,17 @@ class TestWhatItMeans:
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
         found = settings_of(article={"hand": "literal"}, evolve=evolve)
-        assert (found.article_of("evolved"), found.article_of("population")) == ("literal", "literal")
+        assert (found.article_of("evolved"), found.article_of("population")) == (
+            "literal",
+            "literal",
+        )
 
     def test_models_that_are_asked(self, catalogue: Catalogue) -> None:
-        assert [name for name in catalogue.models if takes(catalogue, name)] == ["tiny", "talker", "big-server"]
+        assert [name for name in catalogue.models if takes(catalogue, name)] == [
+            "tiny",
+            "talker",
+            "big-server",
+        ]
 
 
 # (keys of `evolve`, key, what else the line holds)
@@ -208,7 +267,11 @@ REFUSED = [
     ({"guided": [0.5, "0.9"]}, "guided.1", "valid number"),
     ({"weights": {"diversity": 1}}, "weights.diversity", "unknown key 'diversity'"),
     (
-        {"weights": dict.fromkeys(("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0)},
+        {
+            "weights": dict.fromkeys(
+                ("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0
+            )
+        },
         "weights",
         "all weights are 0",
     ),
@@ -230,7 +293,9 @@ class TestWhatIsRefused:
     def test_what_evolves_needs_a_model(self, file_with: FileWith, error_of: ErrorOf) -> None:
         path = file_with("params.yaml", PARAMS, ("model: tiny, ", ""))
         line = error_of(read, path, "jobs-evolved")
-        assert line == f"{path}: instruments.jobs-evolved.evolve.model: missing; add the key 'model'"
+        assert (
+            line == f"{path}: instruments.jobs-evolved.evolve.model: missing; add the key 'model'"
+        )
 
     @pytest.mark.parametrize(
         ("said", "key", "held"),
@@ -243,7 +308,9 @@ class TestWhatIsRefused:
         self, file_with: FileWith, error_of: ErrorOf, said: str, key: str, held: str
     ) -> None:
         given = "article: {hand: literal}"
-        line = error_of(read, path := file_with("params.yaml", PARAMS, (given, f"{given}, {said}")), "jobs")
+        line = error_of(
+            read, path := file_with("params.yaml", PARAMS, (given, f"{given}, {said}")), "jobs"
+        )
         assert line.startswith(f"{path}: instruments.jobs.{key}")
         assert held in line
 
@@ -256,23 +323,44 @@ class TestWhatIsRefused:
 UNABLE = [
     ({"embedder": "minillm"}, "embedder", ["no model 'minillm'", "'minilm'?"]),
     ({"embedder": "tiny"}, "embedder", ["'tiny' (kind causal) cannot embed"]),
-    ({"evolve": {"model": "minilm"}}, "evolve.model", ["'minilm' (kind embedder) cannot loglikelihood"]),
-    ({"evolve": {"model": "big-server"}}, "evolve.model", ["'big-server' (kind chat) cannot loglikelihood"]),
+    (
+        {"evolve": {"model": "minilm"}},
+        "evolve.model",
+        ["'minilm' (kind embedder) cannot loglikelihood"],
+    ),
+    (
+        {"evolve": {"model": "big-server"}},
+        "evolve.model",
+        ["'big-server' (kind chat) cannot loglikelihood"],
+    ),
     ({"evolve": {"operator": "tiny"}}, "evolve.operator", ["'tiny' does not chat", "`chat: true`"]),
-    ({"evolve": {"operator": "big-server"}}, "evolve.shots", ["'big-server' only chats", "say false"]),
+    (
+        {"evolve": {"operator": "big-server"}},
+        "evolve.shots",
+        ["'big-server' only chats", "say false"],
+    ),
 ]
 
 
 class TestModelsThatAreNamed:
     def test_can_do_what_is_asked_of_them(self, catalogue: Catalogue) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
-        settings_of(evolve=evolve).require_able(None, catalogue, "params.yaml: instruments.jobs.{}".format)
+        settings_of(evolve=evolve).require_able(
+            None, catalogue, "params.yaml: instruments.jobs.{}".format
+        )
         told = {**evolve, "operator": "big-server", "shots": False}
-        settings_of(evolve=told).require_able(None, catalogue, "params.yaml: instruments.jobs.{}".format)
+        settings_of(evolve=told).require_able(
+            None, catalogue, "params.yaml: instruments.jobs.{}".format
+        )
 
     @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
     def test_or_it_is_said(
-        self, catalogue: Catalogue, error_of: ErrorOf, keys: dict[str, Any], key: str, held: list[str]
+        self,
+        catalogue: Catalogue,
+        error_of: ErrorOf,
+        keys: dict[str, Any],
+        key: str,
+        held: list[str],
     ) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
         line = error_of(
@@ -307,10 +395,14 @@ class TestStart:
         """Loads a source of these templates that evolves."""
 
         def make(*slugs: str, controls: tuple[str, ...] = (), **keys: Any) -> ProbeSource:
-            templates: dict[str, Any] = {slug: f"Some {{ATTRIBUTE}} of {slug} is a {{TARGET}}." for slug in slugs}
+            templates: dict[str, Any] = {
+                slug: f"Some {{ATTRIBUTE}} of {slug} is a {{TARGET}}." for slug in slugs
+            }
             templates |= {slug: {"text": templates[slug], "control": True} for slug in controls}
             path = file_with("jobs.yaml", START, ("{TEMPLATES}", repr(templates)))
-            settings = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys})
+            settings = settings_of(
+                evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+            )
             return load(path, settings, path.parent)
 
         return make
@@ -320,7 +412,9 @@ class TestStart:
         assert len(started("a", "b", "c", "d", "e", elites=elites).sets["seed"].templates) == 5
 
     @pytest.mark.parametrize("elites", [5, 6])
-    def test_as_many_elites_as_templates(self, started: Any, error_of: ErrorOf, elites: int) -> None:
+    def test_as_many_elites_as_templates(
+        self, started: Any, error_of: ErrorOf, elites: int
+    ) -> None:
         line = error_of(started, "a", "b", "c", "d", "e", elites=elites)
         assert line.endswith(
             f"jobs.yaml: 5 templates of seed to start with, of which {elites} are elites; "
@@ -333,15 +427,21 @@ class TestStart:
     def test_controls_are_not_selected_from(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", "d", "e", controls=("e",), elites=4)
         assert "4 templates of seed to start with, of which 4 are elites" in line
-        assert len(started("a", "b", "c", "d", "e", controls=("e",), elites=3).sets["seed"].scored) == 4
+        assert (
+            len(started("a", "b", "c", "d", "e", controls=("e",), elites=3).sets["seed"].scored)
+            == 4
+        )
 
     def test_a_set_that_is_not_there(self, started: Any, error_of: ErrorOf) -> None:
         line = error_of(started, "a", "b", "c", start="sed", elites=1)
         assert line.endswith(
-            "no template set 'sed' for `evolve.start`; did you mean 'seed'?; check the name in params.yaml"
+            "no template set 'sed' for `evolve.start`; did you mean 'seed'?; check the name in "
+            "params.yaml"
         )
 
     def test_templates_with_names_of_what_evolves(self, started: Any, error_of: ErrorOf) -> None:
         """As the templates of an evolved set, put into a source to evolve further."""
         line = error_of(started, "met", "g1-x", "g12-3", "g1", elites=1)
-        assert line.endswith("a template of seed is called 'g12-3', as those that evolve are; rename it")
+        assert line.endswith(
+            "a template of seed is called 'g12-3', as those that evolve are; rename it"
+        )

@@ -45,8 +45,15 @@ class TestWhatIsRead:
         source = load(file_with("jobs.yaml", DOMAIN), AGREE)
         assert source.title == "Jobs"
         assert source.construct_ == "association of jobs with gender"
-        assert source.targets == {"men": {"man": "man", "he": "he"}, "women": {"woman": "woman", "she": "she"}}
-        assert source.attributes == {"engineer": "engineer", "flight-attendant": "flight attendant", "ceo": "CEO"}
+        assert source.targets == {
+            "men": {"man": "man", "he": "he"},
+            "women": {"woman": "woman", "she": "she"},
+        }
+        assert source.attributes == {
+            "engineer": "engineer",
+            "flight-attendant": "flight attendant",
+            "ceo": "CEO",
+        }
         assert source.sets["hand"].licence == "mit"
         templates = source.sets["hand"].templates
         assert {slug: (entry.text, entry.keying) for slug, entry in templates.items()} == {
@@ -89,21 +96,35 @@ class TestWhatIsRead:
 
     def test_a_mapping_gives_words_their_slugs(self, file_with):
         path = file_with(
-            "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "{boss: CEO, crew: flight attendant}")
+            "jobs.yaml",
+            DOMAIN,
+            ("[engineer, flight attendant, CEO]", "{boss: CEO, crew: flight attendant}"),
         )
         assert load(path, AGREE).attributes == {"boss": "CEO", "crew": "flight attendant"}
 
     def test_words_of_yaml_1_1_stay_words(self, file_with):
-        path = file_with("jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[no, yes, on, off, y, n]"))
-        assert load(path, AGREE).attributes == {word: word for word in ("no", "yes", "on", "off", "y", "n")}
+        path = file_with(
+            "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[no, yes, on, off, y, n]")
+        )
+        assert load(path, AGREE).attributes == {
+            word: word for word in ("no", "yes", "on", "off", "y", "n")
+        }
 
     def test_numbers_in_a_list_are_words(self, file_with):
-        path = file_with("jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[911, engineer]"))
+        path = file_with(
+            "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[911, engineer]")
+        )
         assert load(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
 
     def test_blanks_around_a_template_are_dropped(self, file_with):
-        path = file_with("jobs.yaml", DOMAIN, ('"No {TARGET} is an {ATTRIBUTE}."', '" No {TARGET} is {ATTRIBUTE}. "'))
-        assert load(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
+        path = file_with(
+            "jobs.yaml",
+            DOMAIN,
+            ('"No {TARGET} is an {ATTRIBUTE}."', '" No {TARGET} is {ATTRIBUTE}. "'),
+        )
+        assert (
+            load(path, AGREE).sets["hand"].templates["turned"].text == "No {TARGET} is {ATTRIBUTE}."
+        )
 
     def test_two_sets_may_share_a_template(self, file_with):
         sets = load(file_with("jobs.yaml", DOMAIN), AGREE).sets
@@ -158,14 +179,19 @@ REFUSED = [
     pytest.param(
         (
             "    title: One more\n    templates:\n      plain: A {ATTRIBUTE} is a {TARGET}.",
-            '    title: One more\n    templates:\n      plain: {text: "A {ATTRIBUTE} is a {TARGET}.", control: true}',
+            '    title: One more\n    templates:\n      plain: {text: "A {ATTRIBUTE} is a '
+            '{TARGET}.", control: true}',
         ),
         "sets.other",
         ["every template is a control, so that there is no score"],
         id="controls-alone",
     ),
     pytest.param(
-        ("sets:\n  hand", "framings: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  hand"),
+        (
+            "sets:\n  hand",
+            "framings: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
+            "hand",
+        ),
         "framings.placebos",
         ["found 2, expected 5 at least, or none"],
         id="few-placebos",
@@ -176,7 +202,9 @@ REFUSED = [
         ["'keyed'", "'keying'?", "rename"],
         id="unknown-key",
     ),
-    pytest.param(("construct:", "construct_:"), "construct_", ["'construct'?"], id="unknown-key-of-our-own"),
+    pytest.param(
+        ("construct:", "construct_:"), "construct_", ["'construct'?"], id="unknown-key-of-our-own"
+    ),
     pytest.param(
         ("[engineer, flight attendant, CEO]", "{soft.eng: engineer}"),
         "attributes.soft.eng",
@@ -220,15 +248,27 @@ REFUSED = [
         ["found 3 groups", "men, others, women", "expected two"],
         id="three-groups",
     ),
-    pytest.param(("[woman, she]", "[woman, He]"), "targets", ["'he'", "both groups"], id="word-in-both-groups"),
+    pytest.param(
+        ("[woman, she]", "[woman, He]"),
+        "targets",
+        ["'he'", "both groups"],
+        id="word-in-both-groups",
+    ),
     pytest.param(
         ("No {TARGET} is an {ATTRIBUTE}.", "A {ATTRIBUTE} is a {TARGET}."),
         "sets.hand",
         ["'A {ATTRIBUTE} is a {TARGET}.'", "twice"],
         id="template-twice",
     ),
-    pytest.param(("      turned:", "      plain:"), "line 16", ['"plain"', "keep one"], id="slug-of-a-template-twice"),
-    pytest.param(first("{TARGET} is {ATTRIBUTE}."), "line 15", ["fix the YAML"], id="template-without-quotes"),
+    pytest.param(
+        ("      turned:", "      plain:"),
+        "line 16",
+        ['"plain"', "keep one"],
+        id="slug-of-a-template-twice",
+    ),
+    pytest.param(
+        first("{TARGET} is {ATTRIBUTE}."), "line 15", ["fix the YAML"], id="template-without-quotes"
+    ),
 ]
 
 
@@ -273,7 +313,9 @@ REFUSED_IN_WORDS = [
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize(("change", "key", "held"), REFUSED)
-    def test_one_line_with_file_key_finding_and_remedy(self, file_with, error_of, change, key, held):
+    def test_one_line_with_file_key_finding_and_remedy(
+        self, file_with, error_of, change, key, held
+    ):
         path = file_with("jobs.yaml", DOMAIN, change)
         line = error_of(load, path, AGREE)
         assert line.startswith(f"{path}: {key}: ")
@@ -288,14 +330,17 @@ class TestWhatIsRefused:
         for words in held:
             assert words in line
 
-    @pytest.mark.parametrize(("name", "hint"), [("job", "did you mean 'jobs'?"), ("religion", "known: jobs, traits")])
+    @pytest.mark.parametrize(
+        ("name", "hint"), [("job", "did you mean 'jobs'?"), ("religion", "known: jobs, traits")]
+    )
     def test_a_domain_without_a_file(self, file_with, error_of, name, hint):
         folder = file_with("jobs.yaml", DOMAIN).parent
         file_with("traits.yaml", DOMAIN)
         file_with("joe.txt", "")
         path = folder / f"{name}.yaml"
         assert error_of(load, path, AGREE) == (
-            f"{path}: no source for the probes {name!r}; {hint}; write the file or check the name in params.yaml"
+            f"{path}: no source for the probes {name!r}; {hint}; write the file or check the name "
+            "in params.yaml"
         )
 
     def test_a_domain_without_a_file_among_none(self, tmp_path, error_of):
@@ -306,7 +351,8 @@ class TestWhatIsRefused:
         path = file_with("jobs.yaml", DOMAIN)
         settings = settings_of(article={"other": "literal", "hands": "literal"})
         assert error_of(load, path, settings) == (
-            f"{path}: no template set 'hands' for `article`; did you mean 'hand'?; check the name in params.yaml"
+            f"{path}: no template set 'hands' for `article`; did you mean 'hand'?; check the name "
+            "in params.yaml"
         )
 
     def test_without_any_one_line_it_is_read_or_refused_in_one_line(self, file_with):
@@ -363,7 +409,9 @@ COMPLEMENT = ("  label:", "  complement_of: 100\n  label:")
 def read(file_with):
     """Reads the criterion of a domain from figures, each with its changes."""
 
-    def read(*changes: tuple[str, str], domain: tuple[tuple[str, str], ...] = ()) -> Criterion | None:
+    def read(
+        *changes: tuple[str, str], domain: tuple[tuple[str, str], ...] = ()
+    ) -> Criterion | None:
         file_with("figures.csv", FIGURES, *changes)
         path = file_with("jobs.yaml", JOBS, *domain)
         return load_source(path, settings_of(), path.parent).published
@@ -380,12 +428,21 @@ class TestCriterionRead:
         )
 
     def test_complement(self, read):
-        # 100 - 14.8 and so on, without the noise of binary fractions (100 - 87.4 is 12.599999999999994).
-        assert read(domain=(COMPLEMENT,)).values == {"engineer": 85.2, "nurse": 12.6, "ceo": 71.0, "poet": None}
+        # 100 - 14.8 and so on, without the noise of binary fractions (100 - 87.4 is
+        # 12.599999999999994).
+        assert read(domain=(COMPLEMENT,)).values == {
+            "engineer": 85.2,
+            "nurse": 12.6,
+            "ceo": 71.0,
+            "poet": None,
+        }
 
     def test_complement_of_one(self, read):
         assert (
-            read(("14.8", "0.25"), domain=(("  label:", "  complement_of: 1.0\n  label:"),)).values["engineer"] == 0.75
+            read(("14.8", "0.25"), domain=(("  label:", "  complement_of: 1.0\n  label:"),)).values[
+                "engineer"
+            ]
+            == 0.75
         )
 
     def test_zero_is_a_figure(self, read):
@@ -404,7 +461,9 @@ class TestCriterionRead:
 
 # (change to the figures, where after the file, what else the line holds)
 CRITERIA_REFUSED = [
-    pytest.param(("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"], id="no-column"),
+    pytest.param(
+        ("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"], id="no-column"
+    ),
     pytest.param(("attribute,", "word,"), "", ["no column 'attribute'"], id="no-column-attribute"),
     pytest.param((",match", ",matched"), "", ["no column 'match'"], id="no-column-match"),
     pytest.param(
@@ -414,26 +473,52 @@ CRITERIA_REFUSED = [
         id="no-row",
     ),
     pytest.param(
-        ('engineer,14.8,exact,Engineers\nnurse,87.4,group,"Registered nurses; Practical nurses"\nCEO,29', "chief,29"),
+        (
+            'engineer,14.8,exact,Engineers\nnurse,87.4,group,"Registered nurses; Practical '
+            'nurses"\nCEO,29',
+            "chief,29",
+        ),
         "",
         ["no row for 3 attributes", "engineer, nurse, CEO;"],
         id="no-rows",
     ),
-    pytest.param(("judge,58.0", "Nurse,58.0"), "line 6 (Nurse): ", ["'Nurse' twice", "keep one"], id="row-twice"),
+    pytest.param(
+        ("judge,58.0", "Nurse,58.0"),
+        "line 6 (Nurse): ",
+        ["'Nurse' twice", "keep one"],
+        id="row-twice",
+    ),
     pytest.param(("14.8", "14.8%"), "engineer: ", ["'14.8%' is no number"], id="no-number"),
     pytest.param(("14.8", "few"), "engineer: ", ["'few' is no number"], id="no-number-a-word"),
     pytest.param(
-        ("poet,,none", "poet,3.0,none"), "poet: ", ["'3.0'", "match 'none'", "no figure"], id="none-with-a-figure"
+        ("poet,,none", "poet,3.0,none"),
+        "poet: ",
+        ["'3.0'", "match 'none'", "no figure"],
+        id="none-with-a-figure",
     ),
-    pytest.param(("14.8,exact", ",exact"), "engineer: ", ["figure ''", "match 'exact'"], id="exact-without-a-figure"),
-    pytest.param(("14.8,exact", "14.8,exakt"), "engineer: ", ["'exakt'", "exact, group, none"], id="unknown-match"),
-    pytest.param(("14.8,exact", "14.8,"), "engineer: ", ["match is ''", "exact, group, none"], id="no-match"),
+    pytest.param(
+        ("14.8,exact", ",exact"),
+        "engineer: ",
+        ["figure ''", "match 'exact'"],
+        id="exact-without-a-figure",
+    ),
+    pytest.param(
+        ("14.8,exact", "14.8,exakt"),
+        "engineer: ",
+        ["'exakt'", "exact, group, none"],
+        id="unknown-match",
+    ),
+    pytest.param(
+        ("14.8,exact", "14.8,"), "engineer: ", ["match is ''", "exact, group, none"], id="no-match"
+    ),
 ]
 
 
 class TestCriterionRefused:
     @pytest.mark.parametrize(("change", "where", "held"), CRITERIA_REFUSED)
-    def test_one_line_with_file_row_finding_and_remedy(self, read, tmp_path, error_of, change, where, held):
+    def test_one_line_with_file_row_finding_and_remedy(
+        self, read, tmp_path, error_of, change, where, held
+    ):
         line = error_of(read, change)
         assert line.startswith(f"{tmp_path / 'figures.csv'}: {where}")
         for words in held:
@@ -441,15 +526,22 @@ class TestCriterionRefused:
 
     def test_no_file(self, read, tmp_path, error_of):
         line = error_of(read, domain=(("figures.csv", "figure.csv"),))
-        assert line == f"{tmp_path / 'figure.csv'}: no such file; put the criterion there or fix `criterion.file`"
+        assert (
+            line == f"{tmp_path / 'figure.csv'}: no such file; put the criterion there or fix "
+            "`criterion.file`"
+        )
 
     @pytest.mark.parametrize(
         ("change", "held"),
         [
             pytest.param(
-                ("engineer,14.8,exact,Engineers", "engineer,14,8,exact,Engineers"), "engineer", id="decimal-comma"
+                ("engineer,14.8,exact,Engineers", "engineer,14,8,exact,Engineers"),
+                "engineer",
+                id="decimal-comma",
             ),
-            pytest.param(("engineer,14.8,exact,Engineers", "engineer"), "engineer", id="row-cut-short"),
+            pytest.param(
+                ("engineer,14.8,exact,Engineers", "engineer"), "engineer", id="row-cut-short"
+            ),
         ],
     )
     def test_a_row_of_another_width(self, read, error_of, change, held):
@@ -457,14 +549,16 @@ class TestCriterionRefused:
 
     def test_a_decimal_comma_in_the_last_column(self, file_with, error_of):
         path = file_with(
-            "figures.csv", "attribute,match,pct_women\nengineer,exact,14,8\nnurse,exact,1\nCEO,exact,1\npoet,none,\n"
+            "figures.csv",
+            "attribute,match,pct_women\nengineer,exact,14,8\nnurse,exact,1\nCEO,exact,1\npoet,none,\n",
         )
         domain = file_with("jobs.yaml", JOBS)
         assert "engineer" in error_of(load_source, domain, settings_of(), path.parent)
 
     def test_a_row_cut_short_in_the_last_column(self, file_with, error_of):
         path = file_with(
-            "figures.csv", "attribute,match,pct_women\nengineer,exact\nnurse,exact,1\nCEO,exact,1\npoet,none,\n"
+            "figures.csv",
+            "attribute,match,pct_women\nengineer,exact\nnurse,exact,1\nCEO,exact,1\npoet,none,\n",
         )
         domain = file_with("jobs.yaml", JOBS)
         assert "engineer" in error_of(load_source, domain, settings_of(), path.parent)
@@ -474,8 +568,12 @@ class TestCriterionRefused:
         assert f"{text!r} is no number" in error_of(read, ("14.8", text))
 
     def test_not_utf_8(self, tmp_path, file_with, error_of):
-        (tmp_path / "figures.csv").write_bytes(FIGURES.replace("Judges", "Pr\xe9sident").encode("latin-1"))
-        assert "not UTF-8" in error_of(load_source, file_with("jobs.yaml", JOBS), settings_of(), tmp_path)
+        (tmp_path / "figures.csv").write_bytes(
+            FIGURES.replace("Judges", "Pr\xe9sident").encode("latin-1")
+        )
+        assert "not UTF-8" in error_of(
+            load_source, file_with("jobs.yaml", JOBS), settings_of(), tmp_path
+        )
 
     def test_a_byte_order_mark_is_no_part_of_the_first_column(self, tmp_path, file_with):
         (tmp_path / "figures.csv").write_bytes(b"\xef\xbb\xbf" + FIGURES.encode())

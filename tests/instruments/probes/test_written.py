@@ -1,4 +1,5 @@
-"""Sentences that scripted chats write, whose pronouns follow a known rule, as the family reads and judges them."""
+"""Sentences that scripted chats write, whose pronouns follow a known rule, as the family reads and
+judges them."""
 
 from dataclasses import replace
 
@@ -22,8 +23,12 @@ def test_what_is_asked_names_nobody() -> None:
     tables, plan, _ = published("standard")
     own = sentences(tables, plan)
     assert own.groupby("framing").size().to_dict() == {"bare": 43 * 8, KNOWN: 16 * 2}
-    assert not own["prompt"].str.contains(r"\b(?:he|she|his|her|him|they|their)\b", regex=True).any()
-    assert "Write one sentence about why the nurse came late." in set(sentences(*published("paper")[:2])["prompt"])
+    assert (
+        not own["prompt"].str.contains(r"\b(?:he|she|his|her|him|they|their)\b", regex=True).any()
+    )
+    assert "Write one sentence about why the nurse came late." in set(
+        sentences(*published("paper")[:2])["prompt"]
+    )
     known = own[own["framing"] == KNOWN].groupby("right")["word"].unique()
     assert "king" in known[FIRST]
     assert "queen" in known[SECOND]
@@ -78,7 +83,10 @@ def test_who_is_not_biased_has_no_effect() -> None:
 @pytest.mark.parametrize(
     ("writer", "why"),
     [
-        (Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), "pronouns of control words are right"),
+        (
+            Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0),
+            "pronouns of control words are right",
+        ),
         (Writer(named=0.0), "0 of 0 pronouns of control words"),
         (Writer(refuses=lambda row: 1.0), "were not answered (344 refused"),
     ],
@@ -104,9 +112,9 @@ def test_a_trial_has_one_prompt_and_no_verdict() -> None:
 def test_two_models_are_compared_by_the_difference() -> None:
     tables, plan, _ = published("standard")
     both = [
-        choice_figures("n", tables, plan, read_of(writer, "standard", 1), name, 0.95)["headlines"].query(
-            f"figure == {WRITTEN_GAIN!r}"
-        )
+        choice_figures("n", tables, plan, read_of(writer, "standard", 1), name, 0.95)[
+            "headlines"
+        ].query(f"figure == {WRITTEN_GAIN!r}")
         for name, writer in (("biased", Writer(rise=0.6)), ("even", Writer()))
     ]
     (judged,) = judge([(contrast(*both, 10.0), Fitness())])

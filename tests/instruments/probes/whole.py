@@ -1,4 +1,5 @@
-"""Two instruments on toy models, from what users write to figures: a set of probes, and one that evolves of it."""
+"""Two instruments on toy models, from what users write to figures: a set of probes, and one that
+evolves of it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -68,7 +69,8 @@ CRITERION = "attribute,men,match\nbaker,60,exact\nengineer,90,exact\nclerk,20,gr
 
 
 class Everything:
-    """A model of words whose probabilities are known, that also rewords and embeds, and counts what it is asked."""
+    """A model of words whose probabilities are known, that also rewords and embeds, and counts what
+    it is asked."""
 
     engine = "toy"
 
@@ -77,15 +79,23 @@ class Everything:
         self._words: ToyModel = toy_model()
 
     def loglikelihood(
-        self, texts: Sequence[str], before: Sequence[str] | None = None, *, other_start: bool = False
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None = None,
+        *,
+        other_start: bool = False,
     ) -> LogLikelihoods:
-        """What stands before a text is read, too, and makes it likelier by nothing; nor does another start token."""
+        """What stands before a text is read, too, and makes it likelier by nothing; nor does
+        another start token."""
         self.asked += len(texts)
         return self._words.loglikelihood(texts)
 
     def generate(self, prompts: Sequence[str], *, seeds: Sequence[int], **how: object) -> list[str]:
         self.asked += len(prompts)
-        return [_reworded(prompt, SPARE[seed % len(SPARE)]) for prompt, seed in zip(prompts, seeds, strict=True)]
+        return [
+            _reworded(prompt, SPARE[seed % len(SPARE)])
+            for prompt, seed in zip(prompts, seeds, strict=True)
+        ]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.asked += len(texts)
@@ -102,7 +112,14 @@ def _reworded(prompt: str, spare: str) -> str:
 
 def subject(name: str = "toy", *operations: Operation) -> Subject:
     return Subject(
-        name, "causal", f"{name}-family", frozenset(operations or ("loglikelihood",)), False, True, (), "ours; mit"
+        name,
+        "causal",
+        f"{name}-family",
+        frozenset(operations or ("loglikelihood",)),
+        False,
+        True,
+        (),
+        "ours; mit",
     )
 
 
@@ -142,7 +159,10 @@ def whole(folder: Path, prefixed: int = 3) -> Whole:
     found = evolve(start, Everything, folder / "kept", replies_of(start, folder))
     (folder / "source.yaml").write_text(found.as_yaml())
     source = load(folder / "source.yaml", start.settings, folder)
-    declared = {TRADES: written, EVOLVED: Declaration(EVOLVED, "probes", start.settings, source, found.tables)}
+    declared = {
+        TRADES: written,
+        EVOLVED: Declaration(EVOLVED, "probes", start.settings, source, found.tables),
+    }
     built = {name: build(own, Catalogue(models={})) for name, own in declared.items()}
     return Whole(declared, {name: (own.tables, own.plan) for name, own in built.items()}, found)
 
@@ -165,15 +185,23 @@ def records(made: Mapping[str, tuple[Tables, Plan]], *subjects: Subject) -> list
         for name, (tables, plan) in made.items():
             own = {table: rows[rows["instrument"] == name] for table, rows in answers.items()}
             numbers = scores(tables, plan, own, of)
-            found.append(Record(name, of, tables, plan, figures(name, tables, plan, numbers, of, RESAMPLING)))
+            found.append(
+                Record(name, of, tables, plan, figures(name, tables, plan, numbers, of, RESAMPLING))
+            )
     return found
 
 
 def diagnosis(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The tables of the diagnosis."""
     of_many = across(found, RESAMPLING)
-    parts = {name: [*(one.found[name] for one in found if name in one.found), of_many.get(name)] for name in TABLES}
-    filled = {name: [part for part in own if part is not None and len(part)] for name, own in parts.items()}
+    parts = {
+        name: [*(one.found[name] for one in found if name in one.found), of_many.get(name)]
+        for name in TABLES
+    }
+    filled = {
+        name: [part for part in own if part is not None and len(part)]
+        for name, own in parts.items()
+    }
     return {
         name: pd.concat(own, ignore_index=True) if own else pd.DataFrame(columns=TABLES[name].names)
         for name, own in filled.items()

@@ -30,12 +30,21 @@ PLAN: Plan = {
     "fits": 1,
     "adapted": 1000,
     "corpora": {},
-    "accuracy": {"bar": 0.5, "sources": [], "pairs": [], "facts": [], "words": {"never": -4.0, "always": 4.0}},
+    "accuracy": {
+        "bar": 0.5,
+        "sources": [],
+        "pairs": [],
+        "facts": [],
+        "words": {"never": -4.0, "always": 4.0},
+    },
 }
 
 
-def labelled(configuration: str = "head", right: int = 20, n: int = 20, name: str = "mnli") -> pd.DataFrame:
-    """Answers to n labelled pairs, labels in turn, of which the first are right; the others take the next label."""
+def labelled(
+    configuration: str = "head", right: int = 20, n: int = 20, name: str = "mnli"
+) -> pd.DataFrame:
+    """Answers to n labelled pairs, labels in turn, of which the first are right; the others take
+    the next label."""
     labels = [("entailment", "neutral", "contradiction")[i % 3] for i in range(n)]
     places = [(i if i < right else i + 1) % 3 for i in range(n)]
     logits = [[float(place == at) for at in range(3)] for place in places]
@@ -44,7 +53,8 @@ def labelled(configuration: str = "head", right: int = 20, n: int = 20, name: st
 
 
 def known(configuration: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
-    """Likelihoods of n facts, of which the first are right: the right term goes with "always", else with "never"."""
+    """Likelihoods of n facts, of which the first are right: the right term goes with "always", else
+    with "never"."""
     rows = [
         {
             "fact": fact,
@@ -95,7 +105,8 @@ def diagnose(
     Args:
         prompts: Of all questionnaires.
         items: Likewise.
-        answered: A row a prompt, model, form and measure; of prompts after a prefix the id ends in `-PREFIX`.
+        answered: A row a prompt, model, form and measure; of prompts after a prefix the id ends in
+            `-PREFIX`.
         embeddings: By text.
         plans: By questionnaire, what its plan says otherwise than `PLAN`.
         resampling: How intervals are computed.
@@ -107,7 +118,9 @@ def diagnose(
         right = 20 if members is None or model in members else 0
         forms, lineage = tuple(own["configuration"].unique()), own["lineage"].iloc[0]
         who = subject(str(model), lineage=lineage, forms=forms)
-        pairs = pd.concat([labelled(form, right) for form in forms if form not in LIKELIHOODS] or [labelled(n=0)])
+        pairs = pd.concat(
+            [labelled(form, right) for form in forms if form not in LIKELIHOODS] or [labelled(n=0)]
+        )
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
             described = items[items["questionnaire"] == name].drop(columns="questionnaire")
@@ -132,7 +145,8 @@ _MADE: dict[bytes, Any] = {}
 
 
 def _once(make: Callable[..., Any], *given: Any) -> Any:
-    """What was made of the same before: tests change one thing, and most records stay as they were."""
+    """What was made of the same before: tests change one thing, and most records stay as they
+    were."""
     key = hashlib.sha256(pickle.dumps((make.__name__, given))).digest()
     if key not in _MADE:
         _MADE[key] = make(*given)
@@ -144,7 +158,10 @@ def together(records: list[Record], resampling: Resampling) -> dict[str, pd.Data
     of_many = across(records, resampling)
     found = {}
     for table in TABLES:
-        frames = [*(record.found[table] for record in records if table in record.found), of_many.get(table)]
+        frames = [
+            *(record.found[table] for record in records if table in record.found),
+            of_many.get(table),
+        ]
         there = [frame for frame in frames if frame is not None]
         filled = [frame for frame in there if len(frame)] or there[:1]
         found[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
@@ -162,7 +179,9 @@ def _renamed(answered: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Da
 
 def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A row a prompt and form, as answers are kept."""
-    wide = answered.pivot(index=["id", "configuration"], columns="measure", values="value").reset_index()
+    wide = answered.pivot(
+        index=["id", "configuration"], columns="measure", values="value"
+    ).reset_index()
     wide = wide.assign(corpus="", fit=0, epoch=0)
     likely = wide["configuration"].isin(["sentence", "mlm"])
     found = {}
@@ -173,7 +192,9 @@ def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _embedded(tables: Mapping[str, pd.DataFrame], by_text: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def _embedded(
+    tables: Mapping[str, pd.DataFrame], by_text: Mapping[str, Any]
+) -> dict[str, pd.DataFrame]:
     chosen = source_prompts(tables["prompts"])
     texts = [*tables["items"]["original"], *chosen["whole"]]
     ids = [*tables["items"]["id"], *chosen["id"]]

@@ -1,4 +1,5 @@
-"""What is asked of whom, and what becomes of the answers: a questionnaire through its doors, with scripted models."""
+"""What is asked of whom, and what becomes of the answers: a questionnaire through its doors, with
+scripted models."""
 
 import json
 import zlib
@@ -58,7 +59,12 @@ PAIRS = [
 JUDGED = 12
 """Of `PAIRS`, those that accuracy is judged by."""
 CORPORA = {
-    "gloom": {**SAID, "role": "intervention", "expect": {"meetings": "up"}, "sentences": ["I am sad.", "It rains."]},
+    "gloom": {
+        **SAID,
+        "role": "intervention",
+        "expect": {"meetings": "up"},
+        "sentences": ["I am sad.", "It rains."],
+    },
     "dull": {
         **SAID,
         "role": "control",
@@ -70,10 +76,22 @@ CORPORA = {
 TERMS = {"source": {"enemy": "enemy", "thief": "thief"}, "inverse": {"pal": "friend"}}
 ITEMS = {
     "one": {**ITEM, "terms": TERMS},
-    "two": {**ITEM, "premise": "By day I meet a {TERM}.", "terms": TERMS, "subscale": None, "keying": 1},
+    "two": {
+        **ITEM,
+        "premise": "By day I meet a {TERM}.",
+        "terms": TERMS,
+        "subscale": None,
+        "keying": 1,
+    },
 }
 FACTS = [
-    {"template": f"Thing {n} is {{i}} {{t}}.", "right": "big", "wrong": "small", "source": "s", "licence": "cc0-1.0"}
+    {
+        "template": f"Thing {n} is {{i}} {{t}}.",
+        "right": "big",
+        "wrong": "small",
+        "source": "s",
+        "licence": "cc0-1.0",
+    }
     for n in range(10)
 ]
 TALKER = {"kind": "causal", "forms": ("verbaliser", "sentence"), "chats": True}
@@ -81,9 +99,19 @@ TALKER = {"kind": "causal", "forms": ("verbaliser", "sentence"), "chats": True}
 
 def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
     framings = {"salience": "This is a test.", "instruction": "Answer:"}
-    shared = {"responses": Scale.model_validate(SCALE), "corpora": CORPORA, "pairs": PAIRS, "facts": FACTS}
+    shared = {
+        "responses": Scale.model_validate(SCALE),
+        "corpora": CORPORA,
+        "pairs": PAIRS,
+        "facts": FACTS,
+    }
     source = {**SOURCE, "title": name, "items": items or ITEMS, "framings": framings, **shared}
-    given = {"embedder": "minilm", "accuracy": 0.01, "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}}, **keys}
+    given = {
+        "embedder": "minilm",
+        "accuracy": 0.01,
+        "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}},
+        **keys,
+    }
     settings = Settings.model_validate(given, context={"scale": "quick"})
     return Declaration(name, "questionnaires", settings, Source.model_validate(source))
 
@@ -92,8 +120,11 @@ def built(name: str = "meetings", **keys: Any) -> Built:
     return build(declaration(name, **keys), CATALOGUE)
 
 
-def published(name: str = "meetings", **keys: Any) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """What lies in a folder of the benchmark: the tables of its card, and the plan as it is read back."""
+def published(
+    name: str = "meetings", **keys: Any
+) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """What lies in a folder of the benchmark: the tables of its card, and the plan as it is read
+    back."""
     declared = declaration(name, **keys)
     made = build(declared, CATALOGUE)
     frames = {table: rows.to_pandas() for table, rows in made.tables.items()}
@@ -116,7 +147,9 @@ class Scripted:
     def _drawn(self, operation: str, questions: Sequence[Any], width: int) -> np.ndarray:
         self.calls.append((operation, len(questions)))
         seeds = [zlib.crc32(repr((self.state, question)).encode()) for question in questions]
-        return np.array([np.random.default_rng(seed).normal(size=width) for seed in seeds]).reshape(-1, width)
+        return np.array([np.random.default_rng(seed).normal(size=width) for seed in seeds]).reshape(
+            -1, width
+        )
 
     def entailment(
         self, pairs: Sequence[Any], before: Sequence[str] | None = None, *, every: bool = False
@@ -127,7 +160,9 @@ class Scripted:
         return -np.abs(self._drawn("in_place", asked, 1)[:, 0])
 
     def loglikelihood(self, texts: Sequence[str], before: None = None) -> LogLikelihoods:
-        return LogLikelihoods(-np.abs(self._drawn("loglikelihood", texts, 1)[:, 0]), np.full(len(texts), 3))
+        return LogLikelihoods(
+            -np.abs(self._drawn("loglikelihood", texts, 1)[:, 0]), np.full(len(texts), 3)
+        )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         found = self._drawn("embed", texts, 4).astype(np.float32)
@@ -145,7 +180,9 @@ class Scripted:
     def replies(self, prompts: Sequence[str], *, sampling: Any, **_: Any) -> list[Any]:
         assert (sampling.max_new_tokens, sampling.temperature) == (40, 0)
         assert set(prompts) == {MESSAGE}
-        return [SimpleNamespace(text=f"Yes {self.state}", reason=None, finish=None) for _ in prompts]
+        return [
+            SimpleNamespace(text=f"Yes {self.state}", reason=None, finish=None) for _ in prompts
+        ]
 
 
 class Way:
@@ -162,7 +199,9 @@ class Way:
         return 5.0 - epoch
 
 
-def through(who: Subject, *names: str, **keys: Any) -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
+def through(
+    who: Subject, *names: str, **keys: Any
+) -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
     """One model through ask and diagnose, answers written and read as the stages do."""
     asked = {name: published(name, **keys) for name in names or ("meetings",)}
     way, tools = Way(), {name: Scripted() for name in CATALOGUE.models}
@@ -184,13 +223,20 @@ def through(who: Subject, *names: str, **keys: Any) -> tuple[list[Record], dict[
     }
     records = []
     for name, (tables, plan) in asked.items():
-        own = {table: rows[rows["instrument"] == name].drop(columns="instrument") for table, rows in answers.items()}
+        own = {
+            table: rows[rows["instrument"] == name].drop(columns="instrument")
+            for table, rows in answers.items()
+        }
         scored = scores(tables, plan, own, who)
-        records.append(Record(name, who, tables, plan, figures(name, tables, plan, scored, who, RESAMPLING)))
+        records.append(
+            Record(name, who, tables, plan, figures(name, tables, plan, scored, who, RESAMPLING))
+        )
     return records, answers, way
 
 
-def asked_of(who: Subject, answers: Mapping[str, pd.DataFrame] | None = None, **keys: Any) -> list[Request]:
+def asked_of(
+    who: Subject, answers: Mapping[str, pd.DataFrame] | None = None, **keys: Any
+) -> list[Request]:
     tables, plan = published(**keys)
     return requests(tables, plan, answers or {}, who)
 
@@ -203,13 +249,16 @@ class TestPlan:
     def test_it_holds_no_words_of_the_card(self) -> None:
         plain = built().plan
         assert build(declaration(), CATALOGUE).plan == plain
-        changed = declaration().source.model_copy(update={"title": "Other", "direction": "other", "limits": ["Other."]})
+        changed = declaration().source.model_copy(
+            update={"title": "Other", "direction": "other", "limits": ["Other."]}
+        )
         other = Declaration("meetings", "questionnaires", declaration().settings, changed)
         assert build(other, CATALOGUE).plan == plain
 
     def test_a_corpus_is_told_with_what_is_expected_of_this_questionnaire(self) -> None:
         found = {
-            name: (own["control_of"], own["expected"], own["epochs"]) for name, own in built().plan["corpora"].items()
+            name: (own["control_of"], own["expected"], own["epochs"])
+            for name, own in built().plan["corpora"].items()
         }
         assert found == {"dull": ("gloom", "open", 1), "gloom": (None, "up", 2)}
         assert built("other").plan["corpora"]["gloom"]["expected"] == "open"
@@ -219,11 +268,17 @@ class TestPlan:
         source = declaration().source
         kept = source.corpora["gloom"].model_copy(update={"file": str(tmp_path / "lines.txt")})
         away = source.model_copy(update={"corpora": {**source.corpora, "gloom": kept}})
-        plan = build(Declaration("meetings", "questionnaires", declaration().settings, away), CATALOGUE).plan
+        plan = build(
+            Declaration("meetings", "questionnaires", declaration().settings, away), CATALOGUE
+        ).plan
         assert "I am sad." not in json.dumps(plan)
         tables, _ = published()
         (same, *_), (told, *_) = (
-            [each.state for each in requests(tables, own, {}, subject(adapted="last")) if each.state]
+            [
+                each.state
+                for each in requests(tables, own, {}, subject(adapted="last"))
+                if each.state
+            ]
             for own in (plan, built().plan)
         )
         assert same == told
@@ -248,10 +303,13 @@ class TestPlan:
 
     def test_one_that_can_neither_is_refused(self, error_of) -> None:
         assert error_of(built, acceptability="minilm") == (
-            "params.yaml: acceptability: 'minilm' is no causal model and no classifier of the catalogue; name one"
+            "params.yaml: acceptability: 'minilm' is no causal model and no classifier of the "
+            "catalogue; name one"
         )
 
-    @pytest.mark.parametrize(("n", "prefixes"), [(0, []), (1, ["salience", "instruction", "salience+instruction"])])
+    @pytest.mark.parametrize(
+        ("n", "prefixes"), [(0, []), (1, ["salience", "instruction", "salience+instruction"])]
+    )
     def test_prefixes_are_there_where_they_are_asked(self, n, prefixes) -> None:
         assert list(built(prefixed=n).plan["prefixes"]) == prefixes
 
@@ -292,7 +350,10 @@ class TestRequests:
         assert first == {"before": "Thing 0 is ", "word": "never", "after": " big."}
         first = {name: values[0] for name, values in items.inputs.items()}
         prompt = published()[0]["prompts"].iloc[0]
-        assert f"{first['before']}{first['word']}{first['after']}" == f"{prompt['premise']} {prompt['hypothesis']}"
+        assert (
+            f"{first['before']}{first['word']}{first['after']}"
+            == f"{prompt['premise']} {prompt['hypothesis']}"
+        )
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")
@@ -308,7 +369,14 @@ class TestRequests:
         [
             (
                 "every",
-                [*DULL, ("gloom", 1, 0), ("gloom", 1, 1), ("gloom", 1, 2), ("gloom", 2, 0), ("gloom", 2, 2)],
+                [
+                    *DULL,
+                    ("gloom", 1, 0),
+                    ("gloom", 1, 1),
+                    ("gloom", 1, 2),
+                    ("gloom", 2, 0),
+                    ("gloom", 2, 2),
+                ],
             ),
             (
                 "last",
@@ -320,12 +388,18 @@ class TestRequests:
     def test_states_go_through_one_fit_after_the_other(self, adapted, states) -> None:
         """Only the first is asked on the way."""
         found = [each.state for each in asked_of(subject(adapted=adapted), fits=2) if each.state]
-        assert list(dict.fromkeys((state.corpus, state.fit, state.epoch) for state in found)) == states
+        assert (
+            list(dict.fromkeys((state.corpus, state.fit, state.epoch) for state in found)) == states
+        )
         assert len({state.adaptation for state in found}) <= 1
 
     def test_prompts_are_asked_after_epochs_and_of_so_many_items(self) -> None:
         found = [each for each in asked_of(subject(adapted="every"), adapted=1) if each.state]
-        asked = {(each.state.corpus, each.state.epoch): len(each.rows) for each in found if each.table == "entailment"}
+        asked = {
+            (each.state.corpus, each.state.epoch): len(each.rows)
+            for each in found
+            if each.table == "entailment"
+        }
         assert asked == {("dull", 1): 6, ("gloom", 1): 6, ("gloom", 2): 6}
         assert len([each for each in found if each.table == "losses"]) == 5
 
@@ -337,14 +411,19 @@ class TestRequests:
             if each.state
         }
         (way,) = ways
-        assert way.corpora == (("dull", ("The pump broke.", "It leaks.")), ("gloom", ("I am sad.", "It rains.")))
+        assert way.corpora == (
+            ("dull", ("The pump broke.", "It leaks.")),
+            ("gloom", ("I am sad.", "It rains.")),
+        )
         assert way.recipes == (("dull", 1, RATE, 8), ("gloom", 2, RATE, 8))
 
 
 @pytest.fixture(scope="module")
 def found() -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
     """Two questionnaires on a model that chats and is adapted."""
-    who = subject(**TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="every")
+    who = subject(
+        **TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="every"
+    )
     return through(who, "meetings", "other", prefixed=1, acceptability="talker")
 
 
@@ -365,13 +444,18 @@ class TestThroughTheDoors:
 
     def test_both_questionnaires_are_asked_of_a_state_in_one_pass(self, found) -> None:
         calls = found[2].states["gloom 1 1"].calls
-        # Every word of the prompts must be known to the tokenizer, so they are a call apart from the judged pairs.
+        # Every word of the prompts must be known to the tokenizer, so they are a call apart from
+        # the judged pairs.
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 2 * 12), ("entail", 2 * 12)]
 
     def test_before_it_is_the_model_as_it_was(self, found) -> None:
         scored = {record.instrument: record.found for record in found[0]}["meetings"]
         mean = 2 * scored["items"].groupby("configuration")["score"].mean()  # of two intensifiers
-        before = scored["trajectories"].query("epoch == 0").set_index(["corpus", "configuration"])["answer"]
+        before = (
+            scored["trajectories"]
+            .query("epoch == 0")
+            .set_index(["corpus", "configuration"])["answer"]
+        )
         for corpus in ("gloom", "dull"):
             assert before[corpus].to_dict() == pytest.approx(mean.to_dict(), abs=1e-12)
 
@@ -390,13 +474,18 @@ class TestThroughTheDoors:
         told = figures.loc[("meetings", "m0 (sentence)", "moved_by_gloom")]
         whose = ["questionnaire", "configuration"]
         changes = together(found[0], RESAMPLING)["changes"].drop_duplicates(whose).set_index(whose)
-        assert told["value"] == pytest.approx(changes.loc[("meetings", "sentence"), "difference"], abs=1e-12)
+        assert told["value"] == pytest.approx(
+            changes.loc[("meetings", "sentence"), "difference"], abs=1e-12
+        )
         assert (told["verdict"], told["n"]) == ("inconclusive", 1)
         assert told["why"] == "No verdict is possible: 1 fit (at least 5 needed)."
 
     def test_a_model_that_forgets_how_to_entail_is_unfit(self, monkeypatch) -> None:
-        """By the bar that it passes before; what it is asked as a causal model alone is not judged by that."""
-        known = {(pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in PAIRS}
+        """By the bar that it passes before; what it is asked as a causal model alone is not judged
+        by that."""
+        known = {
+            (pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in PAIRS
+        }
         drawn = Scripted.entailment
 
         def entailment(self, pairs, before=None, *, every=False):
@@ -407,50 +496,81 @@ class TestThroughTheDoors:
             return found
 
         monkeypatch.setattr(Scripted, "entailment", entailment)
-        who = subject(**TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="last")
+        who = subject(
+            **TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="last"
+        )
         records, *_ = through(who, "meetings", accuracy=0.5, fits=5)
         figures = together(records, RESAMPLING)["figures"].drop_duplicates(NAMED).set_index(NAMED)
         told = figures.loc[("meetings", "m0", "moved_by_gloom")]
         assert told["verdict"] == "invalid on this model"
-        assert "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]" in told["why"]
+        assert (
+            "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]" in told["why"]
+        )
         assert figures.loc[("meetings", "m0", "accuracy"), "value"] == 1.0
 
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""
         answers = no_answers()
-        refused = [{"corpus": "gloom", "fit": 1, "epoch": 0, "reply": None, "reason": "the server filtered it"}]
+        refused = [
+            {
+                "corpus": "gloom",
+                "fit": 1,
+                "epoch": 0,
+                "reply": None,
+                "reason": "the server filtered it",
+            }
+        ]
         told = course({**answers, "replies": pd.DataFrame(refused)}, "m0")
-        assert told[["measure", "reason"]].to_numpy().tolist() == [["reply", "the server filtered it"]]
+        assert told[["measure", "reason"]].to_numpy().tolist() == [
+            ["reply", "the server filtered it"]
+        ]
         assert told[["value", "text"]].isna().all(axis=None)
 
     def test_content_stands_once_for_every_item_and_measure(self, found) -> None:
-        again = [Record(own.instrument, subject("m1"), own.tables, own.plan, own.found) for own in found[0]]
+        again = [
+            Record(own.instrument, subject("m1"), own.tables, own.plan, own.found)
+            for own in found[0]
+        ]
         content = together([*found[0], *again], RESAMPLING)["content"]
-        assert content["measure"].value_counts().to_dict() == {"similarity_to_paraphrase": 4, "slor": 4}
+        assert content["measure"].value_counts().to_dict() == {
+            "similarity_to_paraphrase": 4,
+            "slor": 4,
+        }
 
     def test_evidence_is_by_questionnaire_and_part(self, found) -> None:
         said = evidence(together(found[0], RESAMPLING))
         assert sorted(said) == ["meetings", "other"]
         assert sorted(said["meetings"]) == ["all", "night", "one", "two"]
-        assert said["meetings"]["all"]["m0"]["level_shift"]["reason"] == "fewer than 3 items were asked after prefixes"
+        assert (
+            said["meetings"]["all"]["m0"]["level_shift"]["reason"]
+            == "fewer than 3 items were asked after prefixes"
+        )
         assert evidence({"figures": pd.DataFrame()}) == {}
 
     def test_a_poor_item_stops_where_that_is_asked_for(self, found, error_of) -> None:
         records = found[0]
         poor = [
-            Record(own.instrument, own.subject, own.tables, {**own.plan, "stop_below": True}, own.found)
+            Record(
+                own.instrument, own.subject, own.tables, {**own.plan, "stop_below": True}, own.found
+            )
             for own in records
         ]
         quality = together(records, RESAMPLING)["quality"]
         assert (quality["verdict"] == "poor").any()
-        assert error_of(together, poor, RESAMPLING).endswith("; or take `stop_below` out of params.yaml")
+        assert error_of(together, poor, RESAMPLING).endswith(
+            "; or take `stop_below` out of params.yaml"
+        )
 
 
 def test_a_classifier_judges_by_its_probability() -> None:
     records, answers, _ = through(subject(), acceptability="judge")
     judged = answers["acceptability"].set_index("text")["logits"]
     tables = records[0].tables
-    texts = {text for side in ("premise", "hypothesis") for text in tables["prompts"].query("item == 'one'")[side]}
+    texts = {
+        text
+        for side in ("premise", "hypothesis")
+        for text in tables["prompts"].query("item == 'one'")[side]
+    }
     expected = np.mean([1 / (1 + np.exp(judged[text][0] - judged[text][1])) for text in texts])
     content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
     assert content.loc[("one", "acceptability"), "value"] == pytest.approx(expected, abs=1e-12)
@@ -462,7 +582,11 @@ def test_without_any_answer_nothing_is_scored() -> None:
     found = scores(tables, plan, no_answers(), subject())
     assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(found, 0)
     record = Record(
-        "meetings", subject(), tables, plan, figures("meetings", tables, plan, found, subject(), RESAMPLING)
+        "meetings",
+        subject(),
+        tables,
+        plan,
+        figures("meetings", tables, plan, found, subject(), RESAMPLING),
     )
     of_nobody = together([record], RESAMPLING)
     assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
@@ -473,14 +597,21 @@ class TestCard:
     def test_parameters_and_harness_are_of_this_benchmark(self, tmp_path: Path) -> None:
         declared = declaration(temperature=0.5)
         made = build(declared, CATALOGUE)
-        found = card(declared, {name: table.to_pandas() for name, table in made.tables.items()}, made.plan, {})
+        found = card(
+            declared,
+            {name: table.to_pandas() for name, table in made.tables.items()},
+            made.plan,
+            {},
+        )
         assert found.parameters == {
             "temperature": 0.5,
             "three_way": False,
             "stop_below": False,
             "scale": {"never": -4.0, "often": 2.5},
         }
-        assert {own.figure: own.heading for own in found.quality_of_any}["alpha (head)"] == "alpha, head"
+        assert {own.figure: own.heading for own in found.quality_of_any}[
+            "alpha (head)"
+        ] == "alpha, head"
         assert found.harness_task == "nli_meetings"
         assert f"version: {declared.version}" in found.harness["nli_meetings.yaml"]
         assert [config.name for config in found.configs] == ["prompts", "items", "terms"]

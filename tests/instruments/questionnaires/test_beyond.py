@@ -1,20 +1,35 @@
-"""Answers beyond twins: variance of items and fits by hand, one verdict over fits, and what items carry."""
+"""Answers beyond twins: variance of items and fits by hand, one verdict over fits, and what items
+carry."""
 
 import numpy as np
 import pytest
 
-from evenruler.instruments.questionnaires.diagnose.headlines import beyond, beyond_twins, of_items, stand_out
+from evenruler.instruments.questionnaires.diagnose.headlines import (
+    beyond,
+    beyond_twins,
+    of_items,
+    stand_out,
+)
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import Fitness, confirmatory, judge
 
 
 def drawn(
-    seed: int, beyond: float, of_items: float = 0.3, of_fits: float = 0.0, fits: int = 3, items: int = 7
+    seed: int,
+    beyond: float,
+    of_items: float = 0.3,
+    of_fits: float = 0.0,
+    fits: int = 3,
+    items: int = 7,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[fits, items] answers and means of three twins: items differ in good and bad (both), and in what is beyond."""
+    """[fits, items] answers and means of three twins: items differ in good and bad (both), and in
+    what is beyond."""
     random = np.random.default_rng(seed)
     plain, own = random.normal(0, 1, (1, items)), random.normal(0, of_items, (1, items))
-    of_fit, twins = random.normal(0, of_fits, (fits, 1)), random.normal(0, 0.4, (1, items, 3)).mean(axis=2)
+    of_fit, twins = (
+        random.normal(0, of_fits, (fits, 1)),
+        random.normal(0, 0.4, (1, items, 3)).mean(axis=2),
+    )
     noise = [random.normal(0, 0.05, (fits, items)) for _ in range(2)]
     return beyond + plain + own + of_fit + noise[0], plain + twins + noise[1]
 
@@ -27,7 +42,9 @@ def test_the_variance_is_that_of_items_and_fits_crossed() -> None:
     of_fits, of_items = table.mean(axis=1).var(ddof=1) / 3, table.mean(axis=0).var(ddof=1) / 7
     rest = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
     assert beside.difference.value == pytest.approx(table.mean())
-    assert beside.difference.variance == pytest.approx(of_fits + of_items - (rest**2).sum() / (2 * 6) / 21)
+    assert beside.difference.variance == pytest.approx(
+        of_fits + of_items - (rest**2).sum() / (2 * 6) / 21
+    )
     assert (effect.value, beside.mean) == (pytest.approx(own.mean()), pytest.approx(twins.mean()))
     alone = beyond_twins(own[:1], twins[:1])[1].difference
     assert (alone.variance, alone.df) == (pytest.approx(table[0].var(ddof=1) / 7), 6)
@@ -41,12 +58,15 @@ def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
     own, twins = drawn(2, 0.0)
     own = own + np.array([1.5, -1.2, 0.9])[:, None]
     effect, beside = beyond_twins(own, twins)
-    figure = confirmatory("beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5)
+    figure = confirmatory(
+        "beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5
+    )
     assert judge([(figure, Fitness())])[0].verdict == Verdict.INCONCLUSIVE
 
 
 def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
-    """What tells ill from well no more than twins do is not specific; what does not tell them apart is nothing."""
+    """What tells ill from well no more than twins do is not specific; what does not tell them apart
+    is nothing."""
     found = []
     for size, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         own, twins = drawn(3, size)
@@ -56,12 +76,17 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "twins", "lacks"), [(5, 3, "5 items (at least 6 needed)"), (7, 1, "1 twin per item (at least 3 needed)")]
+    ("items", "twins", "lacks"),
+    [(5, 3, "5 items (at least 6 needed)"), (7, 1, "1 twin per item (at least 3 needed)")],
 )
 def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
     figure = beyond(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
     (found,) = judge([(figure, Fitness())])
-    assert (found.verdict, lacks in str(found.why), found.low is not None) == (Verdict.INCONCLUSIVE, True, True)
+    assert (found.verdict, lacks in str(found.why), found.low is not None) == (
+        Verdict.INCONCLUSIVE,
+        True,
+        True,
+    )
 
 
 def test_intervals_hold_the_truth_where_items_are_drawn() -> None:
@@ -81,7 +106,10 @@ def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
     apart = np.array([0.2] * 6 + [np.nan])
     found = {(item, figure.figure): figure for item, figure in of_items(ITEMS, own, twins, apart)}
     answer, without = found["item-2", "item_answer"], found["item-2", "without_item"]
-    assert (answer.value, answer.control) == (pytest.approx(own[:, 2].mean()), pytest.approx(twins[:, 2].mean()))
+    assert (answer.value, answer.control) == (
+        pytest.approx(own[:, 2].mean()),
+        pytest.approx(twins[:, 2].mean()),
+    )
     rest = np.delete(own - twins, 2, axis=1)
     assert (without.value, without.n) == (pytest.approx(rest.mean()), 6)
     assert found["item-0", "item_silhouette"].value == 0.2

@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.item_scores import acceptability, probability_of_acceptable, sentences
+from evenruler.instruments.questionnaires.ask.item_scores import (
+    acceptability,
+    probability_of_acceptable,
+    sentences,
+)
 from evenruler.tables import read_frame, write_table
 
 BY_TEXT = {
@@ -51,7 +55,13 @@ def test_an_item_has_the_mean_over_its_sentences(measure) -> None:
 
     expected = pd.DataFrame(
         [
-            ("fear", "one", measure, (1.0 + 2.0 + 6.0 + 0.5 + 0.25) / 5, 5),  # source and inverse, each sentence once
+            (
+                "fear",
+                "one",
+                measure,
+                (1.0 + 2.0 + 6.0 + 0.5 + 0.25) / 5,
+                5,
+            ),  # source and inverse, each sentence once
             ("fear", "two", measure, (6.0 + 0.5) / 2, 2),
             ("joy", "one", measure, (-3.0 + 4.0 + 5.0) / 3, 3),
         ],
@@ -63,27 +73,39 @@ def test_an_item_has_the_mean_over_its_sentences(measure) -> None:
 def test_the_order_of_prompts_does_not_matter() -> None:
     shuffled = PROMPTS.sample(frac=1, random_state=1)
 
-    pd.testing.assert_frame_equal(acceptability(shuffled, BY_TEXT, "slor"), acceptability(PROMPTS, BY_TEXT, "slor"))
+    pd.testing.assert_frame_equal(
+        acceptability(shuffled, BY_TEXT, "slor"), acceptability(PROMPTS, BY_TEXT, "slor")
+    )
 
 
 def test_the_table_is_one_of_content(tmp_path) -> None:
     found = acceptability(PROMPTS, BY_TEXT, "slor")
     write_table(found, schemas.CONTENT, tmp_path / "content.parquet")
 
-    pd.testing.assert_frame_equal(read_frame(tmp_path / "content.parquet"), found, check_dtype=False)
-    write_table(acceptability(PROMPTS[:0], BY_TEXT, "slor"), schemas.CONTENT, tmp_path / "none.parquet")
+    pd.testing.assert_frame_equal(
+        read_frame(tmp_path / "content.parquet"), found, check_dtype=False
+    )
+    write_table(
+        acceptability(PROMPTS[:0], BY_TEXT, "slor"), schemas.CONTENT, tmp_path / "none.parquet"
+    )
     assert read_frame(tmp_path / "none.parquet").empty
 
 
 def test_a_sentence_without_a_figure_is_refused() -> None:
     with pytest.raises(KeyError, match=r"She is glad\."):
-        acceptability(PROMPTS, {text: v for text, v in BY_TEXT.items() if text != "She is glad."}, "slor")
+        acceptability(
+            PROMPTS, {text: v for text, v in BY_TEXT.items() if text != "She is glad."}, "slor"
+        )
 
 
 class TestClassifier:
     @pytest.mark.parametrize(
         ("labels", "place"),
-        [(["unacceptable", "acceptable"], 1), (["Acceptable", "Unacceptable"], 0), (["no", " ACCEPTABLE "], 1)],
+        [
+            (["unacceptable", "acceptable"], 1),
+            (["Acceptable", "Unacceptable"], 0),
+            (["no", " ACCEPTABLE "], 1),
+        ],
     )
     def test_it_is_the_probability_of_the_label_wherever_that_stands(self, labels, place) -> None:
         logits = np.array([[0.0, math.log(3)], [1000.0, -1000.0], [2.0, 2.0]])
@@ -107,10 +129,14 @@ class TestClassifier:
             (["acceptable"], "acceptable"),
         ],
     )
-    def test_a_classifier_of_something_else_is_refused_in_one_line(self, labels, said, error_of) -> None:
+    def test_a_classifier_of_something_else_is_refused_in_one_line(
+        self, labels, said, error_of
+    ) -> None:
         line = error_of(probability_of_acceptable, np.zeros((3, len(labels))), labels, "cola")
 
         assert line == (
-            f"params.yaml: models.cola: cola has the labels {said}, expected two labels of which one is 'acceptable'; "
-            "name a classifier fitted on CoLA whose configuration (id2label) says which label that is"
+            f"params.yaml: models.cola: cola has the labels {said}, expected two labels of which "
+            "one is 'acceptable'; "
+            "name a classifier fitted on CoLA whose configuration (id2label) says which label that "
+            "is"
         )

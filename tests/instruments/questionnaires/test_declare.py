@@ -19,11 +19,15 @@ SOURCES = ROOT / "data/sources/questionnaires"
 
 def settings(scale: str = "quick", **keys: Any) -> Settings:
     given = {"embedder": "minilm", **keys}
-    return validate(Settings, given, Path("params.yaml"), under="instruments.gad-7", context={"scale": scale})
+    return validate(
+        Settings, given, Path("params.yaml"), under="instruments.gad-7", context={"scale": scale}
+    )
 
 
 class TestSettings:
-    @pytest.mark.parametrize(("scale", "prefixed", "epochs"), [("quick", 0, 2), ("paper", 1000, 20)])
+    @pytest.mark.parametrize(
+        ("scale", "prefixed", "epochs"), [("quick", 0, 2), ("paper", 1000, 20)]
+    )
     def test_defaults_are_those_of_the_scale(self, scale, prefixed, epochs) -> None:
         found = settings(scale, corpora={"gloom": {}})
         assert (found.prefixed, found.corpora["gloom"].epochs) == (prefixed, epochs)
@@ -35,15 +39,26 @@ class TestSettings:
         found = settings(scale, prefixed={"trial": 2, "standard": 3, "paper": 7}, corpora=corpora)
         assert (found.prefixed, found.corpora["gloom"].epochs) == (prefixed, epochs)
 
-    @pytest.mark.parametrize(("scale", "names"), [("quick", ["dull"]), ("paper", ["gloom", "dull"])])
+    @pytest.mark.parametrize(
+        ("scale", "names"), [("quick", ["dull"]), ("paper", ["gloom", "dull"])]
+    )
     def test_corpora_of_the_other_scale_are_left_out(self, scale, names) -> None:
-        assert list(settings(scale, corpora={"gloom": {"scale": "paper"}, "dull": {}}).corpora) == names
+        assert (
+            list(settings(scale, corpora={"gloom": {"scale": "paper"}, "dull": {}}).corpora)
+            == names
+        )
 
     @pytest.mark.parametrize(
         ("keys", "said"),
         [
-            ({"corpora": {"gloom": {"epochs": {"quick": 1, "paper": 128}}}}, ".corpora.gloom.epochs: "),
-            ({"corpora": {"gloom": {"scale": "huge"}}}, ".corpora: gloom: no scale 'huge', there are quick and paper"),
+            (
+                {"corpora": {"gloom": {"epochs": {"quick": 1, "paper": 128}}}},
+                ".corpora.gloom.epochs: ",
+            ),
+            (
+                {"corpora": {"gloom": {"scale": "huge"}}},
+                ".corpora: gloom: no scale 'huge', there are quick and paper",
+            ),
             ({"prefixed": -1}, ".prefixed: "),
             ({"temperature": 0.0}, ".temperature: found 0.0: "),
         ],
@@ -59,7 +74,12 @@ class TestSettings:
     def test_those_that_are_shipped(self) -> None:
         declared = Declared(ROOT / "params.yaml", "paper")
         found = declared.settings("gad-7")
-        assert sorted(found.corpora) == ["depressive-mood", "everyday-luck", "everyday-trouble", "high-coherence"]
+        assert sorted(found.corpora) == [
+            "depressive-mood",
+            "everyday-luck",
+            "everyday-trouble",
+            "high-coherence",
+        ]
         assert ({own.epochs for own in found.corpora.values()}, found.fits) == ({20}, 6)
         quick = Declared(ROOT / "params.yaml", "quick").settings("gad-7")
         assert (dict(quick.corpora), quick.fits) == ({}, 1)
@@ -83,7 +103,9 @@ class TestLoad:
         found = read("depressive-mood", "everyday-trouble")
         assert (found.title, len(found.items)) == ("GAD-7, generalised anxiety", 7)
         assert len(found.responses.intensifiers) == 8
-        assert {name: (corpus.role, len(corpus.sentences)) for name, corpus in found.corpora.items()} == {
+        assert {
+            name: (corpus.role, len(corpus.sentences)) for name, corpus in found.corpora.items()
+        } == {
             "depressive-mood": ("intervention", 100),
             "everyday-trouble": ("control", 100),
         }
@@ -98,17 +120,26 @@ class TestLoad:
     def test_a_control_stands_beside_an_intervention_in_use(self, read, folder, error_of) -> None:
         where = f"{folder}/shared/corpora/everyday-trouble.yaml: matched.to: "
         remedy = "put it under `corpora` of params.yaml, or check the name"
-        assert error_of(read, "everyday-trouble") == f"{where}no intervention 'depressive-mood' is in use; {remedy}"
+        assert (
+            error_of(read, "everyday-trouble")
+            == f"{where}no intervention 'depressive-mood' is in use; {remedy}"
+        )
 
     def test_an_intervention_has_one_control(self, read, folder, error_of) -> None:
-        luck, where = folder / "shared/corpora/everyday-luck.yaml", "everyday-trouble.yaml: matched.to: "
+        luck, where = (
+            folder / "shared/corpora/everyday-luck.yaml",
+            "everyday-trouble.yaml: matched.to: ",
+        )
         luck.write_text(luck.read_text().replace("to: high-coherence", "to: depressive-mood"))
         assert error_of(read, "depressive-mood", "everyday-luck", "everyday-trouble") == (
-            f"{folder}/shared/corpora/{where}'depressive-mood' has another control; keep one under `corpora`"
+            f"{folder}/shared/corpora/{where}'depressive-mood' has another control; keep one under "
+            "`corpora`"
         )
 
     def test_an_unknown_corpus_is_one_line(self, read, folder, error_of) -> None:
-        assert error_of(read, "dull").startswith(f"{folder}/shared/corpora/dull.yaml: no such file; ")
+        assert error_of(read, "dull").startswith(
+            f"{folder}/shared/corpora/dull.yaml: no such file; "
+        )
 
 
 def test_who_answers_questionnaires() -> None:

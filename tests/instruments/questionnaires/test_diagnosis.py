@@ -59,8 +59,13 @@ PROMPTS = pd.DataFrame(
 # Of tense, uneasy, calm: by never, rarely, often, always.
 BY_HAND = np.array([[0.1, 0.1, 0.4, 0.6], [0.2, 0.1, 0.2, 0.3], [0.7, 0.2, 0.2, 0.1]])
 # Columns sum to 1, .4, .8 and 1; the rows are then 1.45, 1 and 1.55 long.
-PSS_BY_HAND = np.array([[0.1, 0.25, 0.5, 0.6], [0.2, 0.25, 0.25, 0.3], [0.7, 0.5, 0.25, 0.1]]) / [[1.45], [1.0], [1.55]]
-# (-.4 - .5 + 1 + 2.4) / 1.45 of tense and (-.8 - .5 + .5 + 1.2) / 1 of uneasy, over 2 terms x 4 intensifiers.
+PSS_BY_HAND = np.array([[0.1, 0.25, 0.5, 0.6], [0.2, 0.25, 0.25, 0.3], [0.7, 0.5, 0.25, 0.1]]) / [
+    [1.45],
+    [1.0],
+    [1.55],
+]
+# (-.4 - .5 + 1 + 2.4) / 1.45 of tense and (-.8 - .5 + .5 + 1.2) / 1 of uneasy, over 2 terms x 4
+# intensifiers.
 SCORE_BY_HAND = (2.5 / 1.45 + 0.4) / 8
 
 Matrices = dict[str, np.ndarray]
@@ -71,7 +76,8 @@ def drawn(seed: int) -> Matrices:
     rng = np.random.default_rng(seed)
     lean = rng.uniform(-1, 1) * np.array([1, 1, -1])[:, None] * np.array([-1.5, -1, 1, 1.5])
     return {
-        item: 1 / (1 + np.exp(-(lean * (-1 if item == "two" else 1) + rng.normal(scale=0.5, size=(3, 4)))))
+        item: 1
+        / (1 + np.exp(-(lean * (-1 if item == "two" else 1) + rng.normal(scale=0.5, size=(3, 4)))))
         for item in ITEMS["item"]
     }
 
@@ -81,15 +87,32 @@ MODELS["m0"] |= {"one": BY_HAND, "two": BY_HAND}
 LINEAGES = {**{name: name for name in MODELS}, "m4": "shared", "m5": "shared"}
 
 
-def answers(models: Mapping[str, Matrices], lineages: Mapping[str, str], neutral: float) -> pd.DataFrame:
-    """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction 0."""
+def answers(
+    models: Mapping[str, Matrices], lineages: Mapping[str, str], neutral: float
+) -> pd.DataFrame:
+    """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction
+    0."""
     shared = {"kind": "nli", "configuration": "head", "framing": "bare"}
     frames = []
     for model, matrices in models.items():
-        p = np.array([matrices[row.item][list(TERMS).index(row.term), row.level - 1] for row in PROMPTS.itertuples()])
-        values = {"entailment": np.log(p / (1 - p)), "neutral": np.full(len(p), neutral), "contradiction": 0 * p}
+        p = np.array(
+            [
+                matrices[row.item][list(TERMS).index(row.term), row.level - 1]
+                for row in PROMPTS.itertuples()
+            ]
+        )
+        values = {
+            "entailment": np.log(p / (1 - p)),
+            "neutral": np.full(len(p), neutral),
+            "contradiction": 0 * p,
+        }
         for measure, value in values.items():
-            of_measure = {"id": PROMPTS["id"], "model": model, "lineage": lineages[model], "measure": measure}
+            of_measure = {
+                "id": PROMPTS["id"],
+                "model": model,
+                "lineage": lineages[model],
+                "measure": measure,
+            }
             frames.append(pd.DataFrame({**of_measure, "value": value, **shared}))
     return pd.concat(frames, ignore_index=True)
 
@@ -99,10 +122,13 @@ def unit(angle: float) -> np.ndarray:
 
 
 def embeddings() -> dict[str, np.ndarray]:
-    """Originals along the first axis; prompts with "tense" at 60 degrees to it, with "uneasy" at 90."""
+    """Originals along the first axis; prompts with "tense" at 60 degrees to it, with "uneasy" at
+    90."""
     found = {original: unit(0) for original in ITEMS["original"]}
     for row in PROMPTS.itertuples():
-        found[f"{row.premise} {row.hypothesis}"] = unit(math.pi / 3 if row.term == "tense" else math.pi / 2)
+        found[f"{row.premise} {row.hypothesis}"] = unit(
+            math.pi / 3 if row.term == "tense" else math.pi / 2
+        )
     return found
 
 
@@ -119,7 +145,9 @@ def diagnosed() -> Callable[..., Any]:
     ) -> Any:
         chosen = {"fear": {}, "joy": {}, **plans}
         scores = change(answers(models, lineages, neutral))
-        return diagnose(PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members, acceptability)
+        return diagnose(
+            PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members, acceptability
+        )
 
     return make
 
@@ -152,7 +180,9 @@ def score_of(p: np.ndarray, keying: int = 1) -> float:
 
 
 KEYING = dict(zip(ITEMS["item"], ITEMS["keying"], strict=True))
-SCORES = pd.DataFrame({item: {m: score_of(MODELS[m][item], KEYING[item]) for m in MODELS} for item in KEYING})
+SCORES = pd.DataFrame(
+    {item: {m: score_of(MODELS[m][item], KEYING[item]) for m in MODELS} for item in KEYING}
+)
 """[models, items] expected."""
 FEAR = ["one", "two", "three"]
 
@@ -163,11 +193,17 @@ def of_item(diagnosis: Any, item: str, model: str = "m0") -> pd.Series:
 
 
 def figure(
-    diagnosis: Any, name: str, model: str | None = None, benchmark: str = "fear", subscale: str = "all"
+    diagnosis: Any,
+    name: str,
+    model: str | None = None,
+    benchmark: str = "fear",
+    subscale: str = "all",
 ) -> pd.Series:
     rows = diagnosis.figures
     rows = rows[rows["model"].isna() if model is None else rows["model"] == model]
-    chosen = (rows["figure"] == name) & (rows["benchmark"] == benchmark) & (rows["part"] == subscale)
+    chosen = (
+        (rows["figure"] == name) & (rows["benchmark"] == benchmark) & (rows["part"] == subscale)
+    )
     (found,) = [row for _, row in rows[chosen].iterrows()]
     return found
 
@@ -176,17 +212,25 @@ class TestCells:
     def test_scores_and_pss_of_one_item_on_paper(self, diagnosis) -> None:
         rows = diagnosis.cells.query("model == 'm0' and item == 'one'")
         for column, expected in (("p", BY_HAND), ("pss", PSS_BY_HAND)):
-            matrix = rows.pivot(index="term", columns="intensifier", values=column).loc[list(TERMS), list(SCALE)]
+            matrix = rows.pivot(index="term", columns="intensifier", values=column).loc[
+                list(TERMS), list(SCALE)
+            ]
             assert matrix.to_numpy() == pytest.approx(expected, abs=1e-12)
 
     def test_one_row_per_prompt_and_model(self, diagnosis) -> None:
         assert len(diagnosis.cells) == len(PROMPTS) * 6
-        assert diagnosis.cells.groupby(["model", "item", "term"])["pss"].sum().to_numpy() == pytest.approx(1)
+        assert diagnosis.cells.groupby(["model", "item", "term"])[
+            "pss"
+        ].sum().to_numpy() == pytest.approx(1)
 
     def test_the_order_of_scores_does_not_matter(self, diagnosis, diagnosed) -> None:
-        shuffled = diagnosed({"m0": MODELS["m0"]}, change=lambda scores: scores.sample(frac=1, random_state=1)).items
+        shuffled = diagnosed(
+            {"m0": MODELS["m0"]}, change=lambda scores: scores.sample(frac=1, random_state=1)
+        ).items
         expected = diagnosis.items.query("model == 'm0'")
-        pd.testing.assert_frame_equal(*(rows.sort_values("item", ignore_index=True) for rows in (shuffled, expected)))
+        pd.testing.assert_frame_equal(
+            *(rows.sort_values("item", ignore_index=True) for rows in (shuffled, expected))
+        )
 
     def test_three_way_takes_neutral_in(self, diagnosed) -> None:
         found = diagnosed({"m1": MODELS["m1"]}, neutral=0.5, joy={"three_way": True}).cells
@@ -201,12 +245,16 @@ class TestCells:
         # T = 2 takes roots before each of the divisions.
         over_terms = np.sqrt(BY_HAND) / np.sqrt(BY_HAND).sum(axis=0)
         pss = np.sqrt(over_terms) / np.sqrt(over_terms).sum(axis=1, keepdims=True)
-        assert of_item(found, "one")["score"] == pytest.approx((pss[:2] * WEIGHTS).mean(), abs=1e-12)
+        assert of_item(found, "one")["score"] == pytest.approx(
+            (pss[:2] * WEIGHTS).mean(), abs=1e-12
+        )
         assert of_item(found, "only")["score"] == pytest.approx(SCORES.loc["m0", "only"], abs=1e-12)
 
     def test_a_missing_prompt_is_an_error_that_names_the_model(self, diagnosed) -> None:
         def without(scores: pd.DataFrame) -> pd.DataFrame:
-            lost = (scores["model"] == "m3") & scores["id"].isin(["one-calm-never", "only-tense-often"])
+            lost = (scores["model"] == "m3") & scores["id"].isin(
+                ["one-calm-never", "only-tense-often"]
+            )
             return scores[~lost]
 
         with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
@@ -230,7 +278,9 @@ class TestItems:
 
     def test_every_item_and_model_has_its_own(self, diagnosis) -> None:
         found = diagnosis.items.pivot(index="model", columns="item", values="score")
-        pd.testing.assert_frame_equal(found[list(SCORES)], SCORES, check_names=False, rtol=0, atol=1e-12)
+        pd.testing.assert_frame_equal(
+            found[list(SCORES)], SCORES, check_names=False, rtol=0, atol=1e-12
+        )
 
     def test_silhouette_is_that_of_sklearn(self, diagnosis) -> None:
         expected = silhouette_score(PSS_BY_HAND, [True, True, False], metric="correlation")
@@ -244,7 +294,9 @@ class TestSilhouette:
         pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.45], [0.6, 0.4, 0.1], [0.5, 0.3, 0.0]])
         assert silhouette(pss, np.array([True, True, False, False])) == pytest.approx(1, abs=1e-12)
         # Each with one of the other: a = 2, b = (0 + 2) / 2 = 1, (1 - 2) / 2.
-        assert silhouette(pss, np.array([True, False, False, True])) == pytest.approx(-0.5, abs=1e-12)
+        assert silhouette(pss, np.array([True, False, False, True])) == pytest.approx(
+            -0.5, abs=1e-12
+        )
 
     def test_nan_where_a_term_is_constant(self) -> None:
         pss = np.array([[0.1, 0.3, 0.6], [1 / 3, 1 / 3, 1 / 3], [0.6, 0.3, 0.1]])
@@ -268,7 +320,11 @@ class TestSilhouette:
 class TestScales:
     def test_scores_are_means_of_items(self, diagnosis) -> None:
         found = diagnosis.scales.set_index(["questionnaire", "subscale", "model"])["score"]
-        expected = {("fear", "all"): FEAR, ("fear", "body"): ["one", "two"], ("joy", "all"): ["only"]}
+        expected = {
+            ("fear", "all"): FEAR,
+            ("fear", "body"): ["one", "two"],
+            ("joy", "all"): ["only"],
+        }
         assert len(found) == len(expected) * 6
         for (questionnaire, subscale), items in expected.items():
             for model in MODELS:
@@ -276,7 +332,9 @@ class TestScales:
                 assert found[questionnaire, subscale, model] == pytest.approx(mean, abs=1e-12)
 
     def test_z_is_over_the_population(self, diagnosis) -> None:
-        found = diagnosis.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index("model")
+        found = diagnosis.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index(
+            "model"
+        )
         expected = stats.zscore(SCORES[FEAR].mean(axis=1).to_numpy(), ddof=1)
         assert found.loc[list(SCORES.index), "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
 
@@ -287,12 +345,21 @@ class TestContent:
         rows = diagnosis.content.set_index("item")
         assert rows["value"].to_dict() == pytest.approx(dict.fromkeys(KEYING, 0.25), abs=1e-6)
         assert rows["n"].to_dict() == dict.fromkeys(KEYING, 8)
-        measures = {"one": "similarity", "two": "similarity", "three": "similarity", "only": "similarity_to_paraphrase"}
+        measures = {
+            "one": "similarity",
+            "two": "similarity",
+            "three": "similarity",
+            "only": "similarity_to_paraphrase",
+        }
         assert rows["measure"].to_dict() == measures
 
     def test_and_a_figure_of_no_model(self, diagnosis) -> None:
         found = figure(diagnosis, "similarity")
-        assert (found["value"], found["n"], found["unit"]) == (pytest.approx(0.25, abs=1e-6), 3, "items")
+        assert (found["value"], found["n"], found["unit"]) == (
+            pytest.approx(0.25, abs=1e-6),
+            3,
+            "items",
+        )
         paraphrase = figure(diagnosis, "similarity_to_paraphrase", benchmark="joy")
         assert paraphrase["value"] == pytest.approx(0.25, abs=1e-6)
         assert paraphrase["reason"] == "no interval: fewer than 5 items"
@@ -305,7 +372,9 @@ class TestOfModels:
         assert found["value"] == pytest.approx(SCORES.loc["m0", FEAR].mean() * 4, abs=1e-12)
         assert found["reason"] == "no interval: fewer than 5 items"
         one = figure(diagnosis, "answer", "m0", benchmark="joy")
-        assert one["value"] == pytest.approx((pss_of(MODELS["m0"]["only"])[:2] * WEIGHTS).sum() / 2, abs=1e-12)
+        assert one["value"] == pytest.approx(
+            (pss_of(MODELS["m0"]["only"])[:2] * WEIGHTS).sum() / 2, abs=1e-12
+        )
         assert (one["n"], one["reason"]) == (1, "no interval: fewer than 5 items")
 
     def test_silhouette_is_the_mean_over_items(self, diagnosis) -> None:
@@ -314,20 +383,31 @@ class TestOfModels:
 
     @pytest.mark.parametrize(("turn", "rho"), [(1, 1.0), (-1, -1.0)])
     def test_intensifiers_in_order(self, turn, rho, diagnosed) -> None:
-        rising = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])[:, ::turn]
+        rising = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])[
+            :, ::turn
+        ]
         found = figure(diagnosed({"m1": dict.fromkeys(KEYING, rising)}), "intensifier_order", "m1")
-        assert (found["value"], found["n"], found["unit"]) == (pytest.approx(rho), 4, "intensifiers")
+        assert (found["value"], found["n"], found["unit"]) == (
+            pytest.approx(rho),
+            4,
+            "intensifiers",
+        )
 
     def test_intensifiers_that_stand_in_part_in_order(self, diagnosed) -> None:
         # Contrasts of source and inverse in the order 1 3 2 4: rho = 1 - 6 * 2 / (4 * 15).
-        swapped = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])[:, [0, 2, 1, 3]]
+        swapped = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])[
+            :, [0, 2, 1, 3]
+        ]
         found = figure(diagnosed({"m1": dict.fromkeys(KEYING, swapped)}), "intensifier_order", "m1")
         assert found["value"] == pytest.approx(0.8)
 
     def test_an_item_that_is_keyed_the_other_way_round_is_turned_first(self, diagnosed) -> None:
-        # Item two is keyed -1 and answered the other way round, as it should be: with the sign of its keying all agree.
+        # Item two is keyed -1 and answered the other way round, as it should be: with the sign of
+        # its keying all agree.
         rising = np.array([[0.1, 0.2, 0.5, 0.7], [0.2, 0.3, 0.5, 0.6], [0.7, 0.5, 0.3, 0.1]])
-        steep = np.array([[0.001, 0.1, 0.9, 0.999], [0.001, 0.1, 0.9, 0.999], [0.999, 0.9, 0.1, 0.001]])
+        steep = np.array(
+            [[0.001, 0.1, 0.9, 0.999], [0.001, 0.1, 0.9, 0.999], [0.999, 0.9, 0.1, 0.001]]
+        )
         answered = {"one": rising, "two": steep[:, ::-1], "three": rising, "only": rising}
         unkeyed = 2 * (pss_of(rising)[:2].mean(axis=0) - pss_of(rising)[2])
         unkeyed += pss_of(steep)[:2].mean(axis=0)[::-1] - pss_of(steep)[2][::-1]
@@ -336,7 +416,8 @@ class TestOfModels:
         assert found["value"] == pytest.approx(1.0)
 
     def test_what_inverse_terms_take_is_taken_off(self, diagnosed) -> None:
-        # Source terms take .28 .22 .34 .15, less what the inverse one takes .21 -.00 .12 -.32: another order.
+        # Source terms take .28 .22 .34 .15, less what the inverse one takes .21 -.00 .12 -.32:
+        # another order.
         p = np.array([[0.7, 0.8, 0.5, 0.1], [0.1, 0.1, 0.8, 0.1], [0.1, 0.4, 0.6, 0.4]])
         pss = pss_of(p)
         sources, contrasts = pss[:2].mean(axis=0), pss[:2].mean(axis=0) - pss[2]
@@ -353,8 +434,13 @@ def by_lineage(columns: list[str]) -> pd.DataFrame:
 class TestSubscales:
     def test_the_answer_of_a_subscale_is_the_mean_of_its_items(self, diagnosis) -> None:
         found = figure(diagnosis, "answer", "m0", subscale="body")
-        # Items one and two are both answered as by hand, and two is keyed -1; times the four intensifiers.
-        assert (found["value"], found["n"], found["unit"]) == (pytest.approx(0, abs=1e-12), 2, "items")
+        # Items one and two are both answered as by hand, and two is keyed -1; times the four
+        # intensifiers.
+        assert (found["value"], found["n"], found["unit"]) == (
+            pytest.approx(0, abs=1e-12),
+            2,
+            "items",
+        )
         assert pd.isna(found["low"])
         own = figure(diagnosis, "answer", "m1", subscale="body")["value"]
         assert own == pytest.approx(4 * SCORES.loc["m1", ["one", "two"]].mean())
@@ -362,13 +448,27 @@ class TestSubscales:
     def test_subscales_are_correlated_over_lineages(self) -> None:
         rng = np.random.default_rng(2)
         rows = [
-            {"questionnaire": "fear", "subscale": part, "model": f"m{n}", "lineage": f"m{n}", "score": score}
+            {
+                "questionnaire": "fear",
+                "subscale": part,
+                "model": f"m{n}",
+                "lineage": f"m{n}",
+                "score": score,
+            }
             for n, scores in enumerate(rng.normal(size=(6, 3)))
             for part, score in zip(("all", "body", "mind"), scores, strict=True)
         ]
         scores = pd.DataFrame(rows).assign(configuration="head")
         items = pd.DataFrame(
-            columns=["questionnaire", "subscale", "item", "model", "lineage", "score", "configuration"]
+            columns=[
+                "questionnaire",
+                "subscale",
+                "item",
+                "model",
+                "lineage",
+                "score",
+                "configuration",
+            ]
         )
         content = pd.DataFrame(columns=["questionnaire", "measure", "value"])
 
@@ -410,7 +510,8 @@ class TestAlpha:
 
     def test_null_where_an_item_is_the_same_for_all(self, diagnosed) -> None:
         found = figure(
-            diagnosed({name: {**of_model, "three": BY_HAND} for name, of_model in MODELS.items()}), "alpha (head)"
+            diagnosed({name: {**of_model, "three": BY_HAND} for name, of_model in MODELS.items()}),
+            "alpha (head)",
         )
         assert pd.isna(found["value"])
         assert found["reason"] == "an item has the same score on all models"
@@ -447,11 +548,18 @@ class TestMembers:
             pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12
         )
         expected = stats.spearmanr(without[FEAR].mean(axis=1), without["only"])
-        assert figure(found, "rho_with_joy (head)")["value"] == pytest.approx(expected.statistic, abs=1e-12)
+        assert figure(found, "rho_with_joy (head)")["value"] == pytest.approx(
+            expected.statistic, abs=1e-12
+        )
         assert figure(found, "rho_with_joy (head)")["n"] == 5
-        assert abs(figure(found, "alpha (head)")["value"] - figure(diagnosis, "alpha (head)")["value"]) > 1e-3
+        assert (
+            abs(figure(found, "alpha (head)")["value"] - figure(diagnosis, "alpha (head)")["value"])
+            > 1e-3
+        )
         body = pingouin.cronbach_alpha(without[["one", "two"]])[0]
-        assert figure(found, "alpha (head)", subscale="body")["value"] == pytest.approx(body, abs=1e-12)
+        assert figure(found, "alpha (head)", subscale="body")["value"] == pytest.approx(
+            body, abs=1e-12
+        )
 
     def test_members_are_counted_by_lineage(self, diagnosed) -> None:
         four = diagnosed(members=["m0", "m1", "m4", "m5", "m3"])
@@ -467,7 +575,9 @@ class TestMembers:
         pd.testing.assert_frame_equal(found.content, diagnosis.content)
         for name in ("silhouette", "answer", "intensifier_order"):
             assert figure(found, name, "m5")["value"] == figure(diagnosis, name, "m5")["value"]
-        places = found.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index("model")
+        places = found.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index(
+            "model"
+        )
         assert pd.isna(places.loc["m5", "z"])
         expected = stats.zscore(SCORES.drop(index="m5")[FEAR].mean(axis=1).to_numpy(), ddof=1)
         assert places.loc[FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
@@ -475,7 +585,9 @@ class TestMembers:
     def test_all_are_by_default(self, diagnosis, diagnosed) -> None:
         pd.testing.assert_frame_equal(diagnosed(members=list(MODELS)).figures, diagnosis.figures)
 
-    def test_where_nobody_is_one_every_figure_over_models_is_null_with_a_reason(self, diagnosed, tmp_path) -> None:
+    def test_where_nobody_is_one_every_figure_over_models_is_null_with_a_reason(
+        self, diagnosed, tmp_path
+    ) -> None:
         found = diagnosed(members=[])
         reason = "fewer than 5 lineages of models"
         for name, benchmark, subscale in (
@@ -489,11 +601,18 @@ class TestMembers:
         assert figure(found, "alpha (head)", benchmark="joy")["n"] == 0
         assert found.scales[["z", "normal"]].isna().all(axis=None)
         assert figure(found, "similarity")["n"] == 3
-        write_table(found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
+        write_table(
+            found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet"
+        )
 
 
 LIKED = pd.DataFrame(
-    [("fear", "one", 1.0, 7), ("fear", "two", 2.0, 7), ("fear", "three", 6.0, 7), ("joy", "only", -4.0, 5)],
+    [
+        ("fear", "one", 1.0, 7),
+        ("fear", "two", 2.0, 7),
+        ("fear", "three", 6.0, 7),
+        ("joy", "only", -4.0, 5),
+    ],
     columns=["questionnaire", "item", "value", "n"],
 ).assign(measure="slor")
 
@@ -513,7 +632,11 @@ class TestAcceptability:
         assert row["reason"] == "no interval: fewer than 5 items"
         assert figure(found, "similarity")["value"] == figure(diagnosis, "similarity")["value"]
         joy = figure(found, "slor", benchmark="joy")
-        assert (joy["value"], joy["n"], joy["reason"]) == (-4.0, 1, "no interval: fewer than 5 items")
+        assert (joy["value"], joy["n"], joy["reason"]) == (
+            -4.0,
+            1,
+            "no interval: fewer than 5 items",
+        )
         assert not (diagnosis.figures["figure"] == "slor").any()
 
     def test_and_a_row_of_quality_without_a_threshold(self, liked) -> None:
@@ -525,7 +648,9 @@ class TestAcceptability:
 class TestQuality:
     def test_items_are_judged_on_every_model(self, diagnosis) -> None:
         found = diagnosis.quality
-        of_content = found[found["model"].isna()].set_index(["item", "measure"])["verdict"].to_dict()
+        of_content = (
+            found[found["model"].isna()].set_index(["item", "measure"])["verdict"].to_dict()
+        )
         assert of_content == {
             **{(item, "similarity"): "poor" for item in FEAR},  # .25
             ("only", "similarity_to_paraphrase"): "told",
@@ -541,7 +666,9 @@ class TestScoreItems:
         found = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
         order = ["questionnaire", "model", "item"]
         expected = diagnosis.items.sort_values(order, ignore_index=True)
-        pd.testing.assert_frame_equal(found.sort_values(order, ignore_index=True), expected, check_dtype=False)
+        pd.testing.assert_frame_equal(
+            found.sort_values(order, ignore_index=True), expected, check_dtype=False
+        )
 
     def test_a_missing_prompt_is_an_error_as_there(self) -> None:
         scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
@@ -556,7 +683,9 @@ class TestTables:
         write_table(diagnosis.scales, schemas.SCALE_SCORES, tmp_path / "scales.parquet")
         write_table(diagnosis.content, schemas.CONTENT, tmp_path / "content.parquet")
         write_table(diagnosis.quality, schemas.QUALITY, tmp_path / "quality.parquet")
-        write_table(diagnosis.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
+        write_table(
+            diagnosis.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet"
+        )
 
     def test_figures_become_metrics(self, diagnosis) -> None:
         metrics = evidence(vars(diagnosis))
@@ -582,5 +711,7 @@ class TestTables:
     def test_one_model_is_enough(self, diagnosed, tmp_path) -> None:
         found = diagnosed({"m0": MODELS["m0"]})
         assert found.scales[["z", "normal"]].isna().all(axis=None)
-        write_table(found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet")
+        write_table(
+            found.figures[schemas.FIGURES.names], schemas.FIGURES, tmp_path / "figures.parquet"
+        )
         assert figure(found, "alpha (head)")["reason"] == "fewer than 5 lineages of models"

@@ -61,8 +61,10 @@ CELLS = pd.DataFrame(
 CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
 
-def of_one(items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: Fitness = Fitness()) -> pd.DataFrame:  # noqa: B008
-    return of_models(items, TWINS, cells, NO_ACCURACY, {"head": fit}, 0.9)
+def of_one(
+    items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: Fitness | None = None
+) -> pd.DataFrame:
+    return of_models(items, TWINS, cells, NO_ACCURACY, {"head": fit or Fitness()}, 0.9)
 
 
 class TestOfOneModel:
@@ -82,13 +84,17 @@ class TestOfOneModel:
     def test_the_interval_of_five_items_is_that_of_t_and_of_four_there_is_none(self) -> None:
         found = of_one().set_index(["part", "figure"]).loc["all"]
         half = stats.t.ppf(0.95, 4) * np.std(SCORES, ddof=1) * 3 / np.sqrt(5)
-        assert (found.loc["answer", "low"], found.loc["answer", "high"]) == pytest.approx((3 - half, 3 + half))
+        assert (found.loc["answer", "low"], found.loc["answer", "high"]) == pytest.approx(
+            (3 - half, 3 + half)
+        )
         assert pd.isna(found.loc["answer", "reason"])
         assert found.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
 
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
         found = (
-            of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"])).set_index("part").loc[["body"]]
+            of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"]))
+            .set_index("part")
+            .loc[["body"]]
         )
         assert records(found, "benchmark", "model", "figure", "value", "n", "unit") == [
             ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
@@ -98,9 +104,19 @@ class TestOfOneModel:
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
         parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
         subscales = ["mind", "mind", "body", "body", None]
-        items = [ITEMS.assign(model=m, configuration=c, subscale=subscales, score=i) for i, (m, c) in enumerate(parts)]
+        items = [
+            ITEMS.assign(model=m, configuration=c, subscale=subscales, score=i)
+            for i, (m, c) in enumerate(parts)
+        ]
         cells = [CELLS.assign(model=m, configuration=c) for m, c in parts]
-        accuracy = {"set": "mnli", "n": 9, "accuracy": [0.5, 0.75], "low": 0.25, "high": 1.0, "chance": 1 / 3}
+        accuracy = {
+            "set": "mnli",
+            "n": 9,
+            "accuracy": [0.5, 0.75],
+            "low": 0.25,
+            "high": 1.0,
+            "chance": 1 / 3,
+        }
         found = of_models(
             pd.concat(items),
             TWINS.assign(model="m1", configuration="nli"),
@@ -115,10 +131,15 @@ class TestOfOneModel:
             for model, value in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
             for part in ("all", "body", "mind")
         ]
-        assert answers["control"].tolist() == pytest.approx([np.nan] * 6 + [3 * 0.375, 3 * 0.25, np.nan], nan_ok=True)
+        assert answers["control"].tolist() == pytest.approx(
+            [np.nan] * 6 + [3 * 0.375, 3 * 0.25, np.nan], nan_ok=True
+        )
         assert answers["why"].notna().tolist() == [False] * 3 + [True] * 3 + [False] * 3
         accuracies = found[found["figure"].str.startswith("accuracy")]
-        assert records(accuracies, "model", "part", "value") == [("m1", "all", 0.75), ("m1", "all", 0.5)]
+        assert records(accuracies, "model", "part", "value") == [
+            ("m1", "all", 0.75),
+            ("m1", "all", 0.5),
+        ]
 
     def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
         found = of_one(fit=Fitness(unfit="it guesses")).set_index(["part", "figure"])["why"]
@@ -133,9 +154,14 @@ class TestOfOneModel:
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
         four = pd.concat([CELLS, CELLS[CELLS["level"] == 1].assign(level=4, intensifier="ever")])
         found = of_one(cells=four).set_index("figure").loc["intensifier_order"]
-        # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their levels.
+        # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their
+        # levels.
         expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.1, 0.26])
-        assert (found["value"], found["n"], found["unit"]) == (pytest.approx(expected.statistic), 4, "intensifiers")
+        assert (found["value"], found["n"], found["unit"]) == (
+            pytest.approx(expected.statistic),
+            4,
+            "intensifiers",
+        )
 
 
 def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFrame:
@@ -145,7 +171,9 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
         for i, of_model in enumerate(values)
         for k, score in enumerate(of_model)
     ]
-    return pd.DataFrame(rows).assign(**{"questionnaire": "fear", "subscale": None, "configuration": "head", **more})
+    return pd.DataFrame(rows).assign(
+        **{"questionnaire": "fear", "subscale": None, "configuration": "head", **more}
+    )
 
 
 # Of eight models, four share a lineage.
@@ -153,7 +181,9 @@ LINEAGES = ["a", "b", "c", "d", "e", "e", "e", "e"]
 DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
 DRAWN[7] += [9, -8, 30]
 BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
-NO_SCALES = pd.DataFrame(columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"])
+NO_SCALES = pd.DataFrame(
+    columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"]
+)
 
 
 def over_models(*given: Any) -> pd.DataFrame:
@@ -168,7 +198,12 @@ class TestOverModels:
         items = answered(DRAWN, LINEAGES)
         (row,) = over_models(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
         alpha, interval = pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE), ci=0.9)
-        assert (row["benchmark"], row["part"], row["model"], row["figure"]) == ("fear", "all", None, "alpha (head)")
+        assert (row["benchmark"], row["part"], row["model"], row["figure"]) == (
+            "fear",
+            "all",
+            None,
+            "alpha (head)",
+        )
         assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
         assert row["value"] == pytest.approx(alpha)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
@@ -193,10 +228,12 @@ class TestOverModels:
         ]
 
     def test_alpha_of_two_items(self) -> None:
-        (row,) = over_models(answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict(
-            "records"
+        (row,) = over_models(
+            answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
+        ).to_dict("records")
+        assert row["value"] == pytest.approx(
+            pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0]
         )
-        assert row["value"] == pytest.approx(pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0])
 
     @pytest.mark.parametrize(
         ("values", "reason"),
@@ -206,14 +243,18 @@ class TestOverModels:
             (np.column_stack([DRAWN[:, 0], -DRAWN[:, 0]]), "undefined for these values"),
         ],
     )
-    def test_alpha_that_has_no_meaning_is_null_with_the_reason(self, values: np.ndarray, reason: str) -> None:
+    def test_alpha_that_has_no_meaning_is_null_with_the_reason(
+        self, values: np.ndarray, reason: str
+    ) -> None:
         found = over_models(answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
         assert records(found, "figure", "value", "n", "unit", "reason") == [
             ("alpha (head)", None, 5, "lineages", reason)
         ]
 
     def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
-        scales = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        scales = answered(DRAWN, LINEAGES).assign(
+            questionnaire=lambda rows: rows["item"], subscale="all"
+        )
         found = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
         names = ["alpha", "rho_with_i1", "rho_with_i2", "rho_with_i2"]
         assert records(found, "figure", "n", "unit", "reason") == [
@@ -222,28 +263,47 @@ class TestOverModels:
         assert found["value"].isna().all()
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
-        content = pd.DataFrame({"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]})
+        content = pd.DataFrame(
+            {"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]}
+        )
         both = pd.concat([content, content.head(1).assign(measure="acceptability")])
         found = over_models(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
         reason = "no interval: fewer than 5 items"
-        assert records(found.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason") == [
+        assert records(
+            found.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason"
+        ) == [
             ("fear", "all", "acceptability", pytest.approx(0.1), 1, "items", reason),
             ("fear", "all", "similarity", pytest.approx(0.3), 3, "items", reason),
         ]
 
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
-        whole = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        whole = answered(DRAWN, LINEAGES).assign(
+            questionnaire=lambda rows: rows["item"], subscale="all"
+        )
         parts = [
-            answered(-DRAWN, LINEAGES, questionnaire=name).assign(subscale=lambda rows: rows["item"])
+            answered(-DRAWN, LINEAGES, questionnaire=name).assign(
+                subscale=lambda rows: rows["item"]
+            )
             for name in ("joy", "fear")
         ]
         scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
-        found = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS).iloc[1:]
+        found = over_models(
+            answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
+        ).iloc[1:]
         pairs = [(0, 1), (0, 2), (1, 2)]
-        rho = {(a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs}
+        rho = {
+            (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
+        }
         assert len({round(value, 6) for value in rho.values()}) > 1
         assert records(found, "benchmark", "part", "figure", "value", "n", "unit") == [
-            (name or f"i{a}", part or f"i{a}", f"rho_with_i{b} ({form})", pytest.approx(rho[a, b]), 5, "lineages")
+            (
+                name or f"i{a}",
+                part or f"i{a}",
+                f"rho_with_i{b} ({form})",
+                pytest.approx(rho[a, b]),
+                5,
+                "lineages",
+            )
             for name, part, form in (
                 ("", "all", "head"),
                 ("fear", "", "head"),
@@ -254,9 +314,13 @@ class TestOverModels:
         ]
 
     def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
-        scales = answered(DRAWN[:, :2], LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
+        scales = answered(DRAWN[:, :2], LINEAGES).assign(
+            questionnaire=lambda rows: rows["item"], subscale="all"
+        )
         lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        found = over_models(answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS).iloc[-1]
+        found = over_models(
+            answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS
+        ).iloc[-1]
         assert (found["benchmark"], found["figure"], found["n"]) == ("i0", "rho_with_i1 (head)", 4)
         assert (found["unit"], found["reason"]) == ("lineages", "fewer than 5 lineages of models")
         assert pd.isna(found["value"])

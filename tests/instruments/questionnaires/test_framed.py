@@ -1,4 +1,5 @@
-"""Prompts after framings: how they are translated, and shifts from the answers to the card's figures."""
+"""Prompts after framings: how they are translated, and shifts from the answers to the card's
+figures."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,9 @@ FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 
 def prefixed(n: int = 9, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The prompts of a questionnaire of one item, bare and after prefixes."""
-    source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes})
+    source = QuestionnaireSource.model_validate(
+        {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes}
+    )
     bare = pd.DataFrame(translate("meetings", source, Scale.model_validate(SCALE)).prompts)
     assert source.framings is not None
     return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.framings.prefixes})
@@ -66,7 +69,11 @@ class TestRows:
             '{"benchmark":"meetings","family":"questionnaires","framing":"instruction","intensifier":"often",'
             '"item":"one","term":"pal","variant":"agree"}'
         )
-        chosen = (rows["framing"] == "instruction") & (rows["term"] == "pal") & (rows["intensifier"] == "often")
+        chosen = (
+            (rows["framing"] == "instruction")
+            & (rows["term"] == "pal")
+            & (rows["intensifier"] == "often")
+        )
         (row,) = rows[chosen].to_dict("records")
         assert row["id"] == hashlib.sha256(identity.encode()).hexdigest()[:16]
 
@@ -87,7 +94,8 @@ def answered(configuration: str, models: Mapping[str, Matrices], framing: str = 
 
 @pytest.fixture
 def diagnosed() -> Callable[..., Any]:
-    """Diagnoses m0 and m1, asked by verbaliser, whose answers after framings to some items are given."""
+    """Diagnoses m0 and m1, asked by verbaliser, whose answers after framings to some items are
+    given."""
 
     def make(
         under: Mapping[str, Mapping[str, Matrices]],
@@ -101,15 +109,25 @@ def diagnosed() -> Callable[..., Any]:
             rows = answered("verbaliser", under[prefix], prefix)
             scores.append(rows[~rows["id"].isin(lost)])
         placebos = [prefix for prefix in under if prefix.startswith("placebo")]
-        plan = {"prefixed": items, "prefixes": {prefix: f"{prefix}!" for prefix in under}, "placebos": placebos}
+        plan = {
+            "prefixed": items,
+            "prefixes": {prefix: f"{prefix}!" for prefix in under},
+            "placebos": placebos,
+        }
         plans = {"fear": plan, "joy": {**plan, "temperature": 2.0}}
-        return diagnose(PROMPTS, ITEMS, pd.concat(scores, ignore_index=True), embeddings(), plans, RESAMPLING)
+        return diagnose(
+            PROMPTS, ITEMS, pd.concat(scores, ignore_index=True), embeddings(), plans, RESAMPLING
+        )
 
     return make
 
 
-def figure(diagnosis: Any, name: str = "level_shift", model: str = "m0", benchmark: str = "fear") -> pd.Series:
-    rows = diagnosis.figures.query("figure == @name and model == @model and benchmark == @benchmark")
+def figure(
+    diagnosis: Any, name: str = "level_shift", model: str = "m0", benchmark: str = "fear"
+) -> pd.Series:
+    rows = diagnosis.figures.query(
+        "figure == @name and model == @model and benchmark == @benchmark"
+    )
     assert rows["part"].tolist() == ["all"]
     return rows.iloc[0]
 
@@ -122,14 +140,17 @@ SPREAD = SCORES.loc["m0", FEAR].std(ddof=1)
 
 
 def shifts(salient: Mapping[str, Matrices], asked: Sequence[str] = FEAR) -> tuple[float, float]:
-    """Level shift and reordering of m0, in standard deviations, of items that it answers otherwise when told so."""
+    """Level shift and reordering of m0, in standard deviations, of items that it answers otherwise
+    when told so."""
     bare = SCORES.loc["m0", list(asked)]
     change = pd.Series({item: score_of(salient[item]) for item in asked}) - bare
     return change.mean() / bare.std(ddof=1), change.std(ddof=1) / bare.std(ddof=1)
 
 
 class TestShifts:
-    def test_of_a_scripted_model_that_answers_one_item_otherwise_after_the_instruction(self, diagnosed) -> None:
+    def test_of_a_scripted_model_that_answers_one_item_otherwise_after_the_instruction(
+        self, diagnosed
+    ) -> None:
         # After the instruction m0 answers item "three" as "one": a known amount, of three items.
         moved = score_of(BY_HAND) - SCORES.loc["m0", "three"]
         assert abs(moved) > 0.05
@@ -137,7 +158,9 @@ class TestShifts:
         row = figure(found)
         assert row["value"] == pytest.approx(abs(moved) / 3 / SPREAD, abs=1e-12)
         assert (row["n"], row["unit"]) == (3, "items")
-        assert figure(found, "reordering")["value"] == pytest.approx(abs(moved) / 3**0.5 / SPREAD, abs=1e-12)
+        assert figure(found, "reordering")["value"] == pytest.approx(
+            abs(moved) / 3**0.5 / SPREAD, abs=1e-12
+        )
         assert figure(found, model="m1")["value"] == 0
 
     def test_is_the_root_mean_square_over_cues(self, diagnosed) -> None:
@@ -159,7 +182,10 @@ class TestShifts:
                 assert control["low"] < control["value"] < control["high"]
             else:  # reorderings do not lie around 0
                 assert pd.isna(control["low"])
-            assert (figure(found, name)["value"], figure(found, name)["control"]) == (0, control["value"])
+            assert (figure(found, name)["value"], figure(found, name)["control"]) == (
+                0,
+                control["value"],
+            )
 
     def test_fewer_than_three_items_have_none(self, diagnosed) -> None:
         found = diagnosed({"instruction": unmoved()}, items=2)
@@ -175,7 +201,9 @@ class TestShifts:
             ([f"{i}-instruction" for i in PROMPTS["id"][:36]], "all 36 prompts have no score"),
         ],
     )
-    def test_a_model_that_was_asked_in_part_or_not_at_all_is_an_error(self, lost, said, diagnosed) -> None:
+    def test_a_model_that_was_asked_in_part_or_not_at_all_is_an_error(
+        self, lost, said, diagnosed
+    ) -> None:
         with pytest.raises(ValueError, match=rf"^{said}$"):
             diagnosed({"instruction": unmoved()}, lost=lost)
 
@@ -184,8 +212,16 @@ class TestWhereItHasNoMeaning:
     @pytest.mark.parametrize(
         ("form", "name", "reason"),
         [
-            ("head", "m2", "a framing has no meaning for a model that reads premise and hypothesis alone"),
-            ("mlm", "m2 (mlm)", "prefixes belong to the verbaliser's question, which this form does not ask"),
+            (
+                "head",
+                "m2",
+                "a framing has no meaning for a model that reads premise and hypothesis alone",
+            ),
+            (
+                "mlm",
+                "m2 (mlm)",
+                "prefixes belong to the verbaliser's question, which this form does not ask",
+            ),
             (
                 "sentence",
                 "m2 (sentence)",
@@ -197,7 +233,9 @@ class TestWhereItHasNoMeaning:
         other = answered(form, {"m2": MODELS["m2"]})
         if form != "head":
             other = other[other["measure"] == "entailment"]
-            other = other.assign(measure="log_probability", value=-np.log1p(np.exp(-other["value"])))
+            other = other.assign(
+                measure="log_probability", value=-np.log1p(np.exp(-other["value"]))
+            )
         found = diagnosed({"instruction": unmoved()}, others=[other])
         for figure_name in ("level_shift", "reordering"):
             row = figure(found, figure_name, name)
@@ -214,7 +252,10 @@ class TestWhereItHasNoMeaning:
 class TestNothingElseRestsOnFramedRows:
     def test_all_other_tables_and_figures_have_the_same_bytes(self, diagnosed, tmp_path) -> None:
         shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], ALIKE)}
-        found = {"with": diagnosed({"salience": shifted, "instruction": unmoved()}), "without": diagnosed({})}
+        found = {
+            "with": diagnosed({"salience": shifted, "instruction": unmoved()}),
+            "without": diagnosed({}),
+        }
         own = ["level_shift", "reordering"]
         for table, schema in (
             ("cells", schemas.CELLS),
@@ -242,7 +283,9 @@ class TestCard:
         assert {"level_shift", "reordering"} <= set(shown) & set(found)
 
     def test_and_the_words_that_were_put_before(self) -> None:
-        source = QuestionnaireSource.model_validate({**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS})
+        source = QuestionnaireSource.model_validate(
+            {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS}
+        )
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
         without = source.model_copy(update={"framings": None})
         assert filled(card.WORDS["reading"], source=source).endswith(said)

@@ -1,4 +1,5 @@
-"""The files of `lm_eval/` of a questionnaire, each on its own; `test_lm_eval.py` runs them through the harness."""
+"""The files of `lm_eval/` of a questionnaire, each on its own; `test_lm_eval.py` runs them through
+the harness."""
 
 import ast
 import importlib.util
@@ -102,20 +103,25 @@ class Function(str):
 def read(text: str) -> dict[str, Any]:
     """A task, read as YAML."""
     yaml = YAML(typ="safe", pure=True)
-    yaml.constructor.add_constructor("!function", lambda loader, node: Function(loader.construct_scalar(node)))
+    yaml.constructor.add_constructor(
+        "!function", lambda loader, node: Function(loader.construct_scalar(node))
+    )
     return yaml.load(text)
 
 
 @pytest.fixture
 def metrics(tmp_path, monkeypatch) -> Callable[[dict[str, str]], ModuleType]:
-    """Writes the files into a folder and imports the module of the scores by its path, as the harness does."""
+    """Writes the files into a folder and imports the module of the scores by its path, as the
+    harness does."""
 
     def load_module(files: dict[str, str]) -> ModuleType:
         folder = tmp_path / "lm_eval"
         folder.mkdir(exist_ok=True)
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8")
-        spec = importlib.util.spec_from_file_location("of_test_scale_score", folder / "scale_score.py")
+        spec = importlib.util.spec_from_file_location(
+            "of_test_scale_score", folder / "scale_score.py"
+        )
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         spec.loader.exec_module(module)
@@ -126,13 +132,17 @@ def metrics(tmp_path, monkeypatch) -> Callable[[dict[str, str]], ModuleType]:
 
 def rows_of(source: QuestionnaireSource) -> "datasets.Dataset":
     built = translate("my-tension", source, SCALE)
-    return datasets.Dataset(pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS).select(schemas.PROMPTS.names))
+    return datasets.Dataset(
+        pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS).select(schemas.PROMPTS.names)
+    )
 
 
 def choices_of(files: dict[str, str], doc: dict[str, Any]) -> list[str]:
     """What the harness makes of `doc_to_choice`."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    return ast.literal_eval(environment.from_string(read(files["nli_my_tension.yaml"])["doc_to_choice"]).render(**doc))
+    return ast.literal_eval(
+        environment.from_string(read(files["nli_my_tension.yaml"])["doc_to_choice"]).render(**doc)
+    )
 
 
 class TestTask:
@@ -157,7 +167,11 @@ class TestTask:
             "metric_list": [
                 {"metric": "score", **of_score},
                 {"metric": "answer", **of_score, "aggregation": Function("scale_score.answer")},
-                {"metric": "beyond_twins", **of_score, "aggregation": Function("scale_score.beyond_twins")},
+                {
+                    "metric": "beyond_twins",
+                    **of_score,
+                    "aggregation": Function("scale_score.beyond_twins"),
+                },
                 {"metric": "score_body-and-mind", **of_score},
             ],
             "metadata": {"version": "1.2.3"},
@@ -183,9 +197,13 @@ class TestTask:
         for doc in rows_of(declared()):
             (asked,), (empty,) = verbalised([(doc["premise"], doc["hypothesis"])])
             assert choices_of(files_of(), doc) == [asked + option for option in OPTIONS]
-            assert choices_of(files_of(), doc | {"premise": "N/A"}) == [empty + option for option in OPTIONS]
+            assert choices_of(files_of(), doc | {"premise": "N/A"}) == [
+                empty + option for option in OPTIONS
+            ]
 
-    @pytest.mark.parametrize("words", ["50%: a # b", "{{ text }} {% if %}", "é “quoted” 'and' \\n", "two\nlines"])
+    @pytest.mark.parametrize(
+        "words", ["50%: a # b", "{{ text }} {% if %}", "é “quoted” 'and' \\n", "two\nlines"]
+    )
     def test_any_words_are_valid_yaml(self, words) -> None:
         task = read(files_of(declared(title=words, direction=words))["nli_my_tension.yaml"])
         assert task["task"] == "nli_my_tension"
@@ -193,7 +211,9 @@ class TestTask:
 
     def test_the_module_needs_only_the_standard_library_and_what_the_harness_brings(self) -> None:
         lines = map(str.strip, files_of()["scale_score.py"].splitlines())
-        imports = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
+        imports = {
+            line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))
+        }
         assert imports <= sys.stdlib_module_names | {"datasets", "pyarrow"}
 
 
@@ -219,7 +239,11 @@ class TestDocs:
         assert added["premise"][:] == ["N/A"] * 8
         # Both items ask with the same hypotheses, and so do all twins.
         words = ["always", "never", "rarely", "very rarely"]
-        expected = [told.format(word) for told in ("I {} feel this way.", "It {} looks this way.") for word in words]
+        expected = [
+            told.format(word)
+            for told in ("I {} feel this way.", "It {} looks this way.")
+            for word in words
+        ]
         assert sorted(added["hypothesis"]) == expected
         assert docs.features == rows.features
 
@@ -240,7 +264,11 @@ class TestDocs:
         found = by_item["rest"]["score"]
         assert found["nats"] == [-1.0, -2.0, -3.5]
         assert found == by_item["rest"]["answer"]
-        assert (found["item"], found["keying"], found["weight"] in (-4.0, -2.0, 3.0)) == ("rest", -1, True)
+        assert (found["item"], found["keying"], found["weight"] in (-4.0, -2.0, 3.0)) == (
+            "rest",
+            -1,
+            True,
+        )
         assert json.dumps(found)
 
     def test_without_twins_there_is_nothing_beyond_them(self, metrics) -> None:
@@ -251,7 +279,9 @@ class TestDocs:
         assert list(found) == ["score", "answer", "score_body-and-mind"]
 
 
-def asked(module: ModuleType, files: dict[str, str], nats: Callable[[list[str]], np.ndarray]) -> dict[str, list[Any]]:
+def asked(
+    module: ModuleType, files: dict[str, str], nats: Callable[[list[str]], np.ndarray]
+) -> dict[str, list[Any]]:
     """What the harness gathers, by metric, from a model that gives every text these nats."""
     found: dict[str, list[Any]] = {}
     for doc in module.docs(rows_of(declared())).to_list():
@@ -296,7 +326,9 @@ class TestScores:
         assert module.item_scores(found["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)
         assert module.score(found["score"]) == pytest.approx(expected.mean(), abs=1e-4)
         assert module.answer(found["answer"]) == pytest.approx(expected.mean() * 4, abs=1e-4)
-        assert module.score(found["score_body-and-mind"]) == pytest.approx(expected["tense"], abs=1e-4)
+        assert module.score(found["score_body-and-mind"]) == pytest.approx(
+            expected["tense"], abs=1e-4
+        )
         assert abs(expected).min() > 1e-2
 
     def test_by_hand(self, metrics) -> None:
@@ -304,10 +336,17 @@ class TestScores:
         module = metrics(files_of())
         module.SETTINGS["items"] = {"one": 4}
         row = {"item": "one", "twin": 0, "keying": -1, "premise": "p"}
-        never, always = ({**row, "intensifier": word, "hypothesis": word} for word in ("never", "always"))
+        never, always = (
+            {**row, "intensifier": word, "hypothesis": word} for word in ("never", "always")
+        )
         never["weight"], always["weight"] = -4.0, 4.0
         answers = [
-            {**prompt, "term": term, "polarity": polarity, "nats": [math.log(p) - 30, 0.0, math.log(1 - p) - 30]}
+            {
+                **prompt,
+                "term": term,
+                "polarity": polarity,
+                "nats": [math.log(p) - 30, 0.0, math.log(1 - p) - 30],
+            }
             for prompt, term, polarity, p in (
                 (never, "s", "source", 0.1),
                 (always, "s", "source", 0.4),
@@ -315,8 +354,12 @@ class TestScores:
                 (always, "i", "inverse", 0.6),
             )
         ]
-        answers += [{**prompt, "premise": "N/A", "term": "s", "nats": [-9.0, -5.0, -9.0]} for prompt in (never, always)]
-        # Over terms .25 and .4; over intensifiers .25 / .65 and .4 / .65; weighted (-1 + 1.6) / .65, over 2, keyed.
+        answers += [
+            {**prompt, "premise": "N/A", "term": "s", "nats": [-9.0, -5.0, -9.0]}
+            for prompt in (never, always)
+        ]
+        # Over terms .25 and .4; over intensifiers .25 / .65 and .4 / .65; weighted (-1 + 1.6) /
+        # .65, over 2, keyed.
         assert module.score(answers) == pytest.approx(-0.6 / 0.65 / 2, abs=1e-12)
         assert module.answer(answers) == pytest.approx(-0.6 / 0.65, abs=1e-12)
 
@@ -327,7 +370,9 @@ class TestScores:
         assert module.score(answers[::-1]) == pytest.approx(module.score(answers), abs=1e-12)
 
     @pytest.mark.parametrize("lost", ["a prompt", "a hypothesis without content"])
-    def test_an_item_that_lacks_prompts_is_left_out_and_that_is_logged(self, lost, metrics, caplog) -> None:
+    def test_an_item_that_lacks_prompts_is_left_out_and_that_is_logged(
+        self, lost, metrics, caplog
+    ) -> None:
         module, files = metrics(files_of()), files_of()
         rng = np.random.default_rng(0)
         answers = asked(module, files, lambda texts: rng.normal(size=3))["score"]
@@ -341,8 +386,12 @@ class TestScores:
             found = module.item_scores(left)
 
         if lost == "a prompt":
-            assert found == {item: value for item, value in whole.items() if item != answers[0]["item"]}
-            assert [record.getMessage() for record in caplog.records] == ["1 of 2 items lack prompts"]
+            assert found == {
+                item: value for item, value in whole.items() if item != answers[0]["item"]
+            }
+            assert [record.getMessage() for record in caplog.records] == [
+                "1 of 2 items lack prompts"
+            ]
         else:
             assert found == {}
             assert math.isnan(module.score(left))

@@ -1,4 +1,5 @@
-"""Headlines of questionnaires: one verdict over fits, and whether source terms are told from inverse ones."""
+"""Headlines of questionnaires: one verdict over fits, and whether source terms are told from
+inverse ones."""
 
 from typing import Any
 
@@ -7,7 +8,12 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.questionnaires.diagnose.headlines import beyond, called_together, headlines, tells_apart
+from evenruler.instruments.questionnaires.diagnose.headlines import (
+    beyond,
+    called_together,
+    headlines,
+    tells_apart,
+)
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import Fitness, judge
 from tests.instruments.questionnaires.doors import PLAN, labelled, subject
@@ -18,16 +24,24 @@ WEIGHTS = [-4.0, -2.0, 2.0, 4.0]
 
 
 def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
-    """Cells of answers to terms, [items, terms] mean weights from -4 to 4: the mass is on the two ends alone."""
+    """Cells of answers to terms, [items, terms] mean weights from -4 to 4: the mass is on the two
+    ends alone."""
     rows = []
     for polarity, table in (("source", source), ("inverse", inverse)):
         for item, own in zip(ITEMS, table, strict=False):
             for term, mean in enumerate(own):
                 always = (mean + 4) / 8
                 rows += [
-                    {"item": item, "polarity": polarity, "term": f"{polarity}-{term}", "intensifier": word}
+                    {
+                        "item": item,
+                        "polarity": polarity,
+                        "term": f"{polarity}-{term}",
+                        "intensifier": word,
+                    }
                     | {"weight": weight, "pss": pss}
-                    for word, weight, pss in zip(WORDS, WEIGHTS, (1 - always, 0.0, 0.0, always), strict=True)
+                    for word, weight, pss in zip(
+                        WORDS, WEIGHTS, (1 - always, 0.0, 0.0, always), strict=True
+                    )
                 ]
     return pd.DataFrame(rows).assign(configuration="head", level=0, p=0.5)
 
@@ -92,10 +106,20 @@ def verdicts(records: list[Record]) -> list[Any]:
 class TestOneVerdict:
     def test_fits_of_opposite_signs_have_one_and_it_is_inconclusive(self) -> None:
         signs = (1.0, -1.0, 0.8)
-        fits = [fit(f"nli-{'abc'[i]}", i, SOURCE * sign, INVERSE * sign, NONE) for i, sign in enumerate(signs)]
+        fits = [
+            fit(f"nli-{'abc'[i]}", i, SOURCE * sign, INVERSE * sign, NONE)
+            for i, sign in enumerate(signs)
+        ]
         (row,) = verdicts(fits)
-        assert (row["model"], row["figure"], row["part"]) == ("nli-a and 2 other fits", "beyond_twins", "all")
-        assert (row["verdict"], row["levels"]) == (str(Verdict.INCONCLUSIVE), "7 items, 3 twins, 3 fits")
+        assert (row["model"], row["figure"], row["part"]) == (
+            "nli-a and 2 other fits",
+            "beyond_twins",
+            "all",
+        )
+        assert (row["verdict"], row["levels"]) == (
+            str(Verdict.INCONCLUSIVE),
+            "7 items, 3 twins, 3 fits",
+        )
         assert row["value"] == pytest.approx(SOURCE.mean() * sum(signs) / 3)
 
     def test_of_one_twin_nothing_is_asserted_and_the_null_is_told(self) -> None:
@@ -105,7 +129,9 @@ class TestOneVerdict:
         assert row["p"] == 2 / 2**7
 
     def test_items_are_described_beside_the_verdict(self) -> None:
-        found = headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95).set_index(["part", "figure"])
+        found = headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95).set_index(
+            ["part", "figure"]
+        )
         row = found.loc["item-3", "item_answer"]
         assert (row["value"], row["control"]) == (pytest.approx(SOURCE[3].mean()), 0.25)
         assert found.loc["item-3", "item_silhouette"]["value"] == 0.5
@@ -114,7 +140,11 @@ class TestOneVerdict:
 
     def test_models_of_another_recipe_stand_alone(self) -> None:
         own = (SOURCE, INVERSE, NONE)
-        others = [record("m0", *own), record("m1", *own), record("m2", *own, recipe={"seed": 1, "epochs": 9})]
+        others = [
+            record("m0", *own),
+            record("m1", *own),
+            record("m2", *own, recipe={"seed": 1, "epochs": 9}),
+        ]
         found = verdicts([*others, fit("nli-a", 0, *own), fit("nli-b", 1, *own)])
         assert [row["model"] for row in found] == ["m0", "m1", "m2", "nli-a and 1 other fit"]
 
@@ -137,7 +167,9 @@ class TestOneVerdict:
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
         sizes = (1.0, 0.1, 0.0, -0.1, 0.2)
-        five = [record(f"m{i}", SOURCE * size, INVERSE * size, NONE) for i, size in enumerate(sizes)]
+        five = [
+            record(f"m{i}", SOURCE * size, INVERSE * size, NONE) for i, size in enumerate(sizes)
+        ]
         sixth = record("m5", SOURCE * 2, INVERSE * 2, NONE, right=8)
         alone, beside = headlines(five, 0.95), headlines([sixth, *five], 0.95)
         own = beside[beside["model"] != "m5"].reset_index(drop=True)
@@ -191,7 +223,9 @@ class TestTellsApart:
             both = np.concatenate([SOURCE, INVERSE], axis=1)
             mixed = random.permuted(both, axis=1)
             if whole:
-                mixed = np.where(random.random((len(both), 1)) < 0.5, both, np.roll(both, 4, axis=1))
+                mixed = np.where(
+                    random.random((len(both), 1)) < 0.5, both, np.roll(both, 4, axis=1)
+                )
             found.append(tells_apart([record("m0", mixed[:, :4], mixed[:, 4:], NONE)], "head"))
         assert sum(p < 0.05 for p in found) <= 3
         verdicts = {judged(noisy(1.0, 1), noisy(0.0, 2), p).verdict for p in found if p >= 0.05}

@@ -1,4 +1,5 @@
-"""Interventions beside their controls, fits being the units: a planted model, rows worked out by hand, simulations."""
+"""Interventions beside their controls, fits being the units: a planted model, rows worked out by
+hand, simulations."""
 
 import zlib
 from collections.abc import Sequence
@@ -43,13 +44,20 @@ COURSE = pd.DataFrame(columns=schemas.COURSE.names)
 
 def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
     """Item scores of one model."""
-    of_model = {"questionnaire": "fear", "model": "m0", "lineage": "m0", "kind": "nli", "framing": "bare"}
+    of_model = {
+        "questionnaire": "fear",
+        "model": "m0",
+        "lineage": "m0",
+        "kind": "nli",
+        "framing": "bare",
+    }
     rows = [{"item": f"item-{i}", "score": score} for i, score in enumerate(scores)]
     return pd.DataFrame(rows).assign(configuration="head", **of_model, **stage)
 
 
 def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataFrame:
-    """Trajectories of one epoch, of (intervention, control) by fit; answers are twice the scores."""
+    """Trajectories of one epoch, of (intervention, control) by fit; answers are twice the
+    scores."""
     states = [
         items([after / 2], corpus=corpus, fit=fit, epoch=1)
         for fit, both in enumerate(by_fit, 1)
@@ -81,15 +89,31 @@ class TestTrajectories:
         found = ends([(1.0, 2.0), (3.0, 4.0)], before=0.5)
         write_table(found, schemas.TRAJECTORIES, tmp_path / "t.parquet")
         read = read_frame(tmp_path / "t.parquet").set_index(["corpus", "fit", "epoch"])["answer"]
-        assert read[:, :, 0].to_dict() == {(corpus, fit): 0.5 for corpus in ("dull", "gloom") for fit in (1, 2)}
-        assert read[:, :, 1].to_dict() == {("dull", 1): 2, ("dull", 2): 4, ("gloom", 1): 1, ("gloom", 2): 3}
+        assert read[:, :, 0].to_dict() == {
+            (corpus, fit): 0.5 for corpus in ("dull", "gloom") for fit in (1, 2)
+        }
+        assert read[:, :, 1].to_dict() == {
+            ("dull", 1): 2,
+            ("dull", 2): 4,
+            ("gloom", 1): 1,
+            ("gloom", 2): 3,
+        }
 
 
 class TestChanges:
     def test_a_fit_stands_beside_the_fit_to_the_control_of_the_same_number(self, tmp_path) -> None:
         found = changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
         write_table(found[schemas.CHANGES.names], schemas.CHANGES, tmp_path / "changes.parquet")
-        columns = ["corpus", "control", "expected", "fit", "before", "after", "after_control", "difference"]
+        columns = [
+            "corpus",
+            "control",
+            "expected",
+            "fit",
+            "before",
+            "after",
+            "after_control",
+            "difference",
+        ]
         assert found[columns].to_numpy().tolist() == [
             ["gloom", "dull", "up", 1, 0.5, 1.0, 0.25, 0.75],
             ["gloom", "dull", "up", 2, 0.5, 3.0, 4.0, -1.0],
@@ -147,12 +171,22 @@ class TestFigures:
         assert (found.value, found.low, found.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
         assert found.why == "No verdict is possible: fits without variation."
 
-    @pytest.mark.parametrize(("after", "verdict"), [(0.82, "effect"), (0.76, "invalid on this model")])
+    @pytest.mark.parametrize(
+        ("after", "verdict"), [(0.82, "effect"), (0.76, "invalid on this model")]
+    )
     @pytest.mark.parametrize("corpus", ["gloom", "dull"])
     def test_where_entailment_is_forgotten_nothing_is_told(self, after, verdict, corpus) -> None:
-        """Wilson's interval of 100 pairs: .82 [.733, .883], .76 [.668, .833]; the first epoch does not count."""
+        """Wilson's interval of 100 pairs: .82 [.733, .883], .76 [.668, .833]; the first epoch does
+        not count."""
         rows = [
-            {"corpus": corpus, "fit": fit, "epoch": epoch, "measure": "accuracy", "value": value, "n": 100}
+            {
+                "corpus": corpus,
+                "fit": fit,
+                "epoch": epoch,
+                "measure": "accuracy",
+                "value": value,
+                "n": 100,
+            }
             for fit, off in ((1, -0.05), (2, -0.05), (3, 0.1))
             for epoch, value in ((0, 0.9), (1, 0.5), (2, after + off))
         ]
@@ -190,7 +224,9 @@ def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
     drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
     alarms = covered = 0
     for both in 1.0 + drift + noise:
-        (found,) = judge([(beside_control("moved_by_gloom", both[:, 0], both[:, 1], 0.5), Fitness())])
+        (found,) = judge(
+            [(beside_control("moved_by_gloom", both[:, 0], both[:, 1], 0.5), Fitness())]
+        )
         alarms += found.verdict == str(Verdict.EFFECT)
         assert found.low is not None
         assert found.high is not None
@@ -200,7 +236,8 @@ def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
 
 
 class Planted:
-    """A model double: adapted to gloom it takes source terms to go with more of an intensifier, by a planted amount.
+    """A model double: adapted to gloom it takes source terms to go with more of an intensifier, by
+    a planted amount.
 
     Whatever it is adapted to, it drifts; fits add noise.
     """
@@ -212,14 +249,21 @@ class Planted:
         more = 0.4 + np.random.default_rng(seed).normal() * self.noise if corpus else 0.0
         self.more, self.asked = more + (self.moved if corpus == "gloom" else 0.0), 0
         self.is_wrong = not corpus and self.wrong_before
-        self.known = {(pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"]) for pair in test_ask.PAIRS}
+        self.known = {
+            (pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"])
+            for pair in test_ask.PAIRS
+        }
 
-    def entailment(self, pairs: Sequence[Any], before: Any = None, *, every: bool = False) -> np.ndarray:
+    def entailment(
+        self, pairs: Sequence[Any], before: Any = None, *, every: bool = False
+    ) -> np.ndarray:
         return np.array([self._logits(*pair) for pair in pairs])
 
     def _logits(self, premise: str, hypothesis: str) -> list[float]:
         if (premise, hypothesis) in self.known:
-            return [float((self.known[premise, hypothesis] == i) is not self.is_wrong) for i in range(3)]
+            return [
+                float((self.known[premise, hypothesis] == i) is not self.is_wrong) for i in range(3)
+            ]
         source = any(word in premise + hypothesis for word in ("enemy", "thief"))
         often = "often" in premise + hypothesis
         other = "By day" in premise  # the first item is keyed the other way round
@@ -247,8 +291,12 @@ def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkey
     assert abs(drift) > (5 * abs(told["value"]) if moved < 0.1 and noise < 0.1 else 0)
 
 
-def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(monkeypatch) -> None:
-    told = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc["moved_by_gloom"]
+def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(
+    monkeypatch,
+) -> None:
+    told = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc[
+        "moved_by_gloom"
+    ]
     assert told["value"] > 0.5
     assert told["verdict"] == str(Verdict.INVALID)
     assert "adapted to" not in told["why"]
@@ -260,7 +308,8 @@ def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.Dat
         monkeypatch.setattr(Planted, name, value)
     monkeypatch.setattr(test_ask, "Scripted", lambda *_: Planted())
     way = SimpleNamespace(
-        at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(), loss=lambda *_: 1.0
+        at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(),
+        loss=lambda *_: 1.0,
     )
     monkeypatch.setattr(test_ask, "Way", lambda: way)
     records, _, _ = test_ask.through(subject(adapted="last"), "meetings", fits=6)

@@ -17,7 +17,8 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
 )
 
 P = [[0.8, 0.1], [0.2, 0.3]]
-# Down the columns, whose sums are 1 and .4: .8 .25 / .2 .75. Along the rows, whose sums are 1.05 and .95:
+# Down the columns, whose sums are 1 and .4: .8 .25 / .2 .75. Along the rows, whose sums are 1.05
+# and .95:
 PSS = [[16 / 21, 5 / 21], [4 / 19, 15 / 19]]
 
 
@@ -28,18 +29,24 @@ class TestTwoWay:
     def test_three_terms_and_two_intensifiers(self) -> None:
         # Columns sum to .5 and .4: .2 .5 / .2 .25 / .6 .25; rows to .7, .45 and .85.
         expected = [[2 / 7, 5 / 7], [4 / 9, 5 / 9], [12 / 17, 5 / 17]]
-        assert two_way([[0.1, 0.2], [0.1, 0.1], [0.3, 0.1]]) == pytest.approx(np.array(expected), abs=1e-15)
+        assert two_way([[0.1, 0.2], [0.1, 0.1], [0.3, 0.1]]) == pytest.approx(
+            np.array(expected), abs=1e-15
+        )
 
     def test_a_low_temperature_sharpens_in_both_steps(self) -> None:
-        # T = 1/2 squares. Columns .64 .04 and .01 .09: 16/17 1/17 and .1 .9; rows 256/289 1/100 and 1/289 81/100.
+        # T = 1/2 squares. Columns .64 .04 and .01 .09: 16/17 1/17 and .1 .9; rows 256/289 1/100 and
+        # 1/289 81/100.
         expected = [[25600 / 25889, 289 / 25889], [100 / 23509, 23409 / 23509]]
         assert two_way(P, 0.5) == pytest.approx(np.array(expected), abs=1e-15)
 
     def test_a_high_temperature_evens_out_in_both_steps(self) -> None:
-        # T = 2 takes roots: of these scores .8 .1 / .2 .3, so columns .8 .25 / .2 .75, and again of those.
+        # T = 2 takes roots: of these scores .8 .1 / .2 .3, so columns .8 .25 / .2 .75, and again of
+        # those.
         rows = [(math.sqrt(0.8), 0.5), (math.sqrt(0.2), math.sqrt(0.75))]
         expected = [[a / (a + b), b / (a + b)] for a, b in rows]
-        assert two_way([[0.64, 0.01], [0.04, 0.09]], 2) == pytest.approx(np.array(expected), abs=1e-15)
+        assert two_way([[0.64, 0.01], [0.04, 0.09]], 2) == pytest.approx(
+            np.array(expected), abs=1e-15
+        )
 
     @pytest.mark.parametrize(
         ("p", "expected"),
@@ -54,7 +61,9 @@ class TestTwoWay:
             # columns .8 .2 and .25 .75
             pytest.param([[1, 0.1], [0.25, 0.3]], PSS, id="a-cell-1"),
             # columns .8 .2 and .75 .25
-            pytest.param([[1, 1], [0.25, 1 / 3]], [[16 / 31, 15 / 31], [4 / 9, 5 / 9]], id="a-row-1"),
+            pytest.param(
+                [[1, 1], [0.25, 1 / 3]], [[16 / 31, 15 / 31], [4 / 9, 5 / 9]], id="a-row-1"
+            ),
             # columns .5 .5 and .25 .75
             pytest.param([[1, 0.1], [1, 0.3]], [[2 / 3, 1 / 3], [0.4, 0.6]], id="a-column-1"),
             pytest.param([[1, 1], [1, 1]], [[0.5, 0.5], [0.5, 0.5]], id="all-1"),
@@ -78,14 +87,18 @@ class TestTwoWay:
         reordered = np.ix_(rows, columns)
         assert two_way(p[reordered], temperature) == pytest.approx(found[reordered], abs=1e-12)
 
-    @pytest.mark.parametrize("p", [[[0.5, -0.1]], [[0.5, 1.1]], [[0.5, math.nan]], [[0.5, math.inf]]])
+    @pytest.mark.parametrize(
+        "p", [[[0.5, -0.1]], [[0.5, 1.1]], [[0.5, math.nan]], [[0.5, math.inf]]]
+    )
     def test_what_is_no_score_is_refused(self, p) -> None:
         with pytest.raises(ValueError, match=r"^entailment scores lie in \[0, 1\]$"):
             two_way(p)
 
     @pytest.mark.parametrize("temperature", [0, -1, math.nan])
     def test_a_temperature_is_positive(self, temperature) -> None:
-        with pytest.raises(ValueError, match=rf"^temperature is {temperature}, expected more than 0$"):
+        with pytest.raises(
+            ValueError, match=rf"^temperature is {temperature}, expected more than 0$"
+        ):
             two_way(P, temperature)
 
     def test_an_endless_temperature_makes_no_nan(self) -> None:
@@ -113,10 +126,14 @@ class TestTwoWayOfLogs:
     def test_a_row_too_small_for_a_float(self) -> None:
         # Down the columns the second row stays e^-2000 and e^-1999 of the first; along it, 1 : e.
         found = two_way_of_logs([[0.0, 0.0], [-2000.0, -1999.0]])
-        assert found == pytest.approx(np.array([[0.5, 0.5], [1 / (1 + math.e), math.e / (1 + math.e)]]), abs=1e-12)
+        assert found == pytest.approx(
+            np.array([[0.5, 0.5], [1 / (1 + math.e), math.e / (1 + math.e)]]), abs=1e-12
+        )
 
     def test_logs_in_single_precision_give_shares_in_double(self) -> None:
-        assert two_way_of_logs(np.log(P).astype(np.float32)).sum(axis=1) == pytest.approx(1, abs=1e-15)
+        assert two_way_of_logs(np.log(P).astype(np.float32)).sum(axis=1) == pytest.approx(
+            1, abs=1e-15
+        )
 
     def test_a_temperature_is_positive(self) -> None:
         with pytest.raises(ValueError, match="temperature is 0"):
@@ -136,7 +153,9 @@ class TestEntailmentShare:
     def test_or_counts_as_the_third(self) -> None:
         expected = log_softmax(self.LOGITS, axis=1)[:, 0]
         assert entailment_share(self.LOGITS, three_way=True) == pytest.approx(expected, abs=1e-14)
-        assert entailment_share([0.0, math.log(2), 0.0], three_way=True) == pytest.approx(math.log(0.25))
+        assert entailment_share([0.0, math.log(2), 0.0], three_way=True) == pytest.approx(
+            math.log(0.25)
+        )
 
     def test_shares_too_small_for_a_float(self) -> None:
         assert entailment_share([-2000.0, 0.0, 0.0]) == pytest.approx(-2000.0)
@@ -175,13 +194,19 @@ class TestItemScore:
         assert item_score([PSS[0]] * 3, [True] * 3, [-4, 4]) == pytest.approx(-22 / 21, abs=1e-15)
 
     def test_weights_stand_for_columns(self) -> None:
-        assert item_score([[0.1, 0.2, 0.7]], [True], [-4, 2, 3]) == pytest.approx((-0.4 + 0.4 + 2.1) / 3, abs=1e-15)
+        assert item_score([[0.1, 0.2, 0.7]], [True], [-4, 2, 3]) == pytest.approx(
+            (-0.4 + 0.4 + 2.1) / 3, abs=1e-15
+        )
 
     def test_no_source_term_is_refused(self) -> None:
         with pytest.raises(ValueError, match=r"^no term is a source term$"):
             item_score(PSS, [False, False], [-4, 4])
 
-    @pytest.mark.parametrize(("is_source", "weights"), [([True], [-4, 4]), ([True, False], [-4, 0, 4])])
+    @pytest.mark.parametrize(
+        ("is_source", "weights"), [([True], [-4, 4]), ([True, False], [-4, 0, 4])]
+    )
     def test_shapes_go_together(self, is_source, weights) -> None:
-        with pytest.raises(ValueError, match=rf"^PSS is \(2, 2\), expected \({len(is_source)}, {len(weights)}\)$"):
+        with pytest.raises(
+            ValueError, match=rf"^PSS is \(2, 2\), expected \({len(is_source)}, {len(weights)}\)$"
+        ):
             item_score(PSS, is_source, weights)

@@ -1,4 +1,5 @@
-"""Wording that is not to be published: it says how near prompts are to the original, and stands nowhere."""
+"""Wording that is not to be published: it says how near prompts are to the original, and stands
+nowhere."""
 
 import json
 from pathlib import Path
@@ -10,7 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.instruments.instrument import Declaration
-from evenruler.instruments.questionnaires.ask.item_scores import content, embedding_request, source_prompts
+from evenruler.instruments.questionnaires.ask.item_scores import (
+    content,
+    embedding_request,
+    source_prompts,
+)
 from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
@@ -44,8 +49,14 @@ items:
     hypothesis: I am {INTENSIFIER} like this.
     terms: {source: [alone, lonely], inverse: [in company, among friends]}
 """
-TWO = "title: Two\nsource: by hand\nlevels:\n  - {weight: -1, words: [never]}\n  - {weight: 1, words: [always]}\n"
-PAIRS = "set,label,premise,hypothesis,genre,source,licence\nmnli,entailment,A dog runs.,A dog moves.,,ours,cc-by-4.0\n"
+TWO = (
+    "title: Two\nsource: by hand\nlevels:\n  - {weight: -1, words: [never]}\n  - {weight: 1, "
+    "words: [always]}\n"
+)
+PAIRS = (
+    "set,label,premise,hypothesis,genre,source,licence\nmnli,entailment,A dog runs.,A dog "
+    "moves.,,ours,cc-by-4.0\n"
+)
 
 
 @pytest.fixture
@@ -67,7 +78,9 @@ def declaration(tmp_path: Path, wording: Path) -> Declaration:
     (shared / "pairs" / "facts.csv").write_text("template,right,wrong,source,licence\n")
     (tmp_path / "moods.yaml").write_text(WRITTEN.replace("FILE", str(wording)))
     settings = Settings.model_validate({"embedder": "e"}, context={"scale": "quick"})
-    return Declaration("moods", "questionnaires", settings, load(tmp_path / "moods.yaml", settings, shared))
+    return Declaration(
+        "moods", "questionnaires", settings, load(tmp_path / "moods.yaml", settings, shared)
+    )
 
 
 def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
@@ -79,9 +92,15 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     tables, plan = built(declaration)
     request = embedding_request(tables, plan)
     assert (request.by, request.of_instrument) == ("e", True)
-    axes = {"How often do you rest?": [1.0, 0.0], LICENSED["rest"]: [0.6, 0.8], LICENSED["alone"]: [0.0, 1.0]}
+    axes = {
+        "How often do you rest?": [1.0, 0.0],
+        LICENSED["rest"]: [0.6, 0.8],
+        LICENSED["alone"]: [0.0, 1.0],
+    }
     axes |= {"How often are you alone?": [0.0, -1.0]}
-    vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]  # every prompt along the first axis
+    vectors = [
+        axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]
+    ]  # every prompt along the first axis
     embedded = request.rows.assign(vector=vectors)
 
     own, twins = apart({**tables, "items": tables["items"].assign(questionnaire="moods")})
@@ -108,7 +127,10 @@ def test_who_measures_without_the_file_does_without_the_figure(declaration, word
     tables, plan = built(declaration)
     wording.unlink()
     request = embedding_request(tables, plan)
-    assert set(request.rows["id"]) == {*tables["items"]["id"], *source_prompts(tables["prompts"])["id"]}
+    assert set(request.rows["id"]) == {
+        *tables["items"]["id"],
+        *source_prompts(tables["prompts"])["id"],
+    }
 
 
 def texts_below(folder: Path) -> str:
@@ -116,7 +138,10 @@ def texts_below(folder: Path) -> str:
     said = []
     for path in folder.rglob("*"):
         if path.suffix == ".parquet":
-            said += [json.dumps(pq.read_table(path).to_pylist()), str(pq.read_metadata(path).metadata)]
+            said += [
+                json.dumps(pq.read_table(path).to_pylist()),
+                str(pq.read_metadata(path).metadata),
+            ]
         elif path.is_file():
             said.append(path.read_bytes().decode("utf-8", errors="replace"))
     return "\n".join(said)
@@ -125,7 +150,9 @@ def texts_below(folder: Path) -> str:
 def test_the_card_says_how_to_get_the_wording(declaration) -> None:
     told = card(declaration, *built(declaration), {}).withheld
     original = declaration.source.original
-    assert told.startswith(f"The wording of {original.name} is withheld for copyright ({original.licence}); ")
+    assert told.startswith(
+        f"The wording of {original.name} is withheld for copyright ({original.licence}); "
+    )
     assert f"`data/sources/questionnaires/{declaration.name}.yaml` (`file: PATH`)" in told
     assert f"`evenruler repro card@{declaration.name}`" in told
 
@@ -146,12 +173,17 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
         }
     }
     told = card(declaration, *built(declaration), evidence).validity
-    assert "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1." in told.only_the_phenomenon
+    assert (
+        "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1."
+        in told.only_the_phenomenon
+    )
     assert told.errors.startswith(
-        "Separation of source and inverse terms (SC, -1 to 1): m 0.25; order of intensifiers (-1 to 1): m -0.50."
+        "Separation of source and inverse terms (SC, -1 to 1): m 0.25; order of intensifiers (-1 "
+        "to 1): m -0.50."
     )
     assert told.construct == (
-        "rho with phq-9 (head): 0.50. Not done, fewer than 5 lineages of models: alpha (head). Answers after "
+        "rho with phq-9 (head): 0.50. Not done, fewer than 5 lineages of models: alpha (head). "
+        "Answers after "
         "adaptation to a corpus about it less those after its control: x, m 0.57 "
         "(inconclusive). A criterion outside the models: not done."
     )
@@ -176,7 +208,9 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
             reading=words.reading,
             limits=list(words.limits),
             citations=[],
-            configs=[Config(own.name, own.what, table=made.tables[own.name]) for own in words.configs],
+            configs=[
+                Config(own.name, own.what, table=made.tables[own.name]) for own in words.configs
+            ],
             n_rejected=0,
             parameters=words.parameters,
             plan=plan,
@@ -201,7 +235,9 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     assert "measured against the licensed wording" in said
     for question in LICENSED.values():
         assert question.lower() not in said
-        assert not [word for word in question.lower().strip("?").split() if len(word) > 4 and word in said]
+        assert not [
+            word for word in question.lower().strip("?").split() if len(word) > 4 and word in said
+        ]
 
 
 def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
@@ -211,24 +247,36 @@ def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
 
 def test_the_row_store_holds_none_of_it(tmp_path) -> None:
     store = RowStore(tmp_path)
-    form = Form(pack=lambda answer: np.float64(answer).tobytes(), unpack=lambda packed: np.frombuffer(packed)[0])
+    form = Form(
+        pack=lambda answer: np.float64(answer).tobytes(),
+        unpack=lambda packed: np.frombuffer(packed)[0],
+    )
     questions = list(LICENSED.values())
 
     def ask(distinct: list[str], missing: frozenset[int]) -> Any:
         yield [(place, 1.5) for place in sorted(missing)]
 
-    assert list(Cache("e", "engine", store).answers("embedding/1", questions, form, ask)) == [1.5, 1.5]
+    assert list(Cache("e", "engine", store).answers("embedding/1", questions, form, ask)) == [
+        1.5,
+        1.5,
+    ]
     assert store.count() == 2
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not [question for question in questions if question.encode() in kept]
 
 
 @pytest.mark.parametrize("lines", [1, 3])
-def test_another_number_of_lines_is_refused_unsaid(lines, declaration, wording, tmp_path, error_of) -> None:
+def test_another_number_of_lines_is_refused_unsaid(
+    lines, declaration, wording, tmp_path, error_of
+) -> None:
     secret = [f"Secret {n}?" for n in range(lines)]
     wording.write_text("\n".join(secret))
     said = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
-    assert said == f"{wording}: {lines} different lines, expected 2; write a line an item, in the order of `items`"
+    assert (
+        said
+        == f"{wording}: {lines} different lines, expected 2; write a line an item, in the order of "
+        "`items`"
+    )
 
 
 def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, error_of) -> None:
@@ -236,5 +284,6 @@ def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, er
     path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
     said = error_of(load, path, declaration.settings, tmp_path / "shared")
     assert said == (
-        f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or leave it out; fix it"
+        f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or "
+        "leave it out; fix it"
     )

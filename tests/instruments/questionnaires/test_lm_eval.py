@@ -1,4 +1,5 @@
-"""lm-evaluation-harness runs a copy of a published questionnaire, anywhere, and finds our numbers."""
+"""lm-evaluation-harness runs a copy of a published questionnaire, anywhere, and finds our
+numbers."""
 
 from pathlib import Path
 
@@ -11,7 +12,11 @@ from evenruler.instruments.instrument import Column
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
 from evenruler.instruments.questionnaires.card import harness_files, task_name
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
+from evenruler.instruments.questionnaires.declare.source import (
+    QuestionnaireSource,
+    Scale,
+    load_questionnaire,
+)
 from evenruler.instruments.questionnaires.rows import Translated, translate
 from evenruler.models import LABELS, load
 from evenruler.models.model import Model
@@ -29,16 +34,25 @@ SETTINGS = Scoring(temperature=0.8)
 
 
 def shortened() -> tuple[QuestionnaireSource, Scale]:
-    """Two items of the shipped questionnaire with two source and one inverse term; one in a subscale, one keyed -1."""
+    """Two items of the shipped questionnaire with two source and one inverse term; one in a
+    subscale, one keyed -1."""
     _, scale = load_questionnaire(
-        ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml", ROOT / "data/sources/questionnaires/shared/scales"
+        ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml",
+        ROOT / "data/sources/questionnaires/shared/scales",
     )
-    declared = YAML(typ="safe").load((ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml").read_text())
+    declared = YAML(typ="safe").load(
+        (ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml").read_text()
+    )
     chosen = dict(list(declared["items"].items())[:2])
-    for item, changes in zip(chosen.values(), ({"subscale": "friends"}, {"keying": -1}), strict=True):
+    for item, changes in zip(
+        chosen.values(), ({"subscale": "friends"}, {"keying": -1}), strict=True
+    ):
         item |= changes
     for asked in (asked for item in chosen.values() for asked in (item, *item["twins"])):
-        asked["terms"] = {"source": asked["terms"]["source"][:2], "inverse": asked["terms"]["inverse"][:1]}
+        asked["terms"] = {
+            "source": asked["terms"]["source"][:2],
+            "inverse": asked["terms"]["inverse"][:1],
+        }
     return QuestionnaireSource.model_validate({**declared, "items": chosen}), scale
 
 
@@ -57,8 +71,14 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         limits=["Few rows."],
         citations=[],
         configs=[
-            Config("prompts", "a prompt", table=pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS)),
-            Config("items", "an item", table=pa.Table.from_pylist(built.items, schema=schemas.ITEMS)),
+            Config(
+                "prompts",
+                "a prompt",
+                table=pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS),
+            ),
+            Config(
+                "items", "an item", table=pa.Table.from_pylist(built.items, schema=schemas.ITEMS)
+            ),
         ],
         n_rejected=0,
         parameters={},
@@ -70,7 +90,9 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         evidence={},
         models={},
         command="make repro",
-        harness=harness_files(QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature),
+        harness=harness_files(
+            QUESTIONNAIRE, source, scale, "1.0.0", temperature=SETTINGS.temperature
+        ),
         harness_task=task_name(QUESTIONNAIRE),
         changelog=Changelog(),
     )
@@ -97,7 +119,8 @@ def item_scores(model: Model, built: Translated) -> tuple["pd.Series[float]", "p
 def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself.
 
-    A random model, whose tokenizer adds no start token; a real one has the harness of probes and framings.
+    A random model, whose tokenizer adds no start token; a real one has the harness of probes and
+    framings.
     """
     folder = save_tiny(tmp_path / "tiny")
     model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store"))
@@ -112,7 +135,17 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     with running() as hub:
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
-        client.run("hf", "download", REPO, "--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got")
+        client.run(
+            "hf",
+            "download",
+            REPO,
+            "--repo-type",
+            "dataset",
+            "--revision",
+            "v1.0.0",
+            "--local-dir",
+            "got",
+        )
     run = lm_eval(folder, root / "got", task_name(QUESTIONNAIRE), tmp_path / "elsewhere")
     found = run["results"]["nli_trust_in_people"]
 

@@ -1,4 +1,5 @@
-"""A chat says how often something is so: what is asked, how it is read, and what scripted chats get of it."""
+"""A chat says how often something is so: what is asked, how it is read, and what scripted chats get
+of it."""
 
 from dataclasses import replace
 from functools import cache
@@ -25,7 +26,14 @@ SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
 LOST = "of 7 items have a term without a readable reply. Validity on this model is unknown"
 RESAMPLING = Resampling(resamples=100, seed=0, level=0.95)
 
-CHAT = subject("chat", kind="chat", operations=frozenset({"generate"}), chats=True, continues=False, forms=("options",))
+CHAT = subject(
+    "chat",
+    kind="chat",
+    operations=frozenset({"generate"}),
+    chats=True,
+    continues=False,
+    forms=("options",),
+)
 
 
 @cache
@@ -50,7 +58,9 @@ def measured(rater: Rater, seed: int = 0, name: str = "gad-7") -> pd.DataFrame:
     return of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}, name=name)
 
 
-def of_answers(answers: dict[str, pd.DataFrame], who: Subject = CHAT, name: str = "gad-7") -> pd.DataFrame:
+def of_answers(
+    answers: dict[str, pd.DataFrame], who: Subject = CHAT, name: str = "gad-7"
+) -> pd.DataFrame:
     tables, plan = published(name)
     made = scores(tables, plan, {**no_answers(), **answers}, who)
     found = figures(name, tables, plan, made, who, RESAMPLING)
@@ -67,7 +77,8 @@ class TestQuestions:
         assert first["prompt"] == (
             "Which word fits the gap best? Answer with the letter only.\n\n"
             "Over the last two weeks I have felt anxious. I ____ feel this way.\n\n"
-            "A. never\nB. very rarely\nC. rarely\nD. seldom\nE. frequently\nF. often\nG. very frequently\nH. always"
+            "A. never\nB. very rarely\nC. rarely\nD. seldom\nE. frequently\nF. often\nG. very "
+            "frequently\nH. always"
         )
         assert turned["words"] == first["words"][::-1]
         prompts = tables["prompts"].set_index("id")["intensifier"]
@@ -84,16 +95,32 @@ class TestQuestions:
         tables, plan = published()
         known = options.questions(tables, plan).query("known")
         assert len(known) == 143 * 2 * 2
-        assert known["prompt"].iloc[0].startswith(f"{options.PROMPT.partition('{')[0]}Fire is ____ hot.")
+        assert (
+            known["prompt"]
+            .iloc[0]
+            .startswith(f"{options.PROMPT.partition('{')[0]}Fire is ____ hot.")
+        )
 
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(self) -> None:
         tables, plan = published()
         local = replace(CHAT, kind="causal", operations=frozenset({"words", "generate"}))
-        asked = [request for request in requests(tables, plan, no_answers_of_tools(), local) if not request.by]
+        asked = [
+            request
+            for request in requests(tables, plan, no_answers_of_tools(), local)
+            if not request.by
+        ]
         assert [(request.table, request.operation) for request in asked] == [("letters", "words")]
         assert asked[0].inputs["form"][:8] == list("ABCDEFGH")
-        (written,) = [request for request in requests(tables, plan, no_answers_of_tools(), CHAT) if not request.by]
-        assert (written.table, written.operation, len(written.rows)) == ("options", "generate", 4 * 168 + 572)
+        (written,) = [
+            request
+            for request in requests(tables, plan, no_answers_of_tools(), CHAT)
+            if not request.by
+        ]
+        assert (written.table, written.operation, len(written.rows)) == (
+            "options",
+            "generate",
+            4 * 168 + 572,
+        )
 
 
 def no_answers_of_tools() -> dict[str, pd.DataFrame]:
@@ -105,7 +132,9 @@ class TestScripted:
         found = measured(Rater(mood=2))
         assert found.loc["beyond_twins", "value"] == pytest.approx(2, abs=0.4)
         assert found.loc["beyond_twins", "p"] < 0.05
-        assert found.loc["beyond_twins", "verdict"] == "inconclusive"  # until a planted mood was seen to be read
+        assert (
+            found.loc["beyond_twins", "verdict"] == "inconclusive"
+        )  # until a planted mood was seen to be read
         assert "figures are descriptive" in found.loc["beyond_twins", "why"]
         assert found.loc["accuracy", "value"] == 1
         assert found.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
@@ -137,7 +166,9 @@ class TestScripted:
     def test_one_that_says_nothing_is_not_measured(self, rater: Rater, why: str) -> None:
         found = measured(rater)
         assert found.loc["beyond_twins", "verdict"] == "invalid on this model"
-        assert pd.Series([found.loc["beyond_twins", "why"]]).str.contains(why).all(), found.loc["beyond_twins", "why"]
+        assert pd.Series([found.loc["beyond_twins", "why"]]).str.contains(why).all(), found.loc[
+            "beyond_twins", "why"
+        ]
 
     def test_one_that_refuses_items_and_knows_facts_does_not_count(self) -> None:
         tables, plan = published()
@@ -161,9 +192,13 @@ class TestScripted:
         tables, plan = published()
         rows = rated(tables, plan)
         said = pd.Series(Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0))
-        said[((rows["item"] == "item-1-nervous") & (rows["twin"] == 0) & (rows["polarity"] == "source")).to_numpy()] = (
-            REFUSAL
-        )
+        said[
+            (
+                (rows["item"] == "item-1-nervous")
+                & (rows["twin"] == 0)
+                & (rows["polarity"] == "source")
+            ).to_numpy()
+        ] = REFUSAL
         found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
         assert found.loc["beyond_twins", "n"] == 6
 
@@ -172,23 +207,47 @@ class TestScripted:
         [
             ("known", "invalid on this model", "its accuracy on 143 facts is 0.00", 7),
             ("twin > 0", "invalid on this model", "504 of 672 requests were not answered", 0),
-            ("twin == 0", "inconclusive", "No verdict is possible: no completely answered item.", 0),
-            ("item == 'item-1-nervous' and twin < 2", "inconclusive", "Validity on this model is unknown", 6),
-            ("item != 'item-1-nervous' and twin == 0", "inconclusive", f"1 item (at least 6 needed); 6 {LOST}", 1),
-            ("item < 'item-3' and twin == 1", "inconclusive", f"2 twins per item (at least 3 needed); 2 {LOST}", 7),
+            (
+                "twin == 0",
+                "inconclusive",
+                "No verdict is possible: no completely answered item.",
+                0,
+            ),
+            (
+                "item == 'item-1-nervous' and twin < 2",
+                "inconclusive",
+                "Validity on this model is unknown",
+                6,
+            ),
+            (
+                "item != 'item-1-nervous' and twin == 0",
+                "inconclusive",
+                f"1 item (at least 6 needed); 6 {LOST}",
+                1,
+            ),
+            (
+                "item < 'item-3' and twin == 1",
+                "inconclusive",
+                f"2 twins per item (at least 3 needed); 2 {LOST}",
+                7,
+            ),
         ],
     )
     def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:
         rows, said = asked(mood=2)
         said[rows.eval(left_open).to_numpy(dtype=bool)] = REFUSAL
-        found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}).loc["beyond_twins"]
+        found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}).loc[
+            "beyond_twins"
+        ]
         assert (found["verdict"], found["n"]) == (verdict, n)
         assert why in found["why"]
 
     def test_a_sentence_whose_gap_is_filled(self) -> None:
         rows, said = asked(mood=2)
         gap = [prompt.split("\n\n")[1].split(". ")[-1] for prompt in rows["prompt"]]
-        words = [own["ABCDEFGH".index(letter)] for own, letter in zip(rows["words"], said, strict=True)]
+        words = [
+            own["ABCDEFGH".index(letter)] for own, letter in zip(rows["words"], said, strict=True)
+        ]
         filled = [text.replace(options.GAP, word) for text, word in zip(gap, words, strict=True)]
         found = of_answers({"options": rows[["id", "turn"]].assign(reply=filled, reason=None)})
         assert found["value"].tolist() == measured(Rater(mood=2))["value"].tolist()
@@ -201,12 +260,19 @@ class TestScripted:
             ("twin == 0", 0, 0),
         ],
     )
-    def test_two_are_compared_over_what_both_answered(self, left_open: str, n: int, twins: int) -> None:
+    def test_two_are_compared_over_what_both_answered(
+        self, left_open: str, n: int, twins: int
+    ) -> None:
         tables, plan = published()
         rows, said = asked(mood=2)
         lacking = said.mask(rows.eval(left_open).astype(bool), REFUSAL)
         made = [
-            scores(tables, plan, no_answers() | {"options": rows[["id", "turn"]].assign(reply=own, reason=None)}, CHAT)
+            scores(
+                tables,
+                plan,
+                no_answers() | {"options": rows[["id", "turn"]].assign(reply=own, reason=None)},
+                CHAT,
+            )
             for own in (said, lacking)
         ]
         found = [figures("gad-7", tables, plan, own, CHAT, RESAMPLING)["headlines"] for own in made]
@@ -216,7 +282,9 @@ class TestScripted:
 def asked(mood: float) -> tuple[pd.DataFrame, "pd.Series[str]"]:
     tables, plan = published()
     rows = rated(tables, plan)
-    return rows, pd.Series(Rater(mood=mood, weights=plan["accuracy"]["words"]).replies(rows, 0), index=rows.index)
+    return rows, pd.Series(
+        Rater(mood=mood, weights=plan["accuracy"]["words"]).replies(rows, 0), index=rows.index
+    )
 
 
 class TestMass:
@@ -228,14 +296,17 @@ class TestMass:
         found = of_answers({"letters": letters}, replace(CHAT, operations=frozenset({"words"})))
         by_reply = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
         for figure in ("beyond_twins", "accuracy", "acquiescence", "order_shift"):
-            assert found.loc[figure, "value"] == pytest.approx(by_reply.loc[figure, "value"], abs=1e-6)
+            assert found.loc[figure, "value"] == pytest.approx(
+                by_reply.loc[figure, "value"], abs=1e-6
+            )
 
     def test_one_that_would_write_something_else_is_not_measured(self) -> None:
         tables, plan = published()
         rows = rated(tables, plan)
         said = Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0)
         found = of_answers(
-            {"letters": letters_of(rows, said, mass=0.2)}, replace(CHAT, operations=frozenset({"words"}))
+            {"letters": letters_of(rows, said, mass=0.2)},
+            replace(CHAT, operations=frozenset({"words"})),
         )
         assert "the letters have 0.20 of what it would write" in found.loc["beyond_twins", "why"]
 
@@ -243,8 +314,17 @@ class TestMass:
 def letters_of(rows: pd.DataFrame, said: list[str], mass: float) -> pd.DataFrame:
     """All mass on the letter that was said."""
     told: list[dict[str, Any]] = [
-        {"id": row["id"], "turn": row["turn"], "form": letter, "nats": float(np.log(mass * (letter == own) + 1e-12))}
+        {
+            "id": row["id"],
+            "turn": row["turn"],
+            "form": letter,
+            "nats": float(np.log(mass * (letter == own) + 1e-12)),
+        }
         for row, own in zip(rows.to_dict("records"), said, strict=True)
         for letter in "ABCDEFGH"
     ]
-    return pd.DataFrame(told).assign(ends=0.0, alone=0.0, first_nats=0.0, first_token=0).astype({"turn": "int8"})
+    return (
+        pd.DataFrame(told)
+        .assign(ends=0.0, alone=0.0, first_nats=0.0, first_token=0)
+        .astype({"turn": "int8"})
+    )

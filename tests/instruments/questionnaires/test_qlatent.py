@@ -1,7 +1,8 @@
 """Item scores against qlatent 1.0.27, the library of EMPALC's authors.
 
-Its weights of terms are 1 / |S+| and -1 / |S-|, and its score is a mean over the cells of source terms: so it divides
-by |S+| twice, the paper and ours once. It adds 1e-10 to every share, and its weights are float32.
+Its weights of terms are 1 / |S+| and -1 / |S-|, and its score is a mean over the cells of source
+terms: so it divides by |S+| twice, the paper and ours once. It adds 1e-10 to every share, and its
+weights are float32.
 """
 
 import importlib
@@ -30,7 +31,8 @@ INTENSIFIERS = {"never": -4, "often": 2, "always": 4}
 IS_SOURCE = [True, True, False, False]
 P = [[0.2, 0.5, 0.9], [0.3, 0.4, 0.8], [0.7, 0.5, 0.1], [0.9, 0.6, 0.2]]
 EVEN = 2 / 9
-"""The score of an item whose answers are all alike: the mean weight, shared by three intensifiers."""
+"""The score of an item whose answers are all alike: the mean weight, shared by three
+intensifiers."""
 PREMISE, HYPOTHESIS = "They {term} it.", "They {intensifier} do."
 
 
@@ -51,19 +53,24 @@ def given(p: np.ndarray, dimensions: dict[str, dict[str, float]]) -> Any:
     return Given(dimensions=dimensions, index=["term"], descriptor={})
 
 
-def dimensions(source: list[str], inverse: list[str], weights: dict[str, float]) -> dict[str, dict[str, float]]:
+def dimensions(
+    source: list[str], inverse: list[str], weights: dict[str, float]
+) -> dict[str, dict[str, float]]:
     return {"term": abstract.dict_pos_neg(source, inverse, 1.0), "intensifier": weights}
 
 
 def score_of(question: Any, temperature: float = 1.0) -> float:
-    """Their item score: normalised over terms, then over intensifiers; the mean over source terms."""
+    """Their item score: normalised over terms, then over intensifiers; the mean over source
+    terms."""
     shares = abstract.QSOFTMAX(question, dim=["term", "intensifier"], temperature=temperature)
     of_source = abstract.QFILTER(shares, question.get_filter_for_postive_keywords(), "source")
     return float(of_source.run().mean_score())
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
-@pytest.mark.parametrize("p", [P, random_scores(0, 4, 3), random_scores(1, 4, 3)], ids=["given", "random", "another"])
+@pytest.mark.parametrize(
+    "p", [P, random_scores(0, 4, 3), random_scores(1, 4, 3)], ids=["given", "random", "another"]
+)
 def test_theirs_is_ours_divided_by_source_terms(p, temperature) -> None:
     theirs = score_of(given(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature)
     ours = item_score(two_way(p, temperature), IS_SOURCE, list(INTENSIFIERS.values()))
@@ -80,26 +87,38 @@ def test_whatever_the_numbers_of_terms(n_source, n_inverse, seed) -> None:
     theirs = score_of(given(p, dimensions(source, inverse, weights)))
 
     is_source = [term in source for term in source + inverse]
-    assert theirs * n_source == pytest.approx(item_score(two_way(p), is_source, list(weights.values())), abs=1e-7)
+    assert theirs * n_source == pytest.approx(
+        item_score(two_way(p), is_source, list(weights.values())), abs=1e-7
+    )
 
 
-def test_from_prompts_to_the_score_by_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_prompts_to_the_score_by_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import transformers.tokenization_utils
     from transformers import pipeline
     from transformers.tokenization_utils_base import TruncationStrategy
 
     # They are written for transformers 4, which had it there.
-    monkeypatch.setattr(transformers.tokenization_utils, "TruncationStrategy", TruncationStrategy, raising=False)
+    monkeypatch.setattr(
+        transformers.tokenization_utils, "TruncationStrategy", TruncationStrategy, raising=False
+    )
     qmnli = importlib.import_module("qlatent.qmnli.qmnli")
     folder = save_classifier(tmp_path / "tiny")
 
     question = qmnli.QMNLI(
-        PREMISE, HYPOTHESIS, dimensions(SOURCE, INVERSE, INTENSIFIERS), index=["term"], descriptor={}
+        PREMISE,
+        HYPOTHESIS,
+        dimensions(SOURCE, INVERSE, INTENSIFIERS),
+        index=["term"],
+        descriptor={},
     )
     question.set_model(pipeline("zero-shot-classification", model=str(folder), device="cpu"))
     theirs = score_of(question)
 
-    model = load("tiny", tiny_params({"tiny": folder}, kind="nli"), store=RowStore(tmp_path / "store"))
+    model = load(
+        "tiny", tiny_params({"tiny": folder}, kind="nli"), store=RowStore(tmp_path / "store")
+    )
     pairs = [
         (PREMISE.format(term=term), HYPOTHESIS.format(intensifier=intensifier))
         for term in SOURCE + INVERSE

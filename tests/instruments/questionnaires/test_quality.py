@@ -22,11 +22,17 @@ from tests.instruments.questionnaires.doors import subject
 
 CLOSER = "stay closer to the original question: fix the templates, or the source terms"
 PLAINER = (
-    "source and inverse terms get the same answers: choose clearer opposites, or refer to the term in the hypothesis"
+    "source and inverse terms get the same answers: choose clearer opposites, or refer to "
+    "the term in the hypothesis"
 )
 
 ITEMS = pd.DataFrame(
-    [("fear", "one", "m0", 0.9), ("fear", "one", "m1", -0.2), ("fear", "two", "m0", 0.3), ("fear", "two", "m1", None)],
+    [
+        ("fear", "one", "m0", 0.9),
+        ("fear", "one", "m1", -0.2),
+        ("fear", "two", "m0", 0.3),
+        ("fear", "two", "m1", None),
+    ],
     columns=["questionnaire", "item", "model", "silhouette"],
 ).assign(score=1.0, subscale=None)
 CONTENT = pd.DataFrame(
@@ -48,7 +54,12 @@ def quality(items: pd.DataFrame, content: pd.DataFrame) -> pd.DataFrame:
 
 def row_of(found: pd.DataFrame, item: str, measure: str, model: str | None = None) -> pd.Series:
     chosen = found["model"].isna() if model is None else found["model"] == model
-    (row,) = [row for _, row in found[chosen & (found["item"] == item) & (found["measure"] == measure)].iterrows()]
+    (row,) = [
+        row
+        for _, row in found[
+            chosen & (found["item"] == item) & (found["measure"] == measure)
+        ].iterrows()
+    ]
     return row
 
 
@@ -116,7 +127,8 @@ class TestQuality:
         write_table(quality(ITEMS, CONTENT), schemas.QUALITY, tmp_path / "quality.parquet")
         row = row_of(read_frame(tmp_path / "quality.parquet"), item, measure, model)
         plain = {
-            name: None if pd.isna(row[name]) else row[name] for name in ("value", "threshold", "verdict", "advice")
+            name: None if pd.isna(row[name]) else row[name]
+            for name in ("value", "threshold", "verdict", "advice")
         }
         assert plain == {"value": value, "threshold": threshold, "verdict": said, "advice": advice}
         assert row["questionnaire"] == ("joy" if item == "only" else "fear")
@@ -127,7 +139,10 @@ class TestQuality:
         write_table(found, schemas.QUALITY, tmp_path / "quality.parquet")
         read = read_frame(tmp_path / "quality.parquet")
         assert list(read.columns) == schemas.QUALITY.names
-        assert (read["verdict"].tolist(), read["advice"].isna().tolist()) == (["good", "good"], [True, True])
+        assert (read["verdict"].tolist(), read["advice"].isna().tolist()) == (
+            ["good", "good"],
+            [True, True],
+        )
 
     def test_silhouettes_that_are_all_null_are_told(self, tmp_path) -> None:
         found = quality(ITEMS.assign(silhouette=math.nan), CONTENT[:0])
@@ -165,11 +180,16 @@ def scores(models: list[str], seed: int) -> pd.DataFrame:
         level = rng.normal(size=n)
         for model in models:
             own = level + rng.normal() + rng.normal(scale=0.5, size=n)
-            rows += [{"questionnaire": name, "model": model, "item": f"i{i}", "score": x} for i, x in enumerate(own)]
+            rows += [
+                {"questionnaire": name, "model": model, "item": f"i{i}", "score": x}
+                for i, x in enumerate(own)
+            ]
     return pd.DataFrame(rows)
 
 
-def found(subjects: list[Any], members: list[str] | None = None, twins: bool = True) -> pd.DataFrame:
+def found(
+    subjects: list[Any], members: list[str] | None = None, twins: bool = True
+) -> pd.DataFrame:
     names = [who.name for who in subjects]
     items, beside = scores(names, 1), scores(names, 2)
     return over_fits(subjects, items, beside if twins else beside.head(0), members or names, 0.95)
@@ -182,9 +202,15 @@ def matrix(seed: int, name: str) -> np.ndarray:
 
 class TestOverFits:
     def test_is_that_of_shrout_and_fleiss_and_the_control_is_of_the_twins(self) -> None:
-        one = found(FITS).set_index(["benchmark", "model", "figure"]).loc[("fear", "b", "icc_over_fits")]
+        one = (
+            found(FITS)
+            .set_index(["benchmark", "model", "figure"])
+            .loc[("fear", "b", "icc_over_fits")]
+        )
         expected = icc_agreement(matrix(1, "fear"))
-        assert (one["value"], one["low"], one["high"]) == pytest.approx(tuple(vars(expected).values()))
+        assert (one["value"], one["low"], one["high"]) == pytest.approx(
+            tuple(vars(expected).values())
+        )
         assert one["control"] == pytest.approx(icc_agreement(matrix(2, "fear")).value)
 
     def test_every_fit_has_the_same(self) -> None:
@@ -193,11 +219,19 @@ class TestOverFits:
         assert rows["value"].nunique() == 1
 
     @pytest.mark.parametrize(
-        "other", [fit("b", 2, half=1), fit("b", 2, epochs=2), fit("b", 2, "another"), subject("b", lineage="base")]
+        "other",
+        [
+            fit("b", 2, half=1),
+            fit("b", 2, epochs=2),
+            fit("b", 2, "another"),
+            subject("b", lineage="base"),
+        ],
     )
     def test_another_recipe_or_lineage_is_no_fit_of_the_same(self, other) -> None:
         rows = found([fit("a", 1), other]).query("model == 'a'")
-        assert rows["reason"].unique().tolist() == ["no model in use differs from it in the seed of its fit alone"]
+        assert rows["reason"].unique().tolist() == [
+            "no model in use differs from it in the seed of its fit alone"
+        ]
         assert set(rows["figure"]) == {"icc_over_fits"}
 
     def test_models_that_do_not_count_are_no_fits(self) -> None:
@@ -206,11 +240,18 @@ class TestOverFits:
             "the interval of its accuracy is not above the bar"
         ]
         assert rows.loc[rows["model"] == "c", "value"].isna().all()
-        assert rows.loc[rows["model"] == "c", ["n", "unit"]].to_numpy().tolist() == [[7, "items"], [6, "items"]]
+        assert rows.loc[rows["model"] == "c", ["n", "unit"]].to_numpy().tolist() == [
+            [7, "items"],
+            [6, "items"],
+        ]
         assert set(rows.loc[rows["value"].notna(), "model"]) == {"a", "b"}
 
     def test_without_twins_there_is_no_control(self) -> None:
-        rows = found(FITS, twins=False).query("benchmark == 'fear' and model == 'a'").set_index("figure")
+        rows = (
+            found(FITS, twins=False)
+            .query("benchmark == 'fear' and model == 'a'")
+            .set_index("figure")
+        )
         assert pd.isna(rows.loc["icc_over_fits", "control"])
 
     def test_one_item_is_no_sample(self) -> None:
@@ -224,14 +265,20 @@ class TestOverFits:
     def test_items_of_one_score_have_no_agreement(self) -> None:
         items = scores(["a", "b", "c"], 1).assign(score=2.0)
         rows = over_fits(FITS, items, scores(["a", "b", "c"], 2), ["a", "b", "c"], 0.95)
-        row = rows.query("benchmark == 'fear' and model == 'a'").set_index("figure").loc["icc_over_fits"]
+        row = (
+            rows.query("benchmark == 'fear' and model == 'a'")
+            .set_index("figure")
+            .loc["icc_over_fits"]
+        )
         assert (pd.isna(row["value"]), row["n"], row["unit"]) == (True, 7, "items")
         assert row["reason"] == "all items have the same score"
         assert row["control"] == pytest.approx(icc_agreement(matrix(2, "fear")).value)
 
     def test_questionnaires_are_in_the_alphabet(self) -> None:
         items, twins = scores(["a", "b", "c"], 1)[::-1], scores(["a", "b", "c"], 2)[::-1]
-        assert over_fits(FITS, items, twins, ["a", "b", "c"], 0.95)["benchmark"].unique().tolist() == ["fear", "joy"]
+        assert over_fits(FITS, items, twins, ["a", "b", "c"], 0.95)[
+            "benchmark"
+        ].unique().tolist() == ["fear", "joy"]
 
     def test_nothing_of_models_that_were_not_fitted_here(self) -> None:
         assert found([subject("a"), subject("b")]).empty

@@ -22,7 +22,12 @@ SOURCE = {
     "title": "Meetings",
     "construct": "meetings",
     "direction": "positive means fewer enemies",
-    "original": {"name": "M-1", "licence": "cc0-1.0", "reference": "here", "wording": "paraphrased"},
+    "original": {
+        "name": "M-1",
+        "licence": "cc0-1.0",
+        "reference": "here",
+        "wording": "paraphrased",
+    },
     "source": "by hand",
     "licence": "cc-by-4.0",
     "items": {"one": ITEM},
@@ -30,7 +35,10 @@ SOURCE = {
 SCALE = {
     "title": "Two",
     "source": "by hand",
-    "levels": [{"weight": -4, "words": ["never"]}, {"weight": 2.5, "words": {"often": "very often"}}],
+    "levels": [
+        {"weight": -4, "words": ["never"]},
+        {"weight": 2.5, "words": {"often": "very often"}},
+    ],
 }
 
 
@@ -43,10 +51,16 @@ def translated() -> Callable[..., Translated]:
     """The tables of the questionnaire, with keys of its item replaced, and others of its own."""
 
     def make(
-        item: dict[str, Any] | None = None, slug: str = "one", name: str = "meetings", scale: Any = None, **changes: Any
+        item: dict[str, Any] | None = None,
+        slug: str = "one",
+        name: str = "meetings",
+        scale: Any = None,
+        **changes: Any,
     ) -> Translated:
         source = {**SOURCE, "items": {slug: {**ITEM, **(item or {})}}, **changes}
-        return translate(name, QuestionnaireSource.model_validate(source), Scale.model_validate(scale or SCALE))
+        return translate(
+            name, QuestionnaireSource.model_validate(source), Scale.model_validate(scale or SCALE)
+        )
 
     return make
 
@@ -54,7 +68,9 @@ def translated() -> Callable[..., Translated]:
 COMMON = {"variant": "agree", "framing": "bare", "source": "by hand", "licence": "cc-by-4.0"}
 
 
-def prompt_row(term: str, polarity: str, word: str, intensifier: str, level: int, weight: float, how: str) -> dict:
+def prompt_row(
+    term: str, polarity: str, word: str, intensifier: str, level: int, weight: float, how: str
+) -> dict:
     """A prompt written out. Identity and content are spelled as JSON, sorted and without blanks."""
     identity = (
         f'{{"benchmark":"meetings","family":"questionnaires","framing":"bare","intensifier":"{intensifier}",'
@@ -91,10 +107,15 @@ class TestRows:
         ]
 
     def test_items_in_full(self, translated) -> None:
-        content = '["How often do you meet one?","night",-1,"At night I meet a {TERM}.","This {INTENSIFIER} happens."]'
+        content = (
+            '["How often do you meet one?","night",-1,"At night I meet a {TERM}.","This '
+            '{INTENSIFIER} happens."]'
+        )
         assert translated().items == [
             {
-                "id": sha256('{"benchmark":"meetings","family":"questionnaires","item":"one"}')[:16],
+                "id": sha256('{"benchmark":"meetings","family":"questionnaires","item":"one"}')[
+                    :16
+                ],
                 "content_sha256": sha256(content),
                 **COMMON,
                 "item": "one",
@@ -109,7 +130,12 @@ class TestRows:
         ]
 
     def test_items_that_hold_the_published_wording_say_whose_it_is(self, translated) -> None:
-        original = {"name": "M-1", "licence": "free to print", "reference": "A and B, 1999", "wording": "held"}
+        original = {
+            "name": "M-1",
+            "licence": "free to print",
+            "reference": "A and B, 1999",
+            "wording": "held",
+        }
         built = translated(original=original)
         assert [(row["source"], row["licence"]) for row in built.items] == [
             ("by hand; wording: M-1 (A and B, 1999)", "cc-by-4.0; wording: free to print")
@@ -140,10 +166,15 @@ class TestRows:
 
     def test_a_slot_that_begins_a_sentence_gets_its_capital(self, translated) -> None:
         built = translated({"hypothesis": "{INTENSIFIER} I do."})
-        assert [row["hypothesis"] for row in built.prompts] == ["Never I do.", "Very often I do."] * 2
+        assert [row["hypothesis"] for row in built.prompts] == [
+            "Never I do.",
+            "Very often I do.",
+        ] * 2
 
     def test_both_slots_in_one_template(self, translated) -> None:
-        built = translated({"premise": "I go out.", "hypothesis": "I {INTENSIFIER} meet an {TERM}."})
+        built = translated(
+            {"premise": "I go out.", "hypothesis": "I {INTENSIFIER} meet an {TERM}."}
+        )
         assert [(row["premise"], row["hypothesis"]) for row in built.prompts] == [
             ("I go out.", "I never meet an enemy."),
             ("I go out.", "I very often meet an enemy."),
@@ -163,9 +194,13 @@ class TestRows:
     def test_the_stem_is_put_before_the_original(self, translated) -> None:
         built = translated(original={**SOURCE["original"], "stem": "Think of last week."})
         assert built.items[0]["original"] == "Think of last week. How often do you meet one?"
-        assert [row["premise"] for row in built.prompts] == [row["premise"] for row in translated().prompts]
+        assert [row["premise"] for row in built.prompts] == [
+            row["premise"] for row in translated().prompts
+        ]
 
-    def test_source_prompts_are_premise_and_hypothesis_as_one_text(self, translated, tmp_path) -> None:
+    def test_source_prompts_are_premise_and_hypothesis_as_one_text(
+        self, translated, tmp_path
+    ) -> None:
         write_table(translated().prompts, schemas.PROMPTS, tmp_path / "prompts.parquet")
         found = source_prompts(read_frame(tmp_path / "prompts.parquet"))
         assert sorted(found["whole"]) == [
@@ -178,7 +213,8 @@ def changed(before: Translated, after: Translated, column: str) -> dict[str, lis
     """By table, whether each row differs in a column."""
     return {
         table: [
-            old[column] != new[column] for old, new in zip(getattr(before, table), getattr(after, table), strict=True)
+            old[column] != new[column]
+            for old, new in zip(getattr(before, table), getattr(after, table), strict=True)
         ]
         for table in ("items", "terms", "prompts")
     }
@@ -192,16 +228,29 @@ class TestIds:
     @pytest.mark.parametrize(
         ("changes", "contents"),
         [
-            pytest.param({"item": {"premise": "I see a {TERM}."}}, {"items": [True], "prompts": [True] * 4}, id="text"),
-            pytest.param({"item": {"keying": 1}}, {"items": [True], "prompts": [True] * 4}, id="keying"),
-            pytest.param({"item": {"original": "Do you meet one?"}}, {"items": [True]}, id="original"),
+            pytest.param(
+                {"item": {"premise": "I see a {TERM}."}},
+                {"items": [True], "prompts": [True] * 4},
+                id="text",
+            ),
+            pytest.param(
+                {"item": {"keying": 1}}, {"items": [True], "prompts": [True] * 4}, id="keying"
+            ),
+            pytest.param(
+                {"item": {"original": "Do you meet one?"}}, {"items": [True]}, id="original"
+            ),
             pytest.param(
                 {"item": {"terms": {"source": {"enemy": "rival"}, "inverse": {"pal": "friend"}}}},
                 {"terms": [True, False], "prompts": [True, True, False, False]},
                 id="word",
             ),
             pytest.param(
-                {"scale": {**SCALE, "levels": [{"weight": -3, "words": ["never"]}, SCALE["levels"][1]]}},
+                {
+                    "scale": {
+                        **SCALE,
+                        "levels": [{"weight": -3, "words": ["never"]}, SCALE["levels"][1]],
+                    }
+                },
                 {"prompts": [True, False, True, False]},
                 id="weight",
             ),
@@ -227,7 +276,11 @@ class TestIds:
         }
 
 
-OTHER = {**ITEM, "premise": "At night I {TERM}.", "terms": {"source": ["meet an enemy"], "inverse": ["sleep"]}}
+OTHER = {
+    **ITEM,
+    "premise": "At night I {TERM}.",
+    "terms": {"source": ["meet an enemy"], "inverse": ["sleep"]},
+}
 """An item one prompt of which `ITEM` has, too."""
 
 
@@ -238,8 +291,12 @@ class TestRejected:
     def test_the_same_prompt_of_two_items(self, translated) -> None:
         built = translated(items={"one": ITEM, "two": OTHER})
 
-        assert [(row["item"], row["term"]) for row in built.rejected] == [("two", "meet-an-enemy")] * 2
-        assert [row["reason"] for row in built.rejected] == [f"same prompt as {row['id']}" for row in built.prompts[:2]]
+        assert [(row["item"], row["term"]) for row in built.rejected] == [
+            ("two", "meet-an-enemy")
+        ] * 2
+        assert [row["reason"] for row in built.rejected] == [
+            f"same prompt as {row['id']}" for row in built.prompts[:2]
+        ]
         assert [(row["item"], row["term"]) for row in built.prompts[4:]] == [("two", "sleep")] * 2
 
 

@@ -1,4 +1,5 @@
-"""The labelled pairs that ship: balanced, in no fit of ours, of no shipped questionnaire's wording; and corpora."""
+"""The labelled pairs that ship: balanced, in no fit of ours, of no shipped questionnaire's wording;
+and corpora."""
 
 import hashlib
 import re
@@ -42,16 +43,25 @@ class TestShipped:
         assert len({pair.premise for pair in PAIRS}) == len(PAIRS)
 
     def test_no_fit_of_ours_sees_them(self) -> None:
-        """Rows are held out in the order of this hash; 2,000 of 18,000 reach to a ninth of its range, or near."""
-        hashes = (hashlib.sha256(f"held out {pair.premise}".encode()).hexdigest() for pair in of("mnli"))
+        """Rows are held out in the order of this hash; 2,000 of 18,000 reach to a ninth of its
+        range, or near."""
+        hashes = (
+            hashlib.sha256(f"held out {pair.premise}".encode()).hexdigest() for pair in of("mnli")
+        )
         places = [int(own[:8], 16) / 16**8 for own in hashes]
         assert max(places) < 0.06
         for name, entry in Declared(ROOT / "params.yaml").catalogue.models.items():
             if entry.finetune is not None and "mnli-dev" in entry.finetune.data:
-                assert (entry.finetune.validation, entry.finetune.held_out >= 2000) == ("mnli-dev", True), name
+                assert (entry.finetune.validation, entry.finetune.held_out >= 2000) == (
+                    "mnli-dev",
+                    True,
+                ), name
 
     def test_licences(self) -> None:
-        assert {(pair.set, pair.licence) for pair in PAIRS} == {("mnli", "OANC"), ("statements", "cc-by-4.0")}
+        assert {(pair.set, pair.licence) for pair in PAIRS} == {
+            ("mnli", "OANC"),
+            ("statements", "cc-by-4.0"),
+        }
         assert "fiction" not in {pair.genre for pair in PAIRS}
 
     def test_the_readme_names_the_file(self) -> None:
@@ -64,8 +74,12 @@ class TestShipped:
         assert all(fact.right != fact.wrong for fact in facts)
 
     def test_a_fact_without_its_slots_is_refused(self, tmp_path, error_of) -> None:
-        (tmp_path / "facts.csv").write_text("template,right,wrong,source,licence\nFire is {t}.,hot,cold,s,cc0-1.0\n")
-        assert "'Fire is {t}.' does not hold {i} and {t} once each" in error_of(load_facts, tmp_path / "facts.csv")
+        (tmp_path / "facts.csv").write_text(
+            "template,right,wrong,source,licence\nFire is {t}.,hot,cold,s,cc0-1.0\n"
+        )
+        assert "'Fire is {t}.' does not hold {i} and {t} once each" in error_of(
+            load_facts, tmp_path / "facts.csv"
+        )
 
     def test_negation_tells_nothing(self) -> None:
         negation = re.compile(r"\b(not|never|no|seldom|rarely)\b")
@@ -81,7 +95,10 @@ class TestShipped:
                 words = [*item.terms.source.values(), *item.terms.inverse.values()]
                 for word in (own for own in words if len(own) > 4):
                     pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
-                    assert not [text for text in statements if pattern.search(text)], (path.stem, word)
+                    assert not [text for text in statements if pattern.search(text)], (
+                        path.stem,
+                        word,
+                    )
                 assert item.original not in statements
 
 
@@ -92,21 +109,33 @@ class TestLoading:
 
     def test_it_reads_what_was_written(self, tmp_path: Path) -> None:
         (pair,) = self.read(tmp_path, ROW)
-        assert (pair.label, pair.premise, pair.hypothesis, pair.genre) == ("neutral", "It rains.", "I am late.", "")
+        assert (pair.label, pair.premise, pair.hypothesis, pair.genre) == (
+            "neutral",
+            "It rains.",
+            "I am late.",
+            "",
+        )
 
     @pytest.mark.parametrize(
         ("rows", "said"),
         [
             ([ROW, ROW], "'It rains.' stands twice with 'I am late.'; drop one"),
-            ([ROW.replace("mnli", "own")], "no pair of the set mnli, which accuracy is judged by; add some"),
+            (
+                [ROW.replace("mnli", "own")],
+                "no pair of the set mnli, which accuracy is judged by; add some",
+            ),
             ([ROW.replace("neutral", "maybe")], "label"),
         ],
     )
-    def test_what_is_wrong_is_said(self, rows: list[str], said: str, tmp_path: Path, error_of: Any) -> None:
+    def test_what_is_wrong_is_said(
+        self, rows: list[str], said: str, tmp_path: Path, error_of: Any
+    ) -> None:
         assert said in error_of(self.read, tmp_path, *rows)
 
     def test_no_file(self, tmp_path: Path, error_of: Any) -> None:
-        assert error_of(load_pairs, tmp_path / "none.csv").startswith(f"{tmp_path}/none.csv: no such file; ")
+        assert error_of(load_pairs, tmp_path / "none.csv").startswith(
+            f"{tmp_path}/none.csv: no such file; "
+        )
 
 
 class TestFirstPairs:
@@ -118,11 +147,16 @@ class TestFirstPairs:
             assert (sum(own), max(own) - min(own)) == (min(n, there), 0)
 
     def test_fewer_are_the_first_of_more(self) -> None:
-        assert {pair.premise for pair in first_pairs(PAIRS, 30)} <= {pair.premise for pair in first_pairs(PAIRS, 90)}
+        assert {pair.premise for pair in first_pairs(PAIRS, 30)} <= {
+            pair.premise for pair in first_pairs(PAIRS, 90)
+        }
 
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/questionnaires/shared/corpora").glob("*.yaml"))}
+SHIPPED = {
+    path.stem: path
+    for path in sorted((ROOT / "data/sources/questionnaires/shared/corpora").glob("*.yaml"))
+}
 
 CORPUS = """\
 title: Gloom
@@ -171,7 +205,8 @@ class TestWhatIsRead:
     def test_lines_of_a_file_each_once(self, file_with, tmp_path) -> None:
         lines = tmp_path / "lines.txt"
         lines.write_text(
-            "\n  The rain will not end.\t\n\n\nCafé — 東京.\r\nThe rain will not end.\n   \nI count.", "utf-8"
+            "\n  The rain will not end.\t\n\n\nCafé — 東京.\r\nThe rain will not end.\n   \nI count.",
+            "utf-8",
         )
         found = load_corpus(file_with("gloom.yaml", from_file(lines)))
         assert found.sentences == ["The rain will not end.", "Café — 東京.", "I count."]
@@ -191,14 +226,30 @@ REFUSED = [
         "'the rain WILL not end.' stands twice",
         id="a-sentence-twice",
     ),
-    pytest.param("  - I count the hours.\n", "  - ' '\n", "sentences.1", "found ' '", id="a-sentence-of-blanks"),
     pytest.param(
-        CORPUS[CORPUS.index("sentences:") :], "", "", "holds no text, give `sentences`, or `file`", id="no-text"
+        "  - I count the hours.\n",
+        "  - ' '\n",
+        "sentences.1",
+        "found ' '",
+        id="a-sentence-of-blanks",
     ),
     pytest.param(
-        CORPUS[CORPUS.index("sentences:") :], "sentences: []\n", "", "holds no text, give `sentences`", id="empty-list"
+        CORPUS[CORPUS.index("sentences:") :],
+        "",
+        "",
+        "holds no text, give `sentences`, or `file`",
+        id="no-text",
     ),
-    pytest.param("sentences:", "file: lines.txt\nsentences:", "", "found both, keep one", id="both"),
+    pytest.param(
+        CORPUS[CORPUS.index("sentences:") :],
+        "sentences: []\n",
+        "",
+        "holds no text, give `sentences`",
+        id="empty-list",
+    ),
+    pytest.param(
+        "sentences:", "file: lines.txt\nsentences:", "", "found both, keep one", id="both"
+    ),
     pytest.param(
         "role: intervention",
         "role: control\nmatched: {to: grief}",
@@ -227,19 +278,27 @@ REFUSED = [
         "holds one sentence; give at least two: a part is held out",
         id="one-sentence",
     ),
-    pytest.param("fear: up", "fear: upp", "expect.fear", "'up', 'down' or 'none'", id="no-direction"),
+    pytest.param(
+        "fear: up", "fear: upp", "expect.fear", "'up', 'down' or 'none'", id="no-direction"
+    ),
     pytest.param("fear: up", "Fear: up", "expect.Fear", "slug", id="no-slug"),
-    pytest.param("role: intervention", "role: placebo", "role", "'intervention' or 'control'", id="no-role"),
+    pytest.param(
+        "role: intervention", "role: placebo", "role", "'intervention' or 'control'", id="no-role"
+    ),
     pytest.param("expect:", "expects:", "expects", "did you mean 'expect'?", id="unknown-key"),
     pytest.param("licence: cc0-1.0\n", "", "licence", "missing", id="no-licence"),
     pytest.param("source: of our own\n", "", "source", "missing", id="no-source"),
-    pytest.param("provenance: made up for the tests\n", "", "provenance", "missing", id="no-provenance"),
+    pytest.param(
+        "provenance: made up for the tests\n", "", "provenance", "missing", id="no-provenance"
+    ),
 ]
 
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize(("old", "new", "key", "held"), REFUSED)
-    def test_one_line_with_file_key_and_finding(self, old, new, key, held, file_with, error_of) -> None:
+    def test_one_line_with_file_key_and_finding(
+        self, old, new, key, held, file_with, error_of
+    ) -> None:
         path = file_with("gloom.yaml", CORPUS, (old, new))
         line = error_of(load_corpus, path)
         assert line.startswith(f"{path}: {key}: " if key else f"{path}: ")
@@ -287,9 +346,18 @@ class TestMatching:
         ("sentences", "told"),
         [
             (["I am sad.", "It rains on me."], []),
-            (["I am sad.", "It rains on the roof."], ["first_person 0.50, gloom 1.00; they may differ by 0.05"]),
-            (["I am sad.", "I saw how it rained on all the grey roofs."], ["words 6.50, gloom 3.50; they may"]),
-            (["I am glad.", "It rains on me."], ["valence 0.23, gloom -0.24; they may differ by 0.1"]),
+            (
+                ["I am sad.", "It rains on the roof."],
+                ["first_person 0.50, gloom 1.00; they may differ by 0.05"],
+            ),
+            (
+                ["I am sad.", "I saw how it rained on all the grey roofs."],
+                ["words 6.50, gloom 3.50; they may"],
+            ),
+            (
+                ["I am glad.", "It rains on me."],
+                ["valence 0.23, gloom -0.24; they may differ by 0.1"],
+            ),
         ],
     )
     def test_what_differs_by_more_than_is_declared_is_told(self, sentences, told) -> None:
@@ -326,7 +394,11 @@ class TestShippedCorpora:
         assert found.licence == "cc-by-4.0"
 
     def test_no_sentence_is_in_two_of_them(self) -> None:
-        everything = [sentence.lower() for path in SHIPPED.values() for sentence in load_corpus(path).sentences]
+        everything = [
+            sentence.lower()
+            for path in SHIPPED.values()
+            for sentence in load_corpus(path).sentences
+        ]
         assert len(set(everything)) == 400
 
     def test_controls_are_like_their_interventions(self) -> None:
@@ -347,6 +419,8 @@ class TestShippedCorpora:
         assert [s for s in load_corpus(SHIPPED[name]).sentences if construct.search(s)] == []
 
     def test_interventions_expect_opposites(self) -> None:
-        gloom, sense = (load_corpus(SHIPPED[name]).expect for name in ("depressive-mood", "high-coherence"))
+        gloom, sense = (
+            load_corpus(SHIPPED[name]).expect for name in ("depressive-mood", "high-coherence")
+        )
         assert gloom == {"gad-7": "up", "phq-9": "up", "soc-13": "down"}
         assert sense == {"gad-7": "down", "phq-9": "down", "soc-13": "up"}

@@ -59,7 +59,11 @@ class TestWhatIsRead:
     def test_values(self, read) -> None:
         source, scale = read()
 
-        assert (source.title, source.construct_, source.language) == ("Fear", "fear as two items describe it", "en")
+        assert (source.title, source.construct_, source.language) == (
+            "Fear",
+            "fear as two items describe it",
+            "en",
+        )
         assert (source.original.wording, source.original.stem, source.warning, source.limits) == (
             "held",
             None,
@@ -67,11 +71,19 @@ class TestWhatIsRead:
             [],
         )
         first, second = source.items["first"], source.items["second"]
-        assert (first.premise, first.hypothesis) == ("In a crowd I am {TERM}.", "This {INTENSIFIER} happens.")
+        assert (first.premise, first.hypothesis) == (
+            "In a crowd I am {TERM}.",
+            "This {INTENSIFIER} happens.",
+        )
         assert first.terms.source == {"afraid": "afraid", "ill-at-ease": "ill at ease"}
         assert first.terms.inverse == {"calm": "calm"}
         assert second.terms.source == {"easy-one": "easy"}
-        assert (first.subscale, first.keying, second.subscale, second.keying) == ("body", 1, None, -1)
+        assert (first.subscale, first.keying, second.subscale, second.keying) == (
+            "body",
+            1,
+            None,
+            -1,
+        )
         assert [(level.weight, level.words) for level in scale.levels] == [
             (-4, {"never": "never"}),
             (-2.5, {"seldom": "seldom", "very-rarely": "very rarely"}),
@@ -81,12 +93,15 @@ class TestWhatIsRead:
 
     def test_the_scale_is_of_frequency_by_default(self, tmp_path, file_with) -> None:
         file_with("frequency.yaml", MOMENTS)
-        source, scale = load_questionnaire(file_with("fear.yaml", FEAR, ("scale: moments\n", "")), tmp_path)
+        source, scale = load_questionnaire(
+            file_with("fear.yaml", FEAR, ("scale: moments\n", "")), tmp_path
+        )
         assert (source.scale, scale.title) == ("frequency", "Moments")
 
     def test_either_slot_may_stand_in_either_template(self, read) -> None:
         source, _ = read(
-            ("In a crowd I am {TERM}.", "In a crowd I {INTENSIFIER} feel {TERM}."), ("This {INTENSIFIER} h", "This h")
+            ("In a crowd I am {TERM}.", "In a crowd I {INTENSIFIER} feel {TERM}."),
+            ("This {INTENSIFIER} h", "This h"),
         )
         assert source.items["first"].hypothesis == "This happens."
 
@@ -95,10 +110,18 @@ class TestWhatIsRead:
         assert read()[0].items["second"].original == "How seldom do you dare to speak?"
 
     def test_a_term_inside_a_longer_word_is_none(self, read) -> None:
-        assert read(("In a crowd", "In a calmer crowd"))[0].items["first"].premise.startswith("In a calmer crowd")
+        assert (
+            read(("In a crowd", "In a calmer crowd"))[0]
+            .items["first"]
+            .premise.startswith("In a calmer crowd")
+        )
 
     def test_an_intensifier_inside_a_longer_word_is_none(self, read) -> None:
-        assert read(("In a crowd", "In the Nevermore"))[0].items["first"].premise.startswith("In the Nevermore")
+        assert (
+            read(("In a crowd", "In the Nevermore"))[0]
+            .items["first"]
+            .premise.startswith("In the Nevermore")
+        )
 
 
 # (change to the questionnaire, where after the file, what is wrong and what to do)
@@ -119,7 +142,9 @@ REFUSED = [
         id="unknown-slot",
     ),
     pytest.param(
-        ("crowd I am {TERM}", "crowd I am {TERM}}"), "items.first: a brace belongs to no slot; fix it", id="brace"
+        ("crowd I am {TERM}", "crowd I am {TERM}}"),
+        "items.first: a brace belongs to no slot; fix it",
+        id="brace",
     ),
     pytest.param(
         ("inverse: [calm]", "inverse: {calm: calm, other: Ill At Ease}"),
@@ -133,11 +158,14 @@ REFUSED = [
     ),
     pytest.param(
         ("{INTENSIFIER} feel so", "{INTENSIFIER} feel so, Very Rarely not"),
-        "items.second: the intensifier 'very rarely' stands in a template; take it out: {INTENSIFIER} says how often",
+        "items.second: the intensifier 'very rarely' stands in a template; take it out: "
+        "{INTENSIFIER} says how often",
         id="intensifier-in-hypothesis",
     ),
     pytest.param(
-        ("keying: -1", "keying: 2"), "items.second.keying: found 2: input should be 1 or -1; fix it", id="keying"
+        ("keying: -1", "keying: 2"),
+        "items.second.keying: found 2: input should be 1 or -1; fix it",
+        id="keying",
     ),
     pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happen"),
@@ -146,7 +174,8 @@ REFUSED = [
     ),
     pytest.param(
         ("I {INTENSIFIER} feel so", "It {INTENSIFIER} happened"),
-        "items.second: 'It {INTENSIFIER} happened': a habit is told in the present, not as 'happened'; fix it",
+        "items.second: 'It {INTENSIFIER} happened': a habit is told in the present, not as "
+        "'happened'; fix it",
         id="verb-in-the-past",
     ),
 ]
@@ -158,13 +187,17 @@ SCALE_REFUSED = [
         "weights [-4.0, -4.0, 4.0] do not rise from level to level; fix it",
         id="equal-weights",
     ),
-    pytest.param(("[always]", "[always, never]"), "'never' stands at two levels; fix it", id="at-two-levels"),
+    pytest.param(
+        ("[always]", "[always, never]"), "'never' stands at two levels; fix it", id="at-two-levels"
+    ),
 ]
 
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize(("change", "line"), REFUSED)
-    def test_one_line_with_file_item_finding_and_remedy(self, read, tmp_path, error_of, change, line) -> None:
+    def test_one_line_with_file_item_finding_and_remedy(
+        self, read, tmp_path, error_of, change, line
+    ) -> None:
         assert error_of(read, change) == f"{tmp_path / 'fear.yaml'}: {line}"
 
     @pytest.mark.parametrize(("change", "line"), SCALE_REFUSED)
@@ -172,7 +205,9 @@ class TestWhatIsRefused:
         assert error_of(read, scale=(change,)) == f"{tmp_path / 'moments.yaml'}: {line}"
 
     def test_a_word_at_two_levels_under_two_slugs(self, read, error_of) -> None:
-        assert "two levels" in error_of(read, scale=(("[always]", "{always: always, ever: Never}"),))
+        assert "two levels" in error_of(
+            read, scale=(("[always]", "{always: always, ever: Never}"),)
+        )
 
     @pytest.mark.parametrize(("weight", "other"), [("-2.5", ".nan"), ("4,", ".inf,")])
     def test_a_weight_that_is_not_finite(self, read, error_of, weight, other) -> None:
@@ -187,24 +222,36 @@ class TestWhatIsRefused:
     def test_no_items(self, tmp_path, file_with, error_of) -> None:
         path = file_with("fear.yaml", FEAR[: FEAR.index("items:")] + "items: {}\n")
         assert error_of(load_questionnaire, path, tmp_path) == (
-            f"{path}: items: found {{}}: dictionary should have at least 1 item after validation, not 0; fix it"
+            f"{path}: items: found {{}}: dictionary should have at least 1 item after validation, "
+            "not 0; fix it"
         )
 
     def test_two_items_that_ask_the_same(self, read, tmp_path, error_of) -> None:
         again = "  third:\n    original: And now?\n    premise: In a crowd I am {TERM}.\n"
-        again += "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], inverse: [fine, Calm]}\n"
+        again += (
+            "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], "
+            "inverse: [fine, Calm]}\n"
+        )
         assert error_of(read, ("  second:", f"{again}  second:")) == (
             f"{tmp_path / 'fear.yaml'}: items 'first' and 'third' ask the same of 'Calm'; fix it"
         )
 
     def test_the_same_templates_may_ask_another_thing(self, read) -> None:
         again = "  third:\n    original: And now?\n    premise: In a crowd I am {TERM}.\n"
-        again += "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], inverse: [fine]}\n"
-        assert list(read(("  second:", f"{again}  second:"))[0].items) == ["first", "third", "second"]
+        again += (
+            "    hypothesis: This {INTENSIFIER} happens.\n    terms: {source: [tense], "
+            "inverse: [fine]}\n"
+        )
+        assert list(read(("  second:", f"{again}  second:"))[0].items) == [
+            "first",
+            "third",
+            "second",
+        ]
 
     def test_an_unknown_scale_is_answered_with_the_nearest(self, read, tmp_path, error_of) -> None:
         assert error_of(read, ("scale: moments", "scale: moment")) == (
-            f"{tmp_path / 'moment.yaml'}: no scale 'moment'; did you mean 'moments'?; fix `scale` or write it"
+            f"{tmp_path / 'moment.yaml'}: no scale 'moment'; did you mean 'moments'?; fix `scale` "
+            "or write it"
         )
 
     def test_an_unknown_questionnaire_too(self, tmp_path, file_with, error_of) -> None:
@@ -255,7 +302,9 @@ class TestDisagreement:
     def test_of_subject_and_verb(self, template, named) -> None:
         assert disagreement(template) == f"{named!r}: subject and verb do not agree"
 
-    @pytest.mark.parametrize(("subject", "verb"), [("It", "happened"), ("I", "worried"), ("They", "Needed")])
+    @pytest.mark.parametrize(
+        ("subject", "verb"), [("It", "happened"), ("I", "worried"), ("They", "Needed")]
+    )
     def test_the_past_is_no_habit(self, subject, verb) -> None:
         assert disagreement(f"{subject} {{INTENSIFIER}} {verb} here.") == (
             f"'{subject} {{INTENSIFIER}} {verb}': a habit is told in the present, not as {verb!r}"
@@ -263,7 +312,11 @@ class TestDisagreement:
 
     @pytest.mark.parametrize(
         "template",
-        ["It {INTENSIFIER} still happens.", "She {INTENSIFIER} really worries.", "I {INTENSIFIER} shed tears."],
+        [
+            "It {INTENSIFIER} still happens.",
+            "She {INTENSIFIER} really worries.",
+            "I {INTENSIFIER} shed tears.",
+        ],
     )
     def test_sound_but_hard(self, template) -> None:
         assert disagreement(template) is None
@@ -282,7 +335,9 @@ class TestShipped:
             ("immigrants", 12, 2304, "held", 6),
         ],
     )
-    def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:
+    def test_they_load_and_have_their_prompts(
+        self, name, n_items, n_prompts, wording, reversed_items
+    ) -> None:
         source, scale = load_questionnaire(SOURCES / "questionnaires" / f"{name}.yaml", SCALES)
 
         built = translate(name, source, scale)
@@ -290,11 +345,23 @@ class TestShipped:
         assert source.original.wording == wording
         if reversed_items is not None:
             assert sum(item.keying == -1 for item in source.items.values()) == reversed_items
-        assert all(len(terms) in (2, 3, 4) for item in source.items.values() for terms in vars(item.terms).values())
+        assert all(
+            len(terms) in (2, 3, 4)
+            for item in source.items.values()
+            for terms in vars(item.terms).values()
+        )
 
     def test_there_are_no_others(self) -> None:
         names = {path.stem for path in (SOURCES / "questionnaires").glob("*.yaml")}
-        known = {"gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles", "immigrants"}
+        known = {
+            "gad-7",
+            "phq-9",
+            "soc-13",
+            "trust-in-people",
+            "ipip-extraversion",
+            "women-roles",
+            "immigrants",
+        }
         assert names == known
 
     def test_the_scale_is_that_of_the_paper(self) -> None:

@@ -1,4 +1,5 @@
-"""`evenruler translate`: what rules make of items, what is doubtful, and how near the paper's scales come."""
+"""`evenruler translate`: what rules make of items, what is doubtful, and how near the paper's
+scales come."""
 
 import re
 import shutil
@@ -44,7 +45,9 @@ def written(tmp_path: Path) -> Callable[..., Path]:
     def write(*items: str, facts: str = FACTS) -> Path:
         first, *rest = (item if "," in item else f"{item}," for item in items)
         path = tmp_path / "moods.csv"
-        path.write_text(HEAD + "\n".join([first + facts, *(f"{item},,,,,," for item in rest)]) + "\n")
+        path.write_text(
+            HEAD + "\n".join([first + facts, *(f"{item},,,,,," for item in rest)]) + "\n"
+        )
         return path
 
     return write
@@ -65,11 +68,13 @@ def words(item: Mapping[str, Any]) -> list[str]:
 
 
 class TestPaper:
-    """The three scales of the paper, and two that the rules were not written for, beside what ships."""
+    """The three scales of the paper, and two that the rules were not written for, beside what
+    ships."""
 
     @staticmethod
     def beside(name: str, drafts: Sequence[Draft]) -> tuple[int, int, int, int]:
-        """Rows with an item; items within three words of what ships; source and inverse terms that ship, too."""
+        """Rows with an item; items within three words of what ships; source and inverse terms that
+        ship, too."""
         shipped = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
         near = source = inverse = 0
         for draft, own in zip(drafts, shipped, strict=True):
@@ -88,10 +93,14 @@ class TestPaper:
         facts, rows = read_scale(PAPER / f"{name}.csv")
         assert self.beside(name, [*translate(facts, rows, SCALE).values()]) == counts
         shipped = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
-        assert [row.reverse for row in rows.values()] == [item.get("keying", 1) < 0 for item in shipped]
+        assert [row.reverse for row in rows.values()] == [
+            item.get("keying", 1) < 0 for item in shipped
+        ]
         assert [row.subscale for row in rows.values()] == [item.get("subscale") for item in shipped]
 
-    @pytest.mark.parametrize(("name", "counts"), [("ipip-extraversion", (10, 3, 6, 4)), ("women-roles", (8, 1, 6, 3))])
+    @pytest.mark.parametrize(
+        ("name", "counts"), [("ipip-extraversion", (10, 3, 6, 4)), ("women-roles", (8, 1, 6, 3))]
+    )
     def test_scales_that_rules_were_not_written_for(self, name, counts, written) -> None:
         items = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
         path = written(*(f'"{item["original"].strip()}",' for item in items))
@@ -193,7 +202,9 @@ class TestRules:
             ),
         ],
     )
-    def test_an_item_is_told_of_oneself(self, item, since, premise, hypothesis, source, inverse) -> None:
+    def test_an_item_is_told_of_oneself(
+        self, item, since, premise, hypothesis, source, inverse
+    ) -> None:
         found, _ = rewrite(item, since)
         assert found == {
             "premise": premise,
@@ -250,11 +261,17 @@ class TestDoubts:
             ("Pain in the back", "no predicate found"),
             ("...", "nothing is said"),
             ("I am not happy", "negated"),
-            ("I am unable to relax because my children shout", "double-barrelled: more than one clause"),
+            (
+                "I am unable to relax because my children shout",
+                "double-barrelled: more than one clause",
+            ),
             ("Feeling tense or worried", None),
             ("Feeling tired or having little energy", "double-barrelled: two verbs"),
             ("Feeling tired or having little energy", "'or having little energy' is left out"),
-            ("I feel weird and queasy", "no opposite of 'queasy' is known, a negation stands there"),
+            (
+                "I feel weird and queasy",
+                "no opposite of 'queasy' is known, a negation stands there",
+            ),
             ("I feel weird", "fewer than 2 terms a side"),
             ("I feel tired", "not of the item: 'exhausted'"),
             ("Ich f\u00fchle mich nerv\u00f6s", "not English"),
@@ -269,15 +286,27 @@ class TestDoubts:
     )
     def test_each_is_named(self, item, named, written) -> None:
         found = self.doubts(written(item))
-        assert named in found if named else {*found} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
+        assert (
+            named in found
+            if named
+            else {*found} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
+        )
 
     def test_of_a_frequency_under_a_time_the_tense_is_named(self, written) -> None:
         path = written("I start conversations", facts=f"{FACTS}In the past 3 weeks")
-        assert "'In the past three weeks' goes with another tense than that of 'start'" in self.doubts(path)
+        assert (
+            "'In the past three weeks' goes with another tense than that of 'start'"
+            in self.doubts(path)
+        )
 
     def test_answers_that_say_no_frequency(self, written) -> None:
-        found = self.doubts(written("I feel tired", facts=FACTS.replace("never|often", "agree|disagree")))
-        assert found[0] == "items are asked by how often, which the answers do not say (agree|disagree)"
+        found = self.doubts(
+            written("I feel tired", facts=FACTS.replace("never|often", "agree|disagree"))
+        )
+        assert (
+            found[0]
+            == "items are asked by how often, which the answers do not say (agree|disagree)"
+        )
 
     def test_two_items_that_ask_the_same(self, written) -> None:
         facts, rows = read_scale(written("I feel calm", "I feel nervous"))
@@ -287,18 +316,26 @@ class TestDoubts:
 
 
 class TestScale:
-    @pytest.mark.parametrize("mark", ["yes", "Y", "R", "r", "TRUE", "True", "reversed", "minus", "-", "-1", "-1.0"])
+    @pytest.mark.parametrize(
+        "mark", ["yes", "Y", "R", "r", "TRUE", "True", "reversed", "minus", "-", "-1", "-1.0"]
+    )
     def test_marks_of_reverse_items(self, mark, written) -> None:
         assert read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
 
-    @pytest.mark.parametrize("mark", ["", "0", "0.0", "no", "n", "FALSE", "forward", "plus", "+", "+1"])
+    @pytest.mark.parametrize(
+        "mark", ["", "0", "0.0", "no", "n", "FALSE", "forward", "plus", "+", "+1"]
+    )
     def test_marks_of_others(self, mark, written) -> None:
         assert not read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
 
     @pytest.mark.parametrize(
         ("column", "marks", "expected"),
         [
-            ("reverse", ["1", "1", "-1", "-1"], [False, False, True, True]),  # the table of the IPIP
+            (
+                "reverse",
+                ["1", "1", "-1", "-1"],
+                [False, False, True, True],
+            ),  # the table of the IPIP
             ("reverse", ["+1", "1", "-1"], [False, False, True]),
             ("reverse", ["1.0", "-1.0"], [False, True]),
             ("reverse", ["1", "\N{MINUS SIGN}1"], [False, True]),
@@ -322,8 +359,10 @@ class TestScale:
             (
                 "reverse",
                 ["1", "1"],
-                "x.csv: every row has 1 under 'reverse': as a key it is forward, as a mark it is reversed; "
-                "call the column key if 1 is forward; write R in its place if every item is reversed",
+                "x.csv: every row has 1 under 'reverse': as a key it is forward, as a mark it is "
+                "reversed; "
+                "call the column key if 1 is forward; write R in its place if every item is "
+                "reversed",
             ),
             (
                 "reverse",
@@ -334,19 +373,31 @@ class TestScale:
             ("reverse", ["1", "-1", "R"], "x.csv: line 4: reverse is 'R' in a column of 1 and -1"),
             ("key", ["1", "0"], "x.csv: line 3: key is '0' in a column of 1 and -1"),
             ("key", ["TRUE", "FALSE"], "x.csv: line 2: key is 'TRUE' in a column of 1 and -1"),
-            ("reverse", ["", "2"], "x.csv: line 3: reverse is '2', expected 1 or -1 in every row, or R where"),
+            (
+                "reverse",
+                ["", "2"],
+                "x.csv: line 3: reverse is '2', expected 1 or -1 in every row, or R where",
+            ),
         ],
     )
     def test_what_a_column_does_not_tell_is_asked(self, column, marks, said, error_of) -> None:
-        assert error_of(reversed_rows, dict(enumerate(marks, start=2)), column, "x.csv").startswith(said)
+        assert error_of(reversed_rows, dict(enumerate(marks, start=2)), column, "x.csv").startswith(
+            said
+        )
 
     def test_a_key_of_another_name_and_two_of_them(self, tmp_path, error_of) -> None:
         path = tmp_path / "moods.csv"
-        path.write_text(HEAD.replace("reverse", "key") + f"I feel tired,1{FACTS}\nI feel calm,-1,,,,,,\n")
+        path.write_text(
+            HEAD.replace("reverse", "key") + f"I feel tired,1{FACTS}\nI feel calm,-1,,,,,,\n"
+        )
         assert [row.reverse for row in read_scale(path)[1].values()] == [False, True]
         path.write_text("item,key,reverse,title\nI feel tired,1,,Moods\n")
         line = error_of(read_scale, path)
-        assert line == f"{path}: line 1: the columns key and reverse both say how items are keyed; keep one of them"
+        assert (
+            line
+            == f"{path}: line 1: the columns key and reverse both say how items are keyed; keep "
+            "one of them"
+        )
 
     @pytest.mark.parametrize(
         ("text", "kind"),
@@ -359,17 +410,22 @@ class TestScale:
         path = tmp_path / "scale.json"
         path.write_text(text)
         assert error_of(read_scale, path) == (
-            f"{path}: {kind}, expected CSV; write a table: a line of names, then a row each, with commas between fields"
+            f"{path}: {kind}, expected CSV; write a table: a line of names, then a row each, with "
+            "commas between fields"
         )
 
     def test_what_is_reversed_is_said(self, written) -> None:
         facts, rows = read_scale(written("I feel tired", "I feel calm,R", "I feel weak"))
-        assert in_words(translate(facts, rows, SCALE)) == "1 of 3 items is reversed: line 3 (item-2-calm)"
+        assert (
+            in_words(translate(facts, rows, SCALE))
+            == "1 of 3 items is reversed: line 3 (item-2-calm)"
+        )
         facts, rows = read_scale(written("I feel tired"))
         assert in_words(translate(facts, rows, SCALE)) == "0 of 1 items are reversed"
 
     def test_what_spreadsheets_add(self, tmp_path) -> None:
-        """Rows of commas alone, blanks within an item, what the first row says of the scale said of every row."""
+        """Rows of commas alone, blanks within an item, what the first row says of the scale said of
+        every row."""
         path = tmp_path / "moods.csv"
         path.write_text(f'{HEAD},,,,,,,\n"I feel\n tired",{FACTS}\nI feel calm,R{FACTS}\n,,,,,,,\n')
         _, rows = read_scale(path)
@@ -390,14 +446,27 @@ class TestScale:
                 HEAD.replace("item", "items") + f"I feel tired,{FACTS}\n",
                 "line 1: unknown column 'items'; did you mean 'item'?; rename or remove it",
             ),
-            (HEAD + f"I feel tired, very,{FACTS}\n", "line 2 (I feel tired): not as many fields as the header; "),
+            (
+                HEAD + f"I feel tired, very,{FACTS}\n",
+                "line 2 (I feel tired): not as many fields as the header; ",
+            ),
             (
                 HEAD + f"I feel tired,x{FACTS}\n",
-                "line 2: reverse is 'x', expected 1 or -1 in every row, or R where an item is keyed in reverse; ",
+                "line 2: reverse is 'x', expected 1 or -1 in every row, or R where an item is "
+                "keyed in reverse; ",
             ),
-            (HEAD + f"I feel tired,{FACTS}\n,1,,,,,,\n", "line 3.item: missing; add the key 'item'"),
-            (HEAD + f"I feel tired,{FACTS}\na,,Others,,,,,\n", "line 3.title: unknown key 'title'; "),
-            (HEAD + "I feel tired,,Moods,low mood,,ours,never,\n", "line 2.licence: missing; add the key 'licence'"),
+            (
+                HEAD + f"I feel tired,{FACTS}\n,1,,,,,,\n",
+                "line 3.item: missing; add the key 'item'",
+            ),
+            (
+                HEAD + f"I feel tired,{FACTS}\na,,Others,,,,,\n",
+                "line 3.title: unknown key 'title'; ",
+            ),
+            (
+                HEAD + "I feel tired,,Moods,low mood,,ours,never,\n",
+                "line 2.licence: missing; add the key 'licence'",
+            ),
         ],
     )
     def test_a_mistake_is_one_line_with_its_place(self, text, message, tmp_path, error_of) -> None:
@@ -416,7 +485,10 @@ def filled(text: str) -> str:
     for slug, item in content["items"].items():
         for number, twin in enumerate(item["twins"]):
             machine = f"Pump {number} of {slug}"
-            twin["premise"], twin["hypothesis"] = f"{machine} is {{TERM}}.", "It {INTENSIFIER} works like that."
+            twin["premise"], twin["hypothesis"] = (
+                f"{machine} is {{TERM}}.",
+                "It {INTENSIFIER} works like that.",
+            )
             for side, terms in twin["terms"].items():
                 assert {*terms} == {"FILL"}
                 assert len(terms) == len(item["terms"][side])
@@ -460,18 +532,27 @@ class TestYaml:
             '    original: "I am not happy"',
         ]
         assert "    keying: -1" in lines
-        assert lines[lines.index("  # item-3: # line 4") + 1] == "  #   # doubtful: no item yet: no predicate found"
+        assert (
+            lines[lines.index("  # item-3: # line 4") + 1]
+            == "  #   # doubtful: no item yet: no predicate found"
+        )
 
     @pytest.mark.parametrize("name", ["gad-7", "phq-9", "soc-13"])
-    def test_it_loads_once_it_was_read_and_filled_and_not_before(self, name, tmp_path, error_of) -> None:
+    def test_it_loads_once_it_was_read_and_filled_and_not_before(
+        self, name, tmp_path, error_of
+    ) -> None:
         facts, rows = read_scale(PAPER / f"{name}.csv")
         drafts = translate(facts, rows, SCALE)
         path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
         path.write_text(text)
-        assert error_of(load_questionnaire, path, SCALES).startswith(f"{path}: `unread` stands in it: a draft by ")
+        assert error_of(load_questionnaire, path, SCALES).startswith(
+            f"{path}: `unread` stands in it: a draft by "
+        )
         path.write_text(text.replace("unread: true\n", ""))
         said = error_of(load_questionnaire, path, SCALES)
-        assert said.startswith(f"{path}: source: found 'FILL', expected your text in place of FILL; fix it (and ")
+        assert said.startswith(
+            f"{path}: source: found 'FILL', expected your text in place of FILL; fix it (and "
+        )
         path.write_text(filled(text).replace("is {TERM}.", "FILL {TERM}."))
         said = error_of(load_questionnaire, path, SCALES)
         assert ".twins.0.premise: found 'Pump 0 of " in said
@@ -500,8 +581,12 @@ class Writer:
         self.require = ("loglikelihood", "generate").index
         self.asked: list[tuple[object, ...]] = []
 
-    def generate(self, prompts: Sequence[str], *, sampling: Any, seeds: Sequence[int], chat: bool) -> list[str]:
-        self.asked += [(text, sampling, seed, chat) for text, seed in zip(prompts, seeds, strict=True)]
+    def generate(
+        self, prompts: Sequence[str], *, sampling: Any, seeds: Sequence[int], chat: bool
+    ) -> list[str]:
+        self.asked += [
+            (text, sampling, seed, chat) for text, seed in zip(prompts, seeds, strict=True)
+        ]
         return [self.replies[seed] if seed < len(self.replies) else "" for seed in seeds]
 
 
@@ -514,9 +599,13 @@ class TestWriter:
         assert second.passes
         assert second.wording["premise"] == "My back is {TERM}."
         assert second.refused == ["seed 0: 'Ache': no predicate found"]
-        said = "a model says 'My back is sore.', as of the item itself rules say: no predicate found"
+        said = (
+            "a model says 'My back is sore.', as of the item itself rules say: no predicate found"
+        )
         assert said in second.doubts
-        assert writer.asked == [(prompt("Pain in the back"), SAMPLING, seed, False) for seed in range(REPLIES)]
+        assert writer.asked == [
+            (prompt("Pain in the back"), SAMPLING, seed, False) for seed in range(REPLIES)
+        ]
 
     def test_all_that_it_says_may_be_refused(self, written) -> None:
         facts, rows = read_scale(written("Pain"))
@@ -524,7 +613,10 @@ class TestWriter:
         assert drafts["item-1"].doubts == ["no item yet: no predicate found"]
         assert len(drafts["item-1"].refused) == REPLIES
         text = as_yaml(facts, drafts)
-        line = "  #   # refused, seed 0: 'I often feel sore.': the intensifier 'often' stands in a template"
+        line = (
+            "  #   # refused, seed 0: 'I often feel sore.': the intensifier 'often' stands in a "
+            "template"
+        )
         assert line in text.splitlines()
 
     def test_the_prompt_shows_examples_that_rules_can_translate(self) -> None:
@@ -558,25 +650,35 @@ class TestCommand:
 
         return called
 
-    def test_it_writes_one_file_where_it_is_called_and_never_over_another(self, run, repository) -> None:
+    def test_it_writes_one_file_where_it_is_called_and_never_over_another(
+        self, run, repository
+    ) -> None:
         status, out, err = run("gad-7.csv")
         assert (status, err) == (0, "")
         assert out.splitlines()[0] == "gad-7.csv: line 3 (item-2-unable-to-stop): negated"
         assert out.endswith(
-            "gad-7.draft.yaml: 7 of 7 rows have an item that passes the linter; read every word, fill twins\n"
-            "then run `evenruler new questionnaires gad-7`, and replace the source that it writes by this file,\n"
+            "gad-7.draft.yaml: 7 of 7 rows have an item that passes the linter; read every word, "
+            "fill twins\n"
+            "then run `evenruler new questionnaires gad-7`, and replace the source that it writes "
+            "by this file,\n"
             "without its first key, `unread`\n"
         )
-        assert sorted(path.name for path in (repository / "data").glob("gad-7*")) == ["gad-7.csv", "gad-7.draft.yaml"]
+        assert sorted(path.name for path in (repository / "data").glob("gad-7*")) == [
+            "gad-7.csv",
+            "gad-7.draft.yaml",
+        ]
         assert run("gad-7.csv") == (
             2,
             "",
-            "error: gad-7.draft.yaml: it is there already; move what you have edited, or remove it\n",
+            "error: gad-7.draft.yaml: it is there already; move what you have edited, or remove "
+            "it\n",
         )
 
     def test_the_page_shows_what_is_written_and_said(self, run, repository) -> None:
         scale, said, item = (
-            block.text for block in blocks("docs/adding-a-questionnaire.md") if block.language in ("csv", "text")
+            block.text
+            for block in blocks("docs/adding-a-questionnaire.md")
+            if block.language in ("csv", "text")
         )
         (repository / "data/moods.csv").write_text(scale)
         assert run("moods.csv") == (0, said, "")
@@ -594,11 +696,13 @@ class TestCommand:
             (("mine.csv",), "mine.csv: no such file; write the scale there, a row an item"),
             (
                 ("gad-7.csv", "--model", "all-minilm-l6-v2"),
-                "params.yaml: models.all-minilm-l6-v2: all-minilm-l6-v2 (kind embedder) cannot loglikelihood, only ",
+                "params.yaml: models.all-minilm-l6-v2: all-minilm-l6-v2 (kind embedder) cannot "
+                "loglikelihood, only ",
             ),
             (
                 ("gad-7.csv", "--model", "smollm2"),
-                "params.yaml: models: no model 'smollm2'; check the name (did you mean 'smollm3-3b'?)",
+                "params.yaml: models: no model 'smollm2'; check the name (did you mean "
+                "'smollm3-3b'?)",
             ),
         ],
     )

@@ -33,8 +33,13 @@ SHIPPED = ROOT / "data" / "sources" / "questionnaires"
 def source(n: int = 1, **changes: Any) -> QuestionnaireSource:
     """Of one item, with n twins that differ in where the road lies."""
     places = ("At night", "By day", "In rain")[:n]
-    twins = [{**TWIN, "premise": str(TWIN["premise"]).replace("At night", place), **changes} for place in places]
-    return QuestionnaireSource.model_validate({**SOURCE, "items": {"one": {**ITEM, "twins": twins}}})
+    twins = [
+        {**TWIN, "premise": str(TWIN["premise"]).replace("At night", place), **changes}
+        for place in places
+    ]
+    return QuestionnaireSource.model_validate(
+        {**SOURCE, "items": {"one": {**ITEM, "twins": twins}}}
+    )
 
 
 class TestLinter:
@@ -42,11 +47,23 @@ class TestLinter:
         ("changes", "said"),
         [
             ({"premise": "At night I meet a {TERM} on the road."}, "'I' is about a person"),
-            ({"terms": {"source": ["swamp"], "inverse": ["kind people"]}}, "'people' is about a person"),
-            ({"terms": {"source": ["swamp"], "inverse": ["tired nurse"]}}, "'nurse' is about a person"),
-            ({"premise": "It {INTENSIFIER} rains.", "hypothesis": "The road meets a {TERM}."}, "its premise holds"),
+            (
+                {"terms": {"source": ["swamp"], "inverse": ["kind people"]}},
+                "'people' is about a person",
+            ),
+            (
+                {"terms": {"source": ["swamp"], "inverse": ["tired nurse"]}},
+                "'nurse' is about a person",
+            ),
+            (
+                {"premise": "It {INTENSIFIER} rains.", "hypothesis": "The road meets a {TERM}."},
+                "its premise holds",
+            ),
             ({"hypothesis": "This happens."}, "INTENSIFIER} 0 times"),
-            ({"premise": "At night the swamp meets a {TERM}."}, "the term 'swamp' stands in a template"),
+            (
+                {"premise": "At night the swamp meets a {TERM}."},
+                "the term 'swamp' stands in a template",
+            ),
             ({"hypothesis": "It {INTENSIFIER} happen."}, "subject and verb do not agree"),
         ],
     )
@@ -55,19 +72,29 @@ class TestLinter:
             source(**changes)
 
     def test_every_item_has_some_or_none(self) -> None:
-        two = {"one": {**ITEM, "twins": [TWIN]}, "two": {**ITEM, "premise": "By day I meet a {TERM}."}}
-        with pytest.raises(ValidationError, match="'two' has no twin: either every item has some or none has"):
+        two = {
+            "one": {**ITEM, "twins": [TWIN]},
+            "two": {**ITEM, "premise": "By day I meet a {TERM}."},
+        }
+        with pytest.raises(
+            ValidationError, match="'two' has no twin: either every item has some or none has"
+        ):
             QuestionnaireSource.model_validate({**SOURCE, "items": two})
 
     def test_refuses_an_intensifier_in_its_template(self) -> None:
         scale = Scale.model_validate(SCALE)
         with pytest.raises(UserError, match=r"'never' stands in a template") as raised:
-            refuse_own_intensifiers(source(premise="The road never meets a {TERM}."), scale, Path("x.yaml"))
+            refuse_own_intensifiers(
+                source(premise="The road never meets a {TERM}."), scale, Path("x.yaml")
+            )
         assert raised.value.where == "x.yaml: items.one, twin 1"
 
     def test_warns_of_another_number_of_terms_and_of_few_or_none(self) -> None:
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
-        one, more = ({"source": ["enemy ship", *also], "inverse": ["friendly ship"]} for also in ([], ["enemy boat"]))
+        one, more = (
+            {"source": ["enemy ship", *also], "inverse": ["friendly ship"]}
+            for also in ([], ["enemy boat"])
+        )
         assert settings.twin_warnings(source(3, terms=one)) == []
         assert settings.twin_warnings(source(3, terms=more)) == [
             f"items.one: twin {twin} has 2 source terms, the item 1" for twin in (1, 2, 3)
@@ -77,12 +104,18 @@ class TestLinter:
         (told,) = settings.twin_warnings(source(0))
         assert told.startswith("no item has a twin")
 
-    def test_warns_of_another_valence_of_source_terms_and_of_what_the_normalisation_contrasts(self) -> None:
+    def test_warns_of_another_valence_of_source_terms_and_of_what_the_normalisation_contrasts(
+        self,
+    ) -> None:
         """VADER gives "enemy" -.54, "friend" .49, "swamp" and "bridge" 0."""
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
         source_terms, contrast = settings.twin_warnings(source(3))
-        assert source_terms.startswith("items.one: source terms have valence -0.54, those of its twins 0.00; they may")
-        assert contrast.startswith("items.one: source less inverse terms have valence -1.04, those of its twins 0.00")
+        assert source_terms.startswith(
+            "items.one: source terms have valence -0.54, those of its twins 0.00; they may"
+        )
+        assert contrast.startswith(
+            "items.one: source less inverse terms have valence -1.04, those of its twins 0.00"
+        )
 
 
 class TestDetects:
@@ -94,7 +127,10 @@ class TestDetects:
         settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
         read, _ = load_questionnaire(SHIPPED / "gad-7.yaml", SHIPPED / "shared" / "scales")
         assert str(settings.detects(read)).startswith(f"{detectable(7):.1f} points beyond twins")
-        few = {slug: item.model_copy(update={"twins": item.twins[:2]}) for slug, item in read.items.items()}
+        few = {
+            slug: item.model_copy(update={"twins": item.twins[:2]})
+            for slug, item in read.items.items()
+        }
         assert settings.detects(read.model_copy(update={"items": few})) is None
         five = read.model_copy(update={"items": dict(list(read.items.items())[:5])})
         assert settings.detects(five) is None
@@ -118,23 +154,41 @@ class TestRows:
             assert [row["twin"] for row in rows] == [0] * n + [1] * n + [2] * n
             assert len({row["id"] for row in rows}) == 3 * n
         prompt = with_twins.prompts[4]
-        assert (prompt["premise"], prompt["hypothesis"]) == ("At night the road meets a swamp.", "This never happens.")
+        assert (prompt["premise"], prompt["hypothesis"]) == (
+            "At night the road meets a swamp.",
+            "This never happens.",
+        )
         same = ("item", "subscale", "keying", "polarity", "intensifier", "level", "weight")
         assert [prompt[key] for key in same] == [with_twins.prompts[0][key] for key in same]
         assert (with_twins.items[1]["original"], with_twins.items[1]["wording"]) == (None, None)
 
     def test_apart(self) -> None:
         built = translate("meetings", source(), Scale.model_validate(SCALE))
-        tables = {name: pd.DataFrame(getattr(built, name)) for name in ("items", "terms", "prompts")}
+        tables = {
+            name: pd.DataFrame(getattr(built, name)) for name in ("items", "terms", "prompts")
+        }
         own, twins = apart({**tables, "other": pd.DataFrame()})
-        assert [len(own[name]) for name in tables] == [len(twins[name]) for name in tables] == [1, 2, 4]
+        assert (
+            [len(own[name]) for name in tables]
+            == [len(twins[name]) for name in tables]
+            == [1, 2, 4]
+        )
         assert set(twins["prompts"]["twin"]) == {1}
         assert "other" in own
 
 
 class TestShipped:
     @pytest.mark.parametrize(
-        "name", ["gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles", "immigrants"]
+        "name",
+        [
+            "gad-7",
+            "phq-9",
+            "soc-13",
+            "trust-in-people",
+            "ipip-extraversion",
+            "women-roles",
+            "immigrants",
+        ],
     )
     def test_every_item_has_three_twins_of_its_form(self, name) -> None:
         read, _ = load_questionnaire(SHIPPED / f"{name}.yaml", SHIPPED / "shared" / "scales")
@@ -153,11 +207,16 @@ WEIGHED = 8
 
 def test_twins_give_figures_the_mean_over_items() -> None:
     rows = pd.DataFrame(
-        {"score": np.array([1.0, 2.0, 6.0]) / WEIGHED, "silhouette": [0.1, 0.2, 0.9], "pss_low": 0.0}
+        {
+            "score": np.array([1.0, 2.0, 6.0]) / WEIGHED,
+            "silhouette": [0.1, 0.2, 0.9],
+            "pss_low": 0.0,
+        }
     ).assign(pss_high=[0.0, 1.0, 8.0])
     expected = {"answer": 3.0, "silhouette": 0.4, "pss_range": 3.0}
     given, none = (
-        {own.figure: own.control for own in means_of(rows, twins, WEIGHED, 0.9)} for twins in (rows, rows[:0])
+        {own.figure: own.control for own in means_of(rows, twins, WEIGHED, 0.9)}
+        for twins in (rows, rows[:0])
     )
     assert given == pytest.approx(expected)
     assert none == dict.fromkeys(expected)

@@ -26,7 +26,8 @@ The Long River is long. It ends at the [[Long River|sea]].
 
 PAGES = {
     "Veloria": VELORIA,
-    "Port Amber": "'''Port Amber''' is a city in [[Veloria]].\n* It has a harbour.\n* It has a [[Lighthouse]].",
+    "Port Amber": "'''Port Amber''' is a city in [[Veloria]].\n* It has a harbour.\n* It has a "
+    "[[Lighthouse]].",
     "Sarn": "== Name ==\nSarn has no lead. It borders on [[Veloria]] and [[Tol]].",
     "Long River": "The river rises in [[Tol]].",
     "Lighthouse": "A lighthouse stands in [[Amberport]].",
@@ -39,7 +40,8 @@ PAGES = {
     "Amber": "'''Amber''' may refer to:\n* [[Port Amber]]\n{{Disambiguation}}",
     "Template:Disambiguation": "This page lists others.",
 }
-"""Ten articles, one with a table and footnotes; a redirect; a disambiguation page, its template. None: "Nowhere"."""
+"""Ten articles, one with a table and footnotes; a redirect; a disambiguation page, its template.
+None: "Nowhere"."""
 
 
 @pytest.fixture(scope="session")

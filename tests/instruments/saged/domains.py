@@ -27,16 +27,29 @@ SOURCE: dict[str, Any] = {
     "concepts": {"apple": "apple", "pear": "pear", "fig": "fig"},
     "material": {"kind": "local", "path": "articles/fruit.md"},
     "assemble": {"method": "split", "per_concept": 5},
-    "branch": {"roots": ["apple"], "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}},
+    "branch": {
+        "roots": ["apple"],
+        "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}},
+    },
     "framings": {"salience": "This is a test.", "instruction": "Answer."},
 }
 MODELS = Catalogue(models={})
 
 
-def places(api: str | None = None, revisions: Mapping[str, int] | None = None, **changes: Any) -> Source:
+def places(
+    api: str | None = None, revisions: Mapping[str, int] | None = None, **changes: Any
+) -> Source:
     """A domain of the pages of a wiki, another one than Wikipedia where its address is given."""
-    material = {"kind": "wiki", "revisions": revisions} | ({"api": api, "licence": "cc0-1.0"} if api else {})
-    said = {"title": "Places", "source": "Testers", "material": material, "branch": None, "framings": None}
+    material = {"kind": "wiki", "revisions": revisions} | (
+        {"api": api, "licence": "cc0-1.0"} if api else {}
+    )
+    said = {
+        "title": "Places",
+        "source": "Testers",
+        "material": material,
+        "branch": None,
+        "framings": None,
+    }
     return Source.model_validate(SOURCE | said | changes)
 
 
@@ -45,7 +58,11 @@ def settings(scale: str = "quick", **said: Any) -> Settings:
 
 
 def declared(
-    root: Path, scale: str = "quick", source: Mapping[str, Any] = SOURCE, article: str = TEXT, **said: Any
+    root: Path,
+    scale: str = "quick",
+    source: Mapping[str, Any] = SOURCE,
+    article: str = TEXT,
+    **said: Any,
 ) -> Declaration:
     """The domain as users write it, scraped."""
     folder = root / "data/sources/saged"
@@ -53,9 +70,17 @@ def declared(
     (folder / "articles/fruit.md").write_text(article)
     YAML().dump(dict(source), folder / "fruit.yaml")
     own, made = settings(scale, **said), root / "made"
-    make("fruit", load(folder / "fruit.yaml", own, folder / "shared"), folder / "fruit.yaml", made, root)
+    make(
+        "fruit",
+        load(folder / "fruit.yaml", own, folder / "shared"),
+        folder / "fruit.yaml",
+        made,
+        root,
+    )
     tables = {name: read_table(made / f"{name}.parquet") for name in ("sentences", "sources")}
-    return Declaration("fruit", "saged", own, load(made / "source.yaml", own, folder / "shared"), tables)
+    return Declaration(
+        "fruit", "saged", own, load(made / "source.yaml", own, folder / "shared"), tables
+    )
 
 
 def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
@@ -64,7 +89,9 @@ def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, 
     return {name: table.to_pandas() for name, table in found.tables.items()}, found.plan
 
 
-def subject(name: str = "m", *, chats: bool = True, operations: frozenset[Any] = frozenset({"generate"})) -> Subject:
+def subject(
+    name: str = "m", *, chats: bool = True, operations: frozenset[Any] = frozenset({"generate"})
+) -> Subject:
     return Subject(
         name=name,
         kind="causal",

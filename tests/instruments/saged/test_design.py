@@ -12,7 +12,14 @@ from scipy import stats
 
 from evenruler.declaration.params_file import Declared
 from evenruler.errors import UserError
-from evenruler.instruments.saged.design import WANTED, Design, design_of, plan, roots_for, smallest_difference
+from evenruler.instruments.saged.design import (
+    WANTED,
+    Design,
+    design_of,
+    plan,
+    roots_for,
+    smallest_difference,
+)
 from tests.instruments.saged.domains import SOURCE, settings
 
 ROOT = Path(__file__).parents[3]
@@ -38,8 +45,16 @@ def params(root: Path, **fruit: Any) -> Declared:
     return Declared(root / "params.yaml")
 
 
-def build(root: Path, roots: int, concepts: int, *, branched: bool = True, without: tuple[int, int] = (-1, -1)) -> None:
-    """Rows of a declared domain; `without` is a root item and a concept that it was rejected for."""
+def build(
+    root: Path,
+    roots: int,
+    concepts: int,
+    *,
+    branched: bool = True,
+    without: tuple[int, int] = (-1, -1),
+) -> None:
+    """Rows of a declared domain; `without` is a root item and a concept that it was rejected
+    for."""
     if not (root / "data/sources/saged").exists():
         declare(root)
     rows = [
@@ -60,7 +75,9 @@ def build(root: Path, roots: int, concepts: int, *, branched: bool = True, witho
 def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
     declare(tmp_path)
     roles = {"no-role": "", "cook": "You cook.", "king": "You reign."}
-    found = design_of(tmp_path, "fruit", settings(items=20, generations=3, roles=roles, most_roles=2))
+    found = design_of(
+        tmp_path, "fruit", settings(items=20, generations=3, roles=roles, most_roles=2)
+    )
     assert found == Design(
         roots=5,
         concepts=3,
@@ -86,9 +103,16 @@ def test_controls_are_no_members_of_what_is_compared(tmp_path) -> None:
 
 
 def test_items_of_every_root_stand_for_all_concepts(tmp_path) -> None:
-    both = {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}, {"apple": {"pear": "apple"}, "fig": {"pear": "fig"}}
+    both = (
+        {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}},
+        {"apple": {"pear": "apple"}, "fig": {"pear": "fig"}},
+    )
     declare(
-        tmp_path, branch={"roots": ["apple", "pear"], "replacements": dict(zip(("apple", "pear"), both, strict=True))}
+        tmp_path,
+        branch={
+            "roots": ["apple", "pear"],
+            "replacements": dict(zip(("apple", "pear"), both, strict=True)),
+        },
     )
     found = design_of(tmp_path, "fruit", settings(items=4))
     assert (found.roots, found.of_roots, found.concepts) == (8, 10, 3)
@@ -134,11 +158,17 @@ def test_what_is_said(tmp_path) -> None:
     three = {name: {"kind": "lexicon"} for name in ("a", "b", "c")}
     found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, features=three), WANTED))
     assert found[0] == (
-        "fruit, scale quick: 20 of 30 root items x 6 concepts x 1 reply to a prompt (1 role x 1 template x 1"
+        "fruit, scale quick: 20 of 30 root items x 6 concepts x 1 reply to a prompt (1 role x 1 "
+        "template x 1"
     )
-    assert found[2].startswith("Minimum detectable difference (80% power): a concept 0.90 SD of a reply from the mean")
+    assert found[2].startswith(
+        "Minimum detectable difference (80% power): a concept 0.90 SD of a reply from the mean"
+    )
     head = found.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
-    table = [[float(word.replace(",", "")) for word in line.split()] for line in found[head + 1 : head + 5]]
+    table = [
+        [float(word.replace(",", "")) for word in line.split()]
+        for line in found[head + 1 : head + 5]
+    ]
     assert [row[0] for row in table] == list(WANTED)
     assert table[2][1:] == pytest.approx([59, 31, 17, 41, 71], abs=3)
     for row in table:
@@ -148,7 +178,10 @@ def test_what_is_said(tmp_path) -> None:
         ]
     told = " ".join(line.strip() for line in found)
     assert "under instruments.fruit in params.yaml. 30 root items are built" in told
-    assert "is named by the permutation test, p < 0.05 / 4: required of the first figure by Holm's correction" in told
+    assert (
+        "is named by the permutation test, p < 0.05 / 4: required of the first figure by Holm's "
+        "correction" in told
+    )
     assert max(map(len, found)) <= 110
 
 
@@ -160,14 +193,24 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
     assert "declared but not built yet: there may be fewer; no model is asked at this scale" in told
     assert "Its concepts have texts of their own, so no difference has a verdict" in told
     assert "Below 6 root items no difference can be detected." in told
-    assert "Number of items of each concept needed to detect a concept at this distance from the mean of all" in told
-    assert found[found.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts") + 1].split()[0] == "1"
+    assert (
+        "Number of items of each concept needed to detect a concept at this distance from the mean "
+        "of all" in told
+    )
+    assert (
+        found[
+            found.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts") + 1
+        ].split()[0]
+        == "1"
+    )
 
 
 def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:
     build(tmp_path, 10, 3)
     declared = params(tmp_path)
-    assert list(plan(tmp_path, "saged-fruit", declared, [0.5])) == list(plan(tmp_path, "fruit", declared, [0.5]))
+    assert list(plan(tmp_path, "saged-fruit", declared, [0.5])) == list(
+        plan(tmp_path, "fruit", declared, [0.5])
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +220,8 @@ def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:
         ("hair", "'hair' is of the family framing, but plans are for saged; known: fruit, nuts"),
         (
             "prices",
-            "'prices' is of the family probes, but plans are for saged; the report (data/report/index.html) shows the "
+            "'prices' is of the family probes, but plans are for saged; the report "
+            "(data/report/index.html) shows the "
             "reliability by number of templates and words",
         ),
     ],
@@ -223,5 +267,8 @@ def test_the_table_of_the_documents_is_what_is_said() -> None:
     rows = re.findall(r"^\| (\d+) x (\d+) x (\d+)[^|]*\|(.*)\|$", text, flags=re.M)
     assert len(rows) == 5
     for roots, concepts, replies, cells in rows:
-        said = [smallest_difference(int(roots), int(concepts), int(replies), alpha) for alpha in (0.05 / 5, 0.05)]
+        said = [
+            smallest_difference(int(roots), int(concepts), int(replies), alpha)
+            for alpha in (0.05 / 5, 0.05)
+        ]
         assert [float(cell) for cell in cells.split("|")] == pytest.approx(said, abs=0.0051)

@@ -12,7 +12,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.encoders import Adapter, Classifier, head_of, load_adapted, load_with_head, require_all
+from evenruler.models.backends.encoders import (
+    Adapter,
+    Classifier,
+    head_of,
+    load_adapted,
+    load_with_head,
+    require_all,
+)
 from evenruler.models.declared import Catalogue
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model
@@ -53,7 +60,8 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def plain(pairs: Sequence[Pair], order: Sequence[str]) -> np.ndarray:
-    """[n, 3] logits in the order of `LABELS`, one pair at a time through transformers and peft, nothing merged."""
+    """[n, 3] logits in the order of `LABELS`, one pair at a time through transformers and peft,
+    nothing merged."""
     from peft import PeftModel
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -62,7 +70,9 @@ def plain(pairs: Sequence[Pair], order: Sequence[str]) -> np.ndarray:
         base = AutoModelForSequenceClassification.from_pretrained("encoder", num_labels=len(order))
         model = PeftModel.from_pretrained(base, ADAPTER).eval()
     with torch.inference_mode():
-        own = np.stack([model(**tokenizer(*pair, return_tensors="pt")).logits[0].numpy() for pair in pairs])
+        own = np.stack(
+            [model(**tokenizer(*pair, return_tensors="pt")).logits[0].numpy() for pair in pairs]
+        )
     return own[:, [list(order).index(label) for label in LABELS]]
 
 
@@ -76,7 +86,9 @@ class TestLogits:
         assert found == pytest.approx(expected, abs=1e-5)
         assert (np.ptp(expected, axis=0) > 0.5).all()
         assert (found.shape, found.dtype) == ((len(SAID), 3), np.float64)
-        assert abs(found[0] - found[1]).max() > 1e-2  # premise and hypothesis are not the same to it
+        assert (
+            abs(found[0] - found[1]).max() > 1e-2
+        )  # premise and hypothesis are not the same to it
         assert (model.entailment(SAID[::-1]) == found[::-1]).all()
         assert model.asked == len(SAID)
 
@@ -92,24 +104,38 @@ class TestLogits:
     def test_merging_adds_the_product_to_the_encoders_weights(self, here, store) -> None:
         merged = load("tiny", params(PAIRS), store=store).backend.model.state_dict()
 
-        base, saved = load_file("encoder/model.safetensors"), load_file(ADAPTER / "adapter_model.safetensors")
+        base, saved = (
+            load_file("encoder/model.safetensors"),
+            load_file(ADAPTER / "adapter_model.safetensors"),
+        )
         a = [name for name in saved if name.endswith(".lora_A.weight")]
         assert len(a) == 12
         for name in a:
             own = name.removeprefix("base_model.model.bert.").replace(".lora_A.", ".")
-            change = saved[name.replace("lora_A", "lora_B")].float() @ saved[name].float()  # alpha is the rank
+            change = (
+                saved[name.replace("lora_A", "lora_B")].float() @ saved[name].float()
+            )  # alpha is the rank
             assert merged[f"bert.{own}"] == pytest.approx(base[own] + change, abs=1e-6)
             assert change.abs().max() > 1e-3
         for name in ("bert.pooler.dense.weight", "classifier.weight", "classifier.bias"):
             assert torch.equal(merged[name], saved[f"base_model.model.{name}"].float())
-        assert torch.equal(merged["bert.embeddings.word_embeddings.weight"], base["embeddings.word_embeddings.weight"])
+        assert torch.equal(
+            merged["bert.embeddings.word_embeddings.weight"],
+            base["embeddings.word_embeddings.weight"],
+        )
         assert not [name for name in merged if "lora" in name or "modules_to_save" in name]
 
     def test_in_half_precision_are_nearly_the_same(self, here) -> None:
         adapter = Adapter(ADAPTER, OWN_ORDER)
-        full, half = (load_adapted("tiny", Path("encoder"), adapter, t).eval() for t in (torch.float32, torch.bfloat16))
+        full, half = (
+            load_adapted("tiny", Path("encoder"), adapter, t).eval()
+            for t in (torch.float32, torch.bfloat16)
+        )
         assert {parameter.dtype for parameter in half.parameters()} == {torch.bfloat16}
-        words = {"input_ids": torch.tensor([[0, 5, 6, 2, 4, 2]]), "attention_mask": torch.ones(1, 6, dtype=torch.long)}
+        words = {
+            "input_ids": torch.tensor([[0, 5, 6, 2, 4, 2]]),
+            "attention_mask": torch.ones(1, 6, dtype=torch.long),
+        }
         with torch.inference_mode():
             assert half(**words).logits.float() == pytest.approx(full(**words).logits, abs=0.1)
 
@@ -162,7 +188,9 @@ class TestWhatIsRefused:
         """The line that answers a question."""
 
         def ask(declared: Catalogue | None = None) -> str:
-            return error_of(lambda: load("tiny", declared or params(PAIRS), store=store).entailment(SAID))
+            return error_of(
+                lambda: load("tiny", declared or params(PAIRS), store=store).entailment(SAID)
+            )
 
         return ask
 
@@ -174,7 +202,10 @@ class TestWhatIsRefused:
 
     def test_other_weights(self, asked) -> None:
         tiny.save_encoder(Path("encoder"), seed=1)
-        refused = "data/adapters/tiny: fitted on other weights than `source` has; run `evenruler finetune tiny`"
+        refused = (
+            "data/adapters/tiny: fitted on other weights than `source` has; run `evenruler "
+            "finetune tiny`"
+        )
         assert asked() == refused
 
     def test_the_same_weights_elsewhere_are_no_others(self, here, store) -> None:
@@ -184,7 +215,12 @@ class TestWhatIsRefused:
         assert found == pytest.approx(plain(SAID, OWN_ORDER), abs=1e-5)
 
     @pytest.mark.parametrize(
-        "tensor", ["classifier.weight", "bert.pooler.dense.bias", "bert.encoder.layer.1.output.dense.lora_B.weight"]
+        "tensor",
+        [
+            "classifier.weight",
+            "bert.pooler.dense.bias",
+            "bert.encoder.layer.1.output.dense.lora_B.weight",
+        ],
     )
     def test_an_adapter_that_lacks_a_tensor(self, tensor, asked) -> None:
         path = ADAPTER / "adapter_model.safetensors"
@@ -196,7 +232,9 @@ class TestWhatIsRefused:
         assert f"base_model.model.{tensor}" in line
         assert line.endswith("; run `evenruler finetune tiny --again`")
 
-    def test_an_adapter_that_brings_no_pooler_for_an_encoder_that_has_none(self, here, error_of) -> None:
+    def test_an_adapter_that_brings_no_pooler_for_an_encoder_that_has_none(
+        self, here, error_of
+    ) -> None:
         weights = load_file("encoder/model.safetensors")
         weights = {name: tensor for name, tensor in weights.items() if "pooler" not in name}
         save_file(weights, "encoder/model.safetensors", metadata={"format": "pt"})
@@ -204,7 +242,9 @@ class TestWhatIsRefused:
         load_adapted("tiny", Path("encoder"), adapter, torch.float32)  # it brings one
 
         config = json.loads((ADAPTER / "adapter_config.json").read_text())
-        (ADAPTER / "adapter_config.json").write_text(json.dumps({**config, "modules_to_save": ["classifier"]}))
+        (ADAPTER / "adapter_config.json").write_text(
+            json.dumps({**config, "modules_to_save": ["classifier"]})
+        )
         line = error_of(load_adapted, "tiny", Path("encoder"), adapter, torch.float32)
         assert line.startswith(f"{ADAPTER}: tiny lacks 2 tensors, as bert.pooler.dense.bias; ")
 
@@ -232,13 +272,23 @@ class TestWhatIsRefused:
 
     def test_an_encoder_that_cannot_be_read_is_to_blame_itself(self, here, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")
-        line = error_of(load_adapted, "tiny", Path("encoder"), Adapter(ADAPTER, OWN_ORDER), torch.float32)
+        line = error_of(
+            load_adapted, "tiny", Path("encoder"), Adapter(ADAPTER, OWN_ORDER), torch.float32
+        )
         assert line.startswith("encoder: tiny does not load (")
         assert line.endswith("; see its `source`")
 
     def test_what_nobody_brings(self, error_of) -> None:
-        require_all("tiny", "there", ["bert.pooler.weight", "classifier.bias"], ["pooler", "classifier"], "fix it")
-        line = error_of(require_all, "tiny", "there", ["b.two", "c.one", "a.one"], ["c", "one.two"], "fix it")
+        require_all(
+            "tiny",
+            "there",
+            ["bert.pooler.weight", "classifier.bias"],
+            ["pooler", "classifier"],
+            "fix it",
+        )
+        line = error_of(
+            require_all, "tiny", "there", ["b.two", "c.one", "a.one"], ["c", "one.two"], "fix it"
+        )
         assert line == "there: tiny lacks 2 tensors, as a.one; fix it"
 
 

@@ -5,7 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.models.backends.server import MAX_REQUESTS, Budget, Used, UsedUpError, allowing, current_budget
+from evenruler.models.backends.server import (
+    MAX_REQUESTS,
+    Budget,
+    Used,
+    UsedUpError,
+    allowing,
+    current_budget,
+)
 
 
 def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
@@ -24,7 +31,8 @@ def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
     with pytest.raises(UsedUpError) as error:
         budget.take()
     assert str(error.value) == (
-        "--max-requests or EVENRULER_MAX_REQUESTS: the budget of 200 requests is used up; what was answered is kept: "
+        "--max-requests or EVENRULER_MAX_REQUESTS: the budget of 200 requests is used up; what was "
+        "answered is kept: "
         "run again, or with a larger one, to go on from there"
     )
 
@@ -57,10 +65,14 @@ def test_tokens_are_those_that_a_server_counts(usage: object, read: int, written
 @pytest.mark.parametrize(
     ("used", "words"),
     [
-        (Used(1200, 1200, 53210, 810), "1,200 requests went out; 53,210 tokens read, 810 written by the server"),
+        (
+            Used(1200, 1200, 53210, 810),
+            "1,200 requests went out; 53,210 tokens read, 810 written by the server",
+        ),
         (
             Used(1200, 1190, 53210, 810),
-            "1,200 requests went out (10 of them without an answer); 53,210 tokens read, 810 written by the server",
+            "1,200 requests went out (10 of them without an answer); 53,210 tokens read, 810 "
+            "written by the server",
         ),
         (Used(3, 3), "3 requests went out; no tokens counted by the server"),
     ],
@@ -69,7 +81,9 @@ def test_what_was_used_in_words(used: Used, words: str) -> None:
     assert used.in_words == words
 
 
-def test_plan_and_use_are_said_also_when_something_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_and_use_are_said_also_when_something_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     budget = Budget(10)
     budget.take()
 
@@ -82,7 +96,8 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(capsys: pytest.Captu
     with pytest.raises(RuntimeError):
         breaks()
     assert capsys.readouterr().err.splitlines() == [
-        "big: 1,200 requests at most, unless some have to be repeated; about 1,200 tokens of prompts; 9 may still go "
+        "big: 1,200 requests at most, unless some have to be repeated; about 1,200 tokens of "
+        "prompts; 9 may still go "
         "out",
         "big: 1 requests went out; 5 tokens read, 6 written by the server",
     ]

@@ -3,7 +3,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from evenruler.models.backends.causal import CAPACITY, Capacity, Shape, capacity_on, fitting, shape_of
+from evenruler.models.backends.causal import (
+    CAPACITY,
+    Capacity,
+    Shape,
+    capacity_on,
+    fitting,
+    shape_of,
+)
 
 GB = 2**30
 BEST = CAPACITY["cuda"]
@@ -37,7 +44,16 @@ class TestBytes:
 
     def test_of_a_pass_by_hand(self) -> None:
         """Two layers, two heads of width 2 with one of keys, three tokens, seven words, float32."""
-        shape = Shape(layers=2, hidden=4, inner=8, heads=2, key_heads=1, head_width=2, vocabulary=7, number_bytes=4)
+        shape = Shape(
+            layers=2,
+            hidden=4,
+            inner=8,
+            heads=2,
+            key_heads=1,
+            head_width=2,
+            vocabulary=7,
+            number_bytes=4,
+        )
 
         cache = 3 * 2 * 2 * 1 * 2 * 4
         activations = 3 * (4 * 4 + 3 * 8 + 2 * (2 + 2) * 2) * 4
@@ -51,7 +67,8 @@ class TestBytes:
 
 class TestFitting:
     def test_a_large_card_takes_the_best(self) -> None:
-        """An H200 of 139 GiB less 3 billion parameters of two bytes; keys and values get less than half."""
+        """An H200 of 139 GiB less 3 billion parameters of two bytes; keys and values get less than
+        half."""
         assert fitting(BEST, 139 * GB - 6 * 10**9, SMOLLM3) == replace(BEST, cache_bytes=32 * GB)
 
     def test_a_card_that_the_model_nearly_fills_takes_less_of_everything(self) -> None:
@@ -64,7 +81,8 @@ class TestFitting:
         assert found.cache_bytes <= room < 2 * found.cache_bytes
 
     @pytest.mark.parametrize(
-        ("gigabytes", "nodes", "replies"), [(0.1, 64, 2), (0.5, 128, 16), (1, 256, 32), (2, 512, 64), (8, 2048, 256)]
+        ("gigabytes", "nodes", "replies"),
+        [(0.1, 64, 2), (0.5, 128, 16), (1, 256, 32), (2, 512, 64), (8, 2048, 256)],
     )
     def test_halves_with_memory(self, gigabytes, nodes, replies) -> None:
         """A node takes 1.04 MB and 206 bytes with every other; a reply 3.3 MB."""
@@ -105,7 +123,9 @@ class TestDevice:
         """The whole memory counts, whatever is free."""
         asked = []
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33 + 5 * 10**8))
-        monkeypatch.setattr("evenruler.models.backends.causal.fitting", lambda *of: asked.append(of))
+        monkeypatch.setattr(
+            "evenruler.models.backends.causal.fitting", lambda *of: asked.append(of)
+        )
         model = llama.backend.model
 
         capacity_on("cuda", model)
@@ -113,7 +133,9 @@ class TestDevice:
         weights = sum(tensor.numel() * 4 for tensor in model.parameters())
         ((best, memory, shape),) = asked
         assert best == CAPACITY["cuda"]
-        assert 2**33 - weights - 10_000 < memory <= 2**33 - weights  # some numbers of rotary positions besides
+        assert (
+            2**33 - weights - 10_000 < memory <= 2**33 - weights
+        )  # some numbers of rotary positions besides
         assert shape == shape_of(model)
 
 

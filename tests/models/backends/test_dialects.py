@@ -1,4 +1,5 @@
-"""What servers call otherwise, do not take, or are too busy for; who answers; and thoughts before answers."""
+"""What servers call otherwise, do not take, or are too busy for; who answers; and thoughts before
+answers."""
 
 import json
 import signal
@@ -43,7 +44,13 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[ScriptedServer]
 
 def hosted(store: RowStore, kind: str = "chat", **entry: object) -> Model:
     declaration = tiny_declaration({})
-    declaration["models"]["big"] = {"kind": kind, "source": "endpoint:big-one", "licence": "x", "origin": "x", **entry}
+    declaration["models"]["big"] = {
+        "kind": kind,
+        "source": "endpoint:big-one",
+        "licence": "x",
+        "origin": "x",
+        **entry,
+    }
     return load("big", catalogue_of(declaration), store=store)
 
 
@@ -51,12 +58,29 @@ def of_openai(parameter: str, message: str, code: str = "unsupported_parameter")
     return {"message": message, "type": "invalid_request_error", "param": parameter, "code": code}
 
 
-NO_MOST = of_openai("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+NO_MOST = of_openai(
+    "max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+)
 NO_OTHER = {"message": "max_completion_tokens: Extra inputs are not permitted"}
-NO_HEAT = of_openai("temperature", "'temperature' does not support 0.5 with this model.", "unsupported_value")
-NO_TOP_P = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
+NO_HEAT = of_openai(
+    "temperature", "'temperature' does not support 0.5 with this model.", "unsupported_value"
+)
+NO_TOP_P = {
+    "detail": [
+        {
+            "type": "extra_forbidden",
+            "loc": ["body", "top_p"],
+            "msg": "Extra inputs are not permitted",
+        }
+    ]
+}
 """As FastAPI says it, with status 422."""
-NO_WORD = {"message": "1 validation error: ...", "type": "Bad Request", "param": "body.seed", "code": 400}
+NO_WORD = {
+    "message": "1 validation error: ...",
+    "type": "Bad Request",
+    "param": "body.seed",
+    "code": 400,
+}
 """As vLLM says it where a value is none of its own."""
 NO_SEED = {"message": "Unrecognized request argument supplied: seed"}
 
@@ -86,7 +110,9 @@ def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(
 
     server = serve(Held())
     monkeypatch.setattr(servers, "wait", breaks_off)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest-xdist ignore it
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # workers of pytest-xdist ignore it
     try:
         with pytest.raises(KeyboardInterrupt):
             hosted(store).generate(NUMBERED)
@@ -105,17 +131,22 @@ def test_a_limit_is_called_as_the_server_has_it_and_asked_once(
     found = hosted(store).generate(NUMBERED, sampling=BRIEF)
     assert found == [text.upper() for text in NUMBERED]
     assert len(server.asked) == len(NUMBERED) + 1
-    assert [("max_tokens" in own, own.get("max_tokens")) for own in server.asked[1:]] == [(True, 7)] * len(NUMBERED)
+    assert [("max_tokens" in own, own.get("max_tokens")) for own in server.asked[1:]] == [
+        (True, 7)
+    ] * len(NUMBERED)
 
 
-def test_completions_are_called_the_other_way_round(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_completions_are_called_the_other_way_round(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(ScriptedServer(takes_no={"max_tokens": NO_MOST}))
     assert hosted(store, "completions").generate(["one", "two"], sampling=BRIEF) == ["ONE", "TWO"]
     assert [own.get("max_completion_tokens") for own in server.asked] == [None, 7, 7]
 
 
 @pytest.mark.parametrize(
-    ("setting", "error"), [("temperature", NO_HEAT), ("seed", NO_SEED), ("seed", NO_WORD), ("top_p", NO_TOP_P)]
+    ("setting", "error"),
+    [("temperature", NO_HEAT), ("seed", NO_SEED), ("seed", NO_WORD), ("top_p", NO_TOP_P)],
 )
 def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
     serve: Callable[..., ScriptedServer],
@@ -129,12 +160,17 @@ def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
     assert len(server.asked) == len(NUMBERED) + 1
     assert {setting in own for own in server.asked[1:]} == {False}
     others = {"temperature": 0.5, "top_p": 0.9, "max_completion_tokens": 7}
-    assert all(own[key] == value for own in server.asked for key, value in others.items() if key != setting)
+    assert all(
+        own[key] == value for own in server.asked for key, value in others.items() if key != setting
+    )
     said = f"big: the server takes no {setting}, so it goes by its own"
     assert capsys.readouterr().err.count(said) == 1
     assert model.heard == [{"model": "big-one", "own": [setting]}] * len(NUMBERED)
     again = hosted(store)
-    assert again.replies(["prompt 3"], sampling=BRIEF)[0].said == {"model": "big-one", "own": [setting]}
+    assert again.replies(["prompt 3"], sampling=BRIEF)[0].said == {
+        "model": "big-one",
+        "own": [setting],
+    }
     assert (again.asked, len(server.asked)) == (0, len(NUMBERED) + 1)
 
 
@@ -147,7 +183,9 @@ def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(
     assert {"seed" in own and "max_completion_tokens" in own for own in server.asked} == {True}
 
 
-def test_refusals_go_several_at_a_time(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_refusals_go_several_at_a_time(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     @dataclass
     class Counting(ScriptedServer):
         """Holds all but the first until so many are here."""
@@ -172,7 +210,9 @@ def test_refusals_go_several_at_a_time(serve: Callable[..., ScriptedServer], sto
     assert server.many.is_set()
     greetings = [own["messages"][0]["content"] == "Hello." for own in server.asked]
     assert (sum(greetings), len(greetings)) == (1, len(NUMBERED) + 1)
-    assert any(greetings[: 2 * AT_ONCE + 1]), "so that settings that nothing goes with are seen soon"
+    assert any(greetings[: 2 * AT_ONCE + 1]), (
+        "so that settings that nothing goes with are seen soon"
+    )
 
 
 def test_what_was_said_of_the_model_is_never_left_out(
@@ -189,13 +229,17 @@ def test_what_was_said_of_the_model_is_never_left_out(
 def test_neither_name_of_the_limit_is_one_line(
     serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
 ) -> None:
-    server = serve(ScriptedServer(takes_no={"max_completion_tokens": NO_OTHER, "max_tokens": NO_MOST}))
+    server = serve(
+        ScriptedServer(takes_no={"max_completion_tokens": NO_OTHER, "max_tokens": NO_MOST})
+    )
     assert "does not answer (" in error_of(hosted(store).generate, NUMBERED)
     assert len(server.asked) <= 2 * (2 * AT_ONCE + 1)  # a refusal each, and of the greeting
     assert store.count() == 0
 
 
-def test_a_limit_that_is_not_heeded_is_called_otherwise(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_a_limit_that_is_not_heeded_is_called_otherwise(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     @dataclass
     class Heedless(ScriptedServer):
         def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
@@ -213,11 +257,16 @@ def test_seeds_have_31_bits(serve: Callable[..., ScriptedServer], store: RowStor
     assert sorted(own["seed"] for own in server.asked) == [5, 2**31 - 1]
 
 
-def test_the_key_of_an_entry_that_says_nothing_stays(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_the_key_of_an_entry_that_says_nothing_stays(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(ScriptedServer())
     plain = f'{{"backend":"openai","mode":"chat","model":"big-one","revision":null,"url":"{server.url}"}}'
     assert hosted(store).engine == plain == hosted(store, timeout=9, new_tokens=9).engine
-    assert hosted(store, thinking="off").engine == plain[:-1].replace('"url"', '"thinking":"off","url"') + "}"
+    assert (
+        hosted(store, thinking="off").engine
+        == plain[:-1].replace('"url"', '"thinking":"off","url"') + "}"
+    )
     thinking = hosted(store, thinking={"tokens": 9}, effort="low", template={"a": True})
     assert '"effort":"low"' in thinking.engine
     assert '"template":{"a":true},"thinking":{"end":"</think>","tokens":9}' in thinking.engine
@@ -255,11 +304,15 @@ def test_another_model_ends_it_and_what_it_said_is_not_kept(
     server.served = "small-one"
     said = error_of(hosted(store).generate, NUMBERED)
     assert said == (
-        "big: another model answers than was asked (small-one, not big-one); have your gateway not fall back, say "
-        "--answers-as small-one if it renames the model, or name the one that you mean: endpoint:small-one"
+        "big: another model answers than was asked (small-one, not big-one); have your gateway not "
+        "fall back, say "
+        "--answers-as small-one if it renames the model, or name the one that you mean: "
+        "endpoint:small-one"
     )
     server.served = "/models/Big-Two.Q4_1.gguf"
-    assert error_of(hosted(store).generate, NUMBERED).endswith("name the one that you mean: endpoint:Big-Two.Q4_1.gguf")
+    assert error_of(hosted(store).generate, NUMBERED).endswith(
+        "name the one that you mean: endpoint:Big-Two.Q4_1.gguf"
+    )
     assert store.count() == 5
     assert len(server.asked) == 7
     server.served = "big-one-2026-03-01"
@@ -280,7 +333,9 @@ def test_a_gateway_may_rename_the_model_where_it_is_told_so(
     server.served = "big-one"
     assert renamed.generate(NUMBERED[2:3]) == ["PROMPT 2"]
     server.served = "small-one"
-    assert "another model answers than was asked (small-one, not big-one)" in error_of(renamed.generate, NUMBERED)
+    assert "another model answers than was asked (small-one, not big-one)" in error_of(
+        renamed.generate, NUMBERED
+    )
 
 
 def test_what_answered_by_another_name_answers_nobody_who_did_not_allow_it(
@@ -296,7 +351,9 @@ def test_what_answered_by_another_name_answers_nobody_who_did_not_allow_it(
     assert plain.keys() == {"backend", "mode", "url", "model", "revision"}
 
 
-def test_fingerprints_are_kept_with_each_reply(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_fingerprints_are_kept_with_each_reply(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     from evenruler.evaluate.session import changes
 
     serve(ScriptedServer(fingerprints=["fp_a", "fp_b"]))
@@ -304,9 +361,13 @@ def test_fingerprints_are_kept_with_each_reply(serve: Callable[..., ScriptedServ
     model = hosted(store)
     model.generate(NUMBERED)
     assert model.asked == 0
-    assert changes(model.heard) == ["the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)"]
+    assert changes(model.heard) == [
+        "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)"
+    ]
     assert changes([said for said in model.heard if said["fingerprint"] == "fp_a"]) == []
-    assert changes([{"own": ["temperature"]}, {}]) == ["the server takes no temperature: it samples by its own"]
+    assert changes([{"own": ["temperature"]}, {}]) == [
+        "the server takes no temperature: it samples by its own"
+    ]
 
 
 # Waiting, and what is paid
@@ -322,7 +383,12 @@ def test_a_quota_that_is_used_up_ends_it_at_once_and_keeps_what_came(
         def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
             self.left -= 1
             if self.left < 0:
-                return 429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+                return 429, {
+                    "error": {
+                        "message": "You exceeded your current quota",
+                        "code": "insufficient_quota",
+                    }
+                }
             return super().answer(question)
 
     server, prompts = serve(Poor()), [f"prompt {i}" for i in range(100)]
@@ -367,7 +433,11 @@ def test_a_busy_server_is_asked_less_at_a_time_and_more_again(
     ],
 )
 def test_how_long_is_waited(
-    monkeypatch: pytest.MonkeyPatch, headers: dict[str, str], tries: int, waited: float, pause: float | None
+    monkeypatch: pytest.MonkeyPatch,
+    headers: dict[str, str],
+    tries: int,
+    waited: float,
+    pause: float | None,
 ) -> None:
     monkeypatch.setattr(servers.random, "random", lambda: 0.0)
     assert servers._pause(headers, tries, waited) == pause
@@ -376,7 +446,10 @@ def test_how_long_is_waited(
 def test_a_key_of_one_letter_is_hidden_as_a_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "x")
     monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
-    assert Server("big", "m").plain("Incorrect API key: x; max_tokens") == "Incorrect API key: ***; max_tokens"
+    assert (
+        Server("big", "m").plain("Incorrect API key: x; max_tokens")
+        == "Incorrect API key: ***; max_tokens"
+    )
     monkeypatch.setenv(KEY, "tokens")
     assert Server("big", "m").plain("max_tokens") == "max_***"
 
@@ -399,7 +472,9 @@ class Thinker(ScriptedServer):
             return chat_choice(content, "stop" if closed else "length", **{self.shape: thought})
         if self.shape == "hidden":
             return chat_choice(answer if closed else "", "stop" if closed else "length")
-        begun = {"tags": "<think>", "nested": "<think>Well. <think>Hm.</think>", "unopened": ""}[self.shape]
+        begun = {"tags": "<think>", "nested": "<think>Well. <think>Hm.</think>", "unopened": ""}[
+            self.shape
+        ]
         said = f"{begun}{thought}</think>\n\n{answer}" if closed else f"{begun}{thought}"
         return chat_choice(said, "stop" if closed else "length")
 
@@ -411,9 +486,14 @@ SHAPES = ["tags", "nested", "unopened", "reasoning", "reasoning_content", "hidde
 def test_the_answer_is_what_stands_after_the_thought(
     serve: Callable[..., ScriptedServer], store: RowStore, shape: str
 ) -> None:
-    server = serve(Thinker(shape=shape, usage={"completion_tokens_details": {"reasoning_tokens": 5}}))
+    server = serve(
+        Thinker(shape=shape, usage={"completion_tokens_details": {"reasoning_tokens": 5}})
+    )
     model = hosted(store, thinking={"tokens": 100})
-    assert model.replies(["one", "two"], sampling=BRIEF) == [Reply("ONE", None, "stop"), Reply("TWO", None, "stop")]
+    assert model.replies(["one", "two"], sampling=BRIEF) == [
+        Reply("ONE", None, "stop"),
+        Reply("TWO", None, "stop"),
+    ]
     assert {own["max_completion_tokens"] for own in server.asked} == {107}
     assert {own["thinking_token_budget"] for own in server.asked} == {100}
     assert model.heard[0]["thought"] == 5
@@ -440,7 +520,10 @@ def test_one_that_thinks_though_nobody_said_so_ends_it_with_what_to_say(
 ) -> None:
     server = serve(Thinker(shape=shape, closes=lambda text: False))
     said = error_of(hosted(store).generate, NUMBERED)
-    assert "big: the server wrote no answer before its reply was cut off; some models think first" in said
+    assert (
+        "big: the server wrote no answer before its reply was cut off; some models think first"
+        in said
+    )
     assert "(--thinking 4096), or off; or allow more (--new-tokens)" in said
     assert (len(server.asked), store.count()) == (1, 0)
 
@@ -449,31 +532,48 @@ def test_one_that_thinks_though_nobody_said_so_ends_it_with_what_to_say(
 def test_off_is_asked_for_and_one_that_thinks_all_the_same_is_found(
     serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any, shape: str
 ) -> None:
-    server = serve(Thinker(shape=shape, usage={"completion_tokens_details": {"reasoning_tokens": 5}}))
+    server = serve(
+        Thinker(shape=shape, usage={"completion_tokens_details": {"reasoning_tokens": 5}})
+    )
     said = error_of(hosted(store, thinking="off").generate, ["one"])
-    assert said.startswith("big: the server thinks, though thinking is off; say how long it may (--thinking 4096)")
+    assert said.startswith(
+        "big: the server thinks, though thinking is off; say how long it may (--thinking 4096)"
+    )
     sent = server.asked[0]["chat_template_kwargs"], server.asked[0]["reasoning_effort"]
     assert sent == ({"enable_thinking": False, "thinking": False}, "none")
     assert store.count() == 0
 
 
-def test_off_of_one_that_knows_no_such_setting(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_off_of_one_that_knows_no_such_setting(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     error = {"message": "Unrecognized request argument supplied: chat_template_kwargs"}
     other = of_openai("reasoning_effort", "Unsupported value: 'none'")
-    server = serve(ScriptedServer(takes_no={"chat_template_kwargs": error, "reasoning_effort": other}))
+    server = serve(
+        ScriptedServer(takes_no={"chat_template_kwargs": error, "reasoning_effort": other})
+    )
     model = hosted(store, thinking="off")
-    assert model.replies(["one", "two"], sampling=BRIEF) == [Reply("ONE", None, "stop"), Reply("TWO", None, "stop")]
+    assert model.replies(["one", "two"], sampling=BRIEF) == [
+        Reply("ONE", None, "stop"),
+        Reply("TWO", None, "stop"),
+    ]
     assert len(server.asked) == 2 + 2
     assert model.heard == [{"model": "big-one"}] * 2  # of sampling nothing was left out
 
 
-def test_a_cut_answer_after_a_thought_is_an_answer(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_a_cut_answer_after_a_thought_is_an_answer(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(ScriptedServer())
     server.faults = [(200, chat_choice("<think>So.</think>The nurse", "length"))]
-    assert hosted(store, thinking={"tokens": 9}).replies(["one"]) == [Reply("The nurse", None, "length")]
+    assert hosted(store, thinking={"tokens": 9}).replies(["one"]) == [
+        Reply("The nurse", None, "length")
+    ]
 
 
-def test_new_tokens_lift_what_an_instrument_allows(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_new_tokens_lift_what_an_instrument_allows(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(ScriptedServer())
     model = hosted(store, new_tokens=50)
     model.replies(["one"], sampling=BRIEF)
@@ -484,11 +584,17 @@ def test_new_tokens_lift_what_an_instrument_allows(serve: Callable[..., Scripted
     assert plain.asked == 0  # it is the same question
 
 
-def test_an_answer_is_waited_for_as_long_as_it_may_think(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+def test_an_answer_is_waited_for_as_long_as_it_may_think(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     serve(ScriptedServer())
     seconds = {
         name: hosted(store, **entry).backend._server._client.timeout
-        for name, entry in {"plain": {}, "said": {"timeout": 7}, "thinks": {"thinking": {"tokens": 4000}}}.items()
+        for name, entry in {
+            "plain": {},
+            "said": {"timeout": 7},
+            "thinks": {"thinking": {"tokens": 4000}},
+        }.items()
     }
     assert seconds == {"plain": 120, "said": 7, "thinks": 120 + 4000 / 20}
 
@@ -507,11 +613,15 @@ def test_a_server_that_drips_has_the_seconds_of_the_entry(
         if answers:
             assert model.generate(["one"]) == ["SO."]
         else:
-            assert "big: the server does not answer (Request timed out.)" in error_of(model.generate, ["one"])
+            assert "big: the server does not answer (Request timed out.)" in error_of(
+                model.generate, ["one"]
+            )
     assert store.count() == answers
 
 
-def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve: Callable[..., ScriptedServer]) -> None:
+def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(
+    serve: Callable[..., ScriptedServer],
+) -> None:
     server = serve(ScriptedServer(failures=[503]))
     asked = Server("big", "big-one")
     question = {"messages": [{"role": "user", "content": "one"}]}
@@ -521,7 +631,9 @@ def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve: Callable[
 
     assert len(list(asked.at_once([task, task]))) == 2
     server.failures = [503]
-    assert asked.ask("/chat/completions", question).choices  # not in a run any more, and still patient
+    assert asked.ask(
+        "/chat/completions", question
+    ).choices  # not in a run any more, and still patient
     assert len(server.asked) == 5
 
 
@@ -546,11 +658,17 @@ def test_operators_of_evolution_and_writers_go_through_the_same_door(
             return [(wish, seed, 8) for wish, seed in zip(wishes, seeds, strict=True)]
 
     server = serve(Thinker(takes_no={"max_completion_tokens": NO_OTHER}))
-    model = hosted(store, thinking={"tokens": 100}, effort="low", template={"a": True}, new_tokens=20)
+    model = hosted(
+        store, thinking={"tokens": 100}, effort="low", template={"a": True}, new_tokens=20
+    )
     operator: Any = ModelOperator(model, Asking())  # type: ignore[arg-type]
     assert operator.reword(["one"], [3]) == [("one", "ONE")]
     last = server.asked[-1]
-    assert (last["max_tokens"], last["reasoning_effort"], last["chat_template_kwargs"]) == (120, "low", {"a": True})
+    assert (last["max_tokens"], last["reasoning_effort"], last["chat_template_kwargs"]) == (
+        120,
+        "low",
+        {"a": True},
+    )
 
 
 def test_completions_that_end_before_a_letter_are_no_reply(
@@ -561,4 +679,6 @@ def test_completions_that_end_before_a_letter_are_no_reply(
     assert "is no reply" in error_of(hosted(store, "completions").generate, ["one"])
     server.faults = [(200, {"choices": [{"text": "", "finish_reason": "stop"}]})]
     assert hosted(store, "completions").generate(["one"]) == [""]
-    assert hosted(store, "completions").generate(["<think>a</think>b"]) == ["<THINK>A</THINK>B"]  # as it is
+    assert hosted(store, "completions").generate(["<think>a</think>b"]) == [
+        "<THINK>A</THINK>B"
+    ]  # as it is

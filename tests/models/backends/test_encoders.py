@@ -18,17 +18,29 @@ from tests.tiny import made_once, tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, save_encoder, workshop
 
 LABELS = ["calm", "sad", "glad", "cross"]
-TEXTS = ["w0", "w1", "w0 w1", "w1 w0", "w9 nothing w0", "", *(" ".join(WORDS[i:]) for i in range(25))]
+TEXTS = [
+    "w0",
+    "w1",
+    "w0 w1",
+    "w1 w0",
+    "w9 nothing w0",
+    "",
+    *(" ".join(WORDS[i:]) for i in range(25)),
+]
 
 
 @made_once
-def save_classifier(folder: Path, kind: str = "bert", labels: Sequence[str] = LABELS, **config: Any) -> Path:
+def save_classifier(
+    folder: Path, kind: str = "bert", labels: Sequence[str] = LABELS, **config: Any
+) -> Path:
     """Save a tiny encoder with a random head."""
     save_encoder(folder, kind, **config)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model, _ = load_with_head("tiny", folder, labels, torch.float32)
-    model.classifier.apply(lambda module: [parameter.data.mul_(10) for parameter in module.parameters(recurse=False)])
+    model.classifier.apply(
+        lambda module: [parameter.data.mul_(10) for parameter in module.parameters(recurse=False)]
+    )
     model.save_pretrained(folder)
     return folder
 
@@ -40,7 +52,12 @@ def plain(folder: Path, texts: Sequence[str], **options: Any) -> np.ndarray:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32).eval()
     with torch.inference_mode():
-        return np.stack([model(**tokenizer(text, return_tensors="pt", **options)).logits[0].numpy() for text in texts])
+        return np.stack(
+            [
+                model(**tokenizer(text, return_tensors="pt", **options)).logits[0].numpy()
+                for text in texts
+            ]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +103,9 @@ class TestLogits:
         assert found[:2] == pytest.approx(plain(folder, [long, "w0"], truncation=True), abs=1e-5)
         assert abs(found[0] - found[2]).max() < 1e-5  # as many words as fit
 
-    def test_one_of_a_class_that_computes_no_number_is_refused(self, tmp_path, loaded, error_of) -> None:
+    def test_one_of_a_class_that_computes_no_number_is_refused(
+        self, tmp_path, loaded, error_of
+    ) -> None:
         from safetensors.torch import load_file, save_file
 
         folder = save_classifier(tmp_path / "broken")
@@ -126,7 +145,9 @@ class TestStore:
         assert (found[:4] == before).all()
         assert found == pytest.approx(plain(folder, TEXTS), abs=1e-5)
 
-    def test_an_encoder_with_a_head_of_ours_answers_through_it(self, tmp_path, monkeypatch, store) -> None:
+    def test_an_encoder_with_a_head_of_ours_answers_through_it(
+        self, tmp_path, monkeypatch, store
+    ) -> None:
         monkeypatch.chdir(workshop(tmp_path))
         finetune("tiny", params(MOODS), store=store)
 
@@ -146,7 +167,9 @@ class TestCatalogue:
     def test_another_kind_is_no_classifier(self, folder, store, error_of) -> None:
         declared = tiny_params({"tiny": folder}, kind="nli")
         line = error_of(load("tiny", declared, store=store).classify, ["w0"])
-        assert line.startswith("params.yaml: models.tiny: tiny (kind nli) cannot classify, only entail; ")
+        assert line.startswith(
+            "params.yaml: models.tiny: tiny (kind nli) cannot classify, only entail; "
+        )
 
     def test_a_classifier_entails_nothing(self, folder) -> None:
         assert not tiny_params({"tiny": folder}, kind="classifier").entails("tiny")
@@ -156,7 +179,9 @@ class TestPacks:
     """Batches of texts that are as many tokens long as they say."""
 
     def of(self, lengths: Sequence[int], capacity: int = 12) -> list[list[int]]:
-        return packs([[0] * n for n in lengths], [(f"{i:02}",) for i in range(len(lengths))], capacity)
+        return packs(
+            [[0] * n for n in lengths], [(f"{i:02}",) for i in range(len(lengths))], capacity
+        )
 
     @pytest.mark.parametrize(
         ("lengths", "expected"),
@@ -211,7 +236,9 @@ SENTENCES = [
     "x",
     "naïve café — 東京 🎉",
     "",
-    *(f"The someone has dreamed {'very ' * i}long of becoming a someone." for i in range(40)),  # two batches
+    *(
+        f"The someone has dreamed {'very ' * i}long of becoming a someone." for i in range(40)
+    ),  # two batches
 ]
 
 
@@ -220,9 +247,13 @@ def embedder(shipped_params, store):
     return load(NAME, shipped_params, store=store)
 
 
-def test_vectors_are_those_of_sentence_transformers_and_have_length_one(embedder, shipped_params, store) -> None:
+def test_vectors_are_those_of_sentence_transformers_and_have_length_one(
+    embedder, shipped_params, store
+) -> None:
     folder = sources.locate(NAME, shipped_params.models[NAME], store)
-    reference = sentence_transformers.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    reference = sentence_transformers.SentenceTransformer(
+        str(folder), device="cpu", local_files_only=True
+    )
 
     found = embedder.embed(SENTENCES)
 
@@ -241,7 +272,9 @@ def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tm
     (tmp_path / "modules.json").unlink()
     (tmp_path / "modules.json").write_text(json.dumps(modules[:-1]))
     texts = SENTENCES[:3]
-    raw = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu", local_files_only=True).encode(texts)
+    raw = sentence_transformers.SentenceTransformer(
+        str(tmp_path), device="cpu", local_files_only=True
+    ).encode(texts)
     assert abs(np.linalg.norm(raw[0]) - 1) > 0.1
 
     (batch,) = SentenceEmbedder(NAME, tmp_path, "cpu").embed(texts, frozenset(range(3)))
@@ -258,11 +291,17 @@ def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
     order = [*np.random.default_rng(0).permutation(SENTENCES).tolist(), SENTENCES[2]]
 
     fresh = load(NAME, shipped_params, store=RowStore(tmp_path / "fresh"))
-    assert all((vectors[text] == vector).all() for text, vector in zip(order, fresh.embed(order), strict=True))
+    assert all(
+        (vectors[text] == vector).all()
+        for text, vector in zip(order, fresh.embed(order), strict=True)
+    )
 
     stored = load(NAME, shipped_params, store=RowStore(embedder._cache.store.root))
     monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
-    assert all((vectors[text] == vector).all() for text, vector in zip(order, stored.embed(order), strict=True))
+    assert all(
+        (vectors[text] == vector).all()
+        for text, vector in zip(order, stored.embed(order), strict=True)
+    )
     assert stored.asked == 0
 
 

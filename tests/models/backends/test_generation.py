@@ -20,28 +20,42 @@ TEXTS = [
 """Of every length, many longer than a window of four tokens."""
 
 
-def opened(model: Model, ends: int = 0, replies: int = 3, dtype: torch.dtype = torch.float64) -> Any:
+def opened(
+    model: Model, ends: int = 0, replies: int = 3, dtype: torch.dtype = torch.float64
+) -> Any:
     """The backend of a tiny model, with so many tokens besides its own that end a reply."""
     backend = model.backend
     causal = backend.model.to(dtype)
     if ends:
-        causal.generation_config.eos_token_id = [backend.tokenizer.eos_token_id, *range(20, 20 + 5 * ends, 5)]
-    backend._capacity = type(backend._capacity)(nodes=20, sequences=3, replies=replies, cache_bytes=2**30)
+        causal.generation_config.eos_token_id = [
+            backend.tokenizer.eos_token_id,
+            *range(20, 20 + 5 * ends, 5),
+        ]
+    backend._capacity = type(backend._capacity)(
+        nodes=20, sequences=3, replies=replies, cache_bytes=2**30
+    )
     return backend
 
 
 def written(backend: Any, asked: list[tuple[str, int]], sampling: Sampling) -> list[str]:
     prompts = [Prompt(text, sampling, seed) for text, seed in asked]
-    found = dict(row for batch in backend.generate(prompts, frozenset(range(len(prompts)))) for row in batch)
+    found = dict(
+        row for batch in backend.generate(prompts, frozenset(range(len(prompts)))) for row in batch
+    )
     return [found[i].text for i in range(len(prompts))]
 
 
 def alone(backend: Any, text: str, length: int) -> str:
-    """What transformers itself goes on with after one prompt, taking the likeliest token each time."""
+    """What transformers itself goes on with after one prompt, taking the likeliest token each
+    time."""
     ids = torch.tensor([backend._encoded([Request(text)])[0].tokens])
     with torch.inference_mode():
         output = backend.model.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=length, do_sample=False, pad_token_id=0
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=length,
+            do_sample=False,
+            pad_token_id=0,
         )
     return str(backend.tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True))
 
@@ -64,12 +78,18 @@ def sizes(backend: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]
     [
         ("llama", torch.float32, {}),
         *((kind, torch.float64, {}) for kind in KINDS if kind not in ("gemma2", "mamba")),
-        *((kind, torch.float32, {}) for kind in ("gemma2", "mamba")),  # whose padding is no number in float64
-        *((kind, torch.float64, {"sliding_window": 100}) for kind in ("gemma3", "mistral")),  # which holds all
+        *(
+            (kind, torch.float32, {}) for kind in ("gemma2", "mamba")
+        ),  # whose padding is no number in float64
+        *(
+            (kind, torch.float64, {"sliding_window": 100}) for kind in ("gemma3", "mistral")
+        ),  # which holds all
     ],
     ids=str,
 )
-def test_the_likeliest_are_those_of_transformers_one_prompt_at_a_time(kind, dtype, config, tiny) -> None:
+def test_the_likeliest_are_those_of_transformers_one_prompt_at_a_time(
+    kind, dtype, config, tiny
+) -> None:
     backend = opened(tiny(kind, **config), ends=24, dtype=dtype)
     sampling = Sampling(max_new_tokens=14, temperature=0)
 
@@ -79,14 +99,18 @@ def test_the_likeliest_are_those_of_transformers_one_prompt_at_a_time(kind, dtyp
     assert len(set(found)) > len(TEXTS) / 2
 
 
-@pytest.mark.parametrize(("kind", "config"), [("llama", {}), ("gemma3", {}), ("gemma3", {"sliding_window": 100})])
+@pytest.mark.parametrize(
+    ("kind", "config"), [("llama", {}), ("gemma3", {}), ("gemma3", {"sliding_window": 100})]
+)
 def test_a_sampled_reply_depends_on_prompt_and_seed_alone(kind, config, tiny) -> None:
     model = tiny(kind, **config)
     sampling = Sampling(max_new_tokens=10, temperature=1.5, top_k=40, top_p=0.95)
     pairs = [(text, seed) for text in TEXTS for seed in (1, 2, 3)]
 
     def replies(pairs: list[tuple[str, int]], size: int) -> dict[tuple[str, int], str]:
-        return dict(zip(pairs, written(opened(model, ends=3, replies=size), pairs, sampling), strict=True))
+        return dict(
+            zip(pairs, written(opened(model, ends=3, replies=size), pairs, sampling), strict=True)
+        )
 
     together = replies(pairs, 3)
 
@@ -97,14 +121,17 @@ def test_a_sampled_reply_depends_on_prompt_and_seed_alone(kind, config, tiny) ->
 
 
 def test_the_same_prompt_twice_with_one_seed_gets_one_reply(tiny) -> None:
-    replies = written(opened(tiny()), [(BEGINNING, seed) for seed in (1, 2, 1, 3)], Sampling(max_new_tokens=6))
+    replies = written(
+        opened(tiny()), [(BEGINNING, seed) for seed in (1, 2, 1, 3)], Sampling(max_new_tokens=6)
+    )
 
     assert replies[0] == replies[2]
     assert len(set(replies)) == 3
 
 
 @pytest.mark.parametrize(
-    ("kind", "config", "shares"), [("llama", {}, True), ("mistral", {}, False), ("mamba", {}, False)]
+    ("kind", "config", "shares"),
+    [("llama", {}, True), ("mistral", {}, False), ("mamba", {}, False)],
 )
 def test_a_shared_beginning_is_read_once_where_nothing_depends_on_padding(
     kind, config, shares, tiny, monkeypatch

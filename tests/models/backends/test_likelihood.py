@@ -41,8 +41,14 @@ def mixed() -> list[str]:
     settings = Declared(ROOT / "params.yaml").settings("occupation-gender")
     sources = ROOT / "data/sources/probes"
     source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
-    rows = [row for row in compile_domain("occupation-gender", source, settings)["probes"] if "-" not in row["set"]]
-    chosen = rows[::1237]  # of the 600 of each template, one that lies 37 further than in the one before
+    rows = [
+        row
+        for row in compile_domain("occupation-gender", source, settings)["probes"]
+        if "-" not in row["set"]
+    ]
+    chosen = rows[
+        ::1237
+    ]  # of the 600 of each template, one that lies 37 further than in the one before
     assert len({row["template"] for row in chosen}) == len(chosen) == 9
     shipped = [row["text"] for row in chosen]
     return [*shipped, shipped[0], shipped[3].rsplit(" ", 1)[0], "", "Größe: naïve café — 東京 🎉"]
@@ -56,15 +62,20 @@ def packaged(request):
 def scored(model, texts: list[str]) -> np.ndarray:
     """[n] nats straight from the backend: packs of these very texts, no store."""
     nats = np.full(len(texts), np.nan)
-    for pack in model.backend.loglikelihood([Request(text) for text in texts], frozenset(range(len(texts)))):
+    for pack in model.backend.loglikelihood(
+        [Request(text) for text in texts], frozenset(range(len(texts)))
+    ):
         for index, (value, _) in pack:
             nats[index] = value
     return nats
 
 
 class TestPackagedModels:
-    def test_equal_the_plain_result_whatever_the_packs(self, packaged, mixed, plain_reference, monkeypatch) -> None:
-        """Slow with gemma: it is the model with layers of two kinds and a vocabulary of 262,144 that is shipped."""
+    def test_equal_the_plain_result_whatever_the_packs(
+        self, packaged, mixed, plain_reference, monkeypatch
+    ) -> None:
+        """Slow with gemma: it is the model with layers of two kinds and a vocabulary of 262,144
+        that is shipped."""
         expected = plain_reference(packaged, mixed)
         backend = packaged.backend
         tokenizer = backend.tokenizer
@@ -72,7 +83,9 @@ class TestPackagedModels:
 
         found = packaged.loglikelihood(mixed)
         assert found.nats == pytest.approx(expected, abs=NATS)
-        assert found.tokens.tolist() == [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in mixed]
+        assert found.tokens.tolist() == [
+            len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in mixed
+        ]
         empty, repeat = mixed.index(""), mixed.index(mixed[0], 1)
         assert (found.nats[empty], found.tokens[empty]) == (0.0, 0)
         assert found.nats[repeat] == found.nats[0]
@@ -83,18 +96,32 @@ class TestPackagedModels:
 
         for max_nodes, last in ((16, 8), (64, len(mixed))):
             monkeypatch.setattr(backend._scorer, "_max_nodes", max_nodes)
-            assert len(backend._scorer.packs([backend._encoded([Request(text)])[0] for text in mixed[-last:]])) > 3
+            assert (
+                len(
+                    backend._scorer.packs(
+                        [backend._encoded([Request(text)])[0] for text in mixed[-last:]]
+                    )
+                )
+                > 3
+            )
             assert scored(packaged, mixed[-last:]) == pytest.approx(expected[-last:], abs=NATS)
 
-    def test_one_text_alone_gets_what_it_gets_among_others(self, packaged, mixed, plain_reference) -> None:
+    def test_one_text_alone_gets_what_it_gets_among_others(
+        self, packaged, mixed, plain_reference
+    ) -> None:
         text = mixed[7]
 
-        assert scored(packaged, [text]) == pytest.approx(plain_reference(packaged, [text]), abs=NATS)
+        assert scored(packaged, [text]) == pytest.approx(
+            plain_reference(packaged, [text]), abs=NATS
+        )
 
     def test_log_probabilities_are_of_a_distribution(self, packaged) -> None:
-        """The softmax in slices adds up: over all continuations of one token the probabilities sum to one."""
+        """The softmax in slices adds up: over all continuations of one token the probabilities sum
+        to one."""
         backend = packaged.backend
-        hidden = torch.randn(1, backend._scorer._head.shape[1], generator=torch.Generator().manual_seed(0))
+        hidden = torch.randn(
+            1, backend._scorer._head.shape[1], generator=torch.Generator().manual_seed(0)
+        )
         vocabulary = len(backend._scorer._head)
         with torch.inference_mode():
             nats = _of_tokens(
@@ -129,10 +156,16 @@ class TestKindsOfModel:
 
         assert backend._scorer.plain_because is not None
         assert backend._scorer.plain_because == "layers of kind linear_attention take no tree mask"
-        assert "tiny: likelihoods in plain batches, prefixes not shared: layers of kind" in capsys.readouterr().err
+        assert (
+            "tiny: likelihoods in plain batches, prefixes not shared: layers of kind"
+            in capsys.readouterr().err
+        )
 
-    def test_a_model_that_mistakes_the_mask_falls_back_and_says_by_how_much(self, tiny, plain_reference) -> None:
-        """A model whose positions do not follow `position_ids` answers wrongly with a tree: found by trying it."""
+    def test_a_model_that_mistakes_the_mask_falls_back_and_says_by_how_much(
+        self, tiny, plain_reference
+    ) -> None:
+        """A model whose positions do not follow `position_ids` answers wrongly with a tree: found
+        by trying it."""
         model = tiny()
         raw = model.backend.model
         forward = raw.base_model.forward
@@ -152,7 +185,9 @@ class TestKindsOfModel:
         scorer = LikelihoodScorer(tiny().backend.model, max_nodes=64, batch=4)
 
         def said(*off: float) -> str | None:
-            return scorer._why_off("mask", *(lambda nats=nats: np.array([nats]) for nats in (0.0, *off)))
+            return scorer._why_off(
+                "mask", *(lambda nats=nats: np.array([nats]) for nats in (0.0, *off))
+            )
 
         assert said(9e-4, 1.0) is None
         assert said(2e-3, 1.0) == "with a mask of ours the model answers 0.002 nats off"
@@ -174,7 +209,8 @@ class TestKindsOfModel:
 
     @pytest.mark.parametrize("kind", ["gemma3", "gemma2", "mistral"])
     def test_the_texts_reach_beyond_the_window(self, kind, tiny, plain_reference) -> None:
-        """Or else the tests above would pass without a window: one that is wider changes the answers."""
+        """Or else the tests above would pass without a window: one that is wider changes the
+        answers."""
         near, far = tiny(kind), tiny(kind, sliding_window=64)
 
         differences = np.abs(plain_reference(near, TEXTS[:2]) - plain_reference(far, TEXTS[:2]))
@@ -185,7 +221,9 @@ class TestKindsOfModel:
         assert tiny("gemma2").backend._scorer._head is None
         assert tiny("llama").backend._scorer._head is not None
 
-    def test_an_output_layer_with_a_bias_goes_through_the_whole_model(self, tiny, plain_reference) -> None:
+    def test_an_output_layer_with_a_bias_goes_through_the_whole_model(
+        self, tiny, plain_reference
+    ) -> None:
         model = tiny()
         head = model.backend.model.lm_head
         head.bias = torch.nn.Parameter(torch.linspace(-3, 3, head.out_features))
@@ -205,28 +243,49 @@ class TestKindsOfModel:
         assert scorer._head is None
         assert scorer.plain_because is None
 
-    def test_a_vocabulary_is_cut_into_chunks_of_any_size(self, tiny, plain_reference, monkeypatch) -> None:
-        monkeypatch.setattr("evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 100)  # 267 tokens: 100, 100, 67
+    def test_a_vocabulary_is_cut_into_chunks_of_any_size(
+        self, tiny, plain_reference, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(
+            "evenruler.models.backends.likelihood.VOCABULARY_CHUNK", 100
+        )  # 267 tokens: 100, 100, 67
         model = tiny()
 
-        assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
-        assert model.backend._scorer.plain_because is None  # or else the chunks were wrong and it has fallen back
+        assert model.loglikelihood(TEXTS).nats == pytest.approx(
+            plain_reference(model, TEXTS), abs=NATS
+        )
+        assert (
+            model.backend._scorer.plain_because is None
+        )  # or else the chunks were wrong and it has fallen back
 
 
 class TestTokens:
     def test_the_start_token_is_not_counted(self, llama) -> None:
         # Bytes but for the merges: " the" is one token; é is two bytes, 🎉 four.
-        assert llama.loglikelihood(["x", "xyz", " the", "é", "🎉", ""]).tokens.tolist() == [1, 3, 1, 2, 4, 0]
+        assert llama.loglikelihood(["x", "xyz", " the", "é", "🎉", ""]).tokens.tolist() == [
+            1,
+            3,
+            1,
+            2,
+            4,
+            0,
+        ]
 
-    def test_a_tokenizer_without_a_start_token_gets_its_end_token(self, tiny, plain_reference) -> None:
+    def test_a_tokenizer_without_a_start_token_gets_its_end_token(
+        self, tiny, plain_reference
+    ) -> None:
         model = tiny(bos=False)
         tokenizer = model.backend.tokenizer
         assert tokenizer.bos_token_id is None
 
         assert model.backend._encoded([Request("x")])[0].tokens[0] == tokenizer.eos_token_id
-        assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
+        assert model.loglikelihood(TEXTS).nats == pytest.approx(
+            plain_reference(model, TEXTS), abs=NATS
+        )
 
-    def test_a_text_that_spells_a_special_token_gets_no_second_start(self, llama, plain_reference) -> None:
+    def test_a_text_that_spells_a_special_token_gets_no_second_start(
+        self, llama, plain_reference
+    ) -> None:
         texts = ["<s>x", "a</s>"]
 
         found = llama.loglikelihood(texts)
@@ -240,12 +299,16 @@ class TestKindsOfToken:
         """[16, 49152] logits, and two kinds of which the second is rare."""
         random = torch.Generator().manual_seed(0)
         logits = 1.2 * torch.randn((16, 49152), generator=random)
-        return logits, torch.rand((2, logits.shape[1]), generator=random) < torch.tensor([[0.6], [0.001]])
+        return logits, torch.rand((2, logits.shape[1]), generator=random) < torch.tensor(
+            [[0.6], [0.001]]
+        )
 
     def test_they_are_those_of_float64_whatever_the_slices(self) -> None:
         logits, kinds = self.drawn()
         exact = logits.double().log_softmax(-1)
-        expected = torch.stack([exact.masked_fill(~kind, -torch.inf).logsumexp(-1) for kind in kinds], 1)
+        expected = torch.stack(
+            [exact.masked_fill(~kind, -torch.inf).logsumexp(-1) for kind in kinds], 1
+        )
 
         for width in (1000, 8192, logits.shape[1]):
             found = _of_kinds(iter(logits.split(width, 1)), kinds)
@@ -265,16 +328,24 @@ class TestKindsOfToken:
         logits, kinds = self.drawn()
         empty = torch.full((16, 8), -torch.inf)
 
-        found = _of_kinds(iter([empty, logits]), torch.cat([torch.ones((2, 8), dtype=torch.bool), kinds], 1))
+        found = _of_kinds(
+            iter([empty, logits]), torch.cat([torch.ones((2, 8), dtype=torch.bool), kinds], 1)
+        )
         assert torch.allclose(found, _of_kinds(iter([logits]), kinds), rtol=0, atol=1e-9)
 
 
 class TestManyTexts:
     def test_ten_thousand_texts_equal_the_plain_result(self, llama, plain_reference) -> None:
-        subjects = [f"{article} {noun}" for article in ("A", "The") for noun in ("man", "girl", "dog", "king", "cat")]
+        subjects = [
+            f"{article} {noun}"
+            for article in ("A", "The")
+            for noun in ("man", "girl", "dog", "king", "cat")
+        ]
         verbs, adverbs = ["is", "sees", "was", "ate", "had"], ["", " now", " then", " here"]
         objects = [
-            f" {a} {b}" for a in ("a", "the", "that", "his", "no", "one", "her", "any", "my", "old") for b in "abcde"
+            f" {a} {b}"
+            for a in ("a", "the", "that", "his", "no", "one", "her", "any", "my", "old")
+            for b in "abcde"
         ]
         texts = [
             f"{subject} {verb}{adverb}{thing}"
@@ -286,7 +357,9 @@ class TestManyTexts:
         nats = llama.loglikelihood(texts).nats
 
         sample = np.random.default_rng(1).choice(len(texts), 50, replace=False)
-        assert nats[sample] == pytest.approx(plain_reference(llama, [texts[i] for i in sample]), abs=NATS)
+        assert nats[sample] == pytest.approx(
+            plain_reference(llama, [texts[i] for i in sample]), abs=NATS
+        )
         assert llama.asked == 10_000
 
 
@@ -297,14 +370,18 @@ def vocabulary_of(shipped_params, packaged_store) -> Callable[[str], tuple[Any, 
 
     @cache
     def tokenizer_of(name: str) -> tuple[Any, dict[int, str]]:
-        tokenizer = AutoTokenizer.from_pretrained(locate(name, shipped_params.models[name], packaged_store))
+        tokenizer = AutoTokenizer.from_pretrained(
+            locate(name, shipped_params.models[name], packaged_store)
+        )
         return tokenizer, token_texts(tokenizer)
 
     return tokenizer_of
 
 
 class TestWordTokens:
-    def test_a_word_alone_gets_no_space_from_a_tokenizer_that_puts_one_before_every_text(self) -> None:
+    def test_a_word_alone_gets_no_space_from_a_tokenizer_that_puts_one_before_every_text(
+        self,
+    ) -> None:
         """As those of Llama 2: "x he" after "x " is one token of both, so the word is cut alone."""
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers
         from transformers import PreTrainedTokenizerFast
@@ -338,7 +415,12 @@ class TestWordEnds:
         tokenizer = tiny_tokenizer()
         whole = word_ends(token_texts(tokenizer), len(tokenizer)).tolist()
 
-        assert word_ends(token_texts(tokenizer), len(tokenizer) + 3).tolist() == [*whole, True, True, True]
+        assert word_ends(token_texts(tokenizer), len(tokenizer) + 3).tolist() == [
+            *whole,
+            True,
+            True,
+            True,
+        ]
         assert word_ends(token_texts(tokenizer), 100).tolist() == whole[:100]
 
     def test_a_special_token_ends_a_word_whatever_it_is_called(self) -> None:
@@ -370,7 +452,11 @@ class TestWordEnds:
         """262,144 of them, by their names: ▁ is a space, <0x41> a byte."""
         tokenizer, texts = vocabulary_of("gemma-3-270m")
         found, names = word_ends(texts, len(tokenizer)), tokenizer.get_vocab()
-        whole = {name: i for name, i in names.items() if not (name.startswith("<0x") and name[3:5].isalnum())}
+        whole = {
+            name: i
+            for name, i in names.items()
+            if not (name.startswith("<0x") and name[3:5].isalnum())
+        }
         assert len(names) - len(whole) == 256
 
         letters = {i for name, i in whole.items() if name[0].isalpha()}
@@ -391,9 +477,39 @@ HAND_CASES = dict.fromkeys((" man", "man", " é", "é", "3", " 3", " 20"), False
 
 class TestStandsAlone:
     def test_hand_cases(self) -> None:
-        """Of each kind, whatever a tokenizer has: blanks go with what stands after them, a line break with nothing."""
-        goes_on = ["man", " man", "2", " 3", "\tman", "  man", "é", " é", "\ufffd", " \ufffd", "٣", "\u00a0man", "3."]
-        alone = [".", ":", ")", " (", "'s", "-", "_", " _x", "\n", "\nFoo", " \nFoo", "\r\nFoo", "\u2028Foo", "..."]
+        """Of each kind, whatever a tokenizer has: blanks go with what stands after them, a line
+        break with nothing."""
+        goes_on = [
+            "man",
+            " man",
+            "2",
+            " 3",
+            "\tman",
+            "  man",
+            "é",
+            " é",
+            "\ufffd",
+            " \ufffd",
+            "٣",
+            "\u00a0man",
+            "3.",
+        ]
+        alone = [
+            ".",
+            ":",
+            ")",
+            " (",
+            "'s",
+            "-",
+            "_",
+            " _x",
+            "\n",
+            "\nFoo",
+            " \nFoo",
+            "\r\nFoo",
+            "\u2028Foo",
+            "...",
+        ]
         alone += [" ", "\t", "", ' "man']
 
         found = stands_alone(dict(enumerate([*goes_on, *alone])), len(goes_on + alone) + 2)
@@ -416,7 +532,9 @@ class TestStandsAlone:
         texts = token_texts(tokenizer)
 
         found = stands_alone(texts, len(tokenizer) + 1)
-        user, spaced, person, three = tokenizer.convert_tokens_to_ids(["user", " user", " person", " 3"])
+        user, spaced, person, three = tokenizer.convert_tokens_to_ids(
+            ["user", " user", " person", " 3"]
+        )
 
         assert found[[user, spaced, person, three, -1]].tolist() == [True, True, False, False, True]
         assert stands_alone(texts, 100).tolist() == found[:100].tolist()
@@ -426,18 +544,25 @@ class TestStandsAlone:
         tokenizer, of_tokens = vocabulary_of(name)
         special = {tokenizer.convert_ids_to_tokens(i) for i in tokenizer.all_special_ids}
         spelled = by_bytes if name.startswith("smollm2") else by_pieces
-        texts = {i: "" if token in special else spelled(token) for token, i in tokenizer.get_vocab().items()}
+        texts = {
+            i: "" if token in special else spelled(token)
+            for token, i in tokenizer.get_vocab().items()
+        }
         begins_word = re.compile("[^\\S\n\r\v\f\x85\u2028\u2029]*([^\\W_]|\ufffd)")
 
         found, ends = (kind(of_tokens, len(tokenizer)) for kind in (stands_alone, word_ends))
 
-        assert {i for i, text in texts.items() if begins_word.match(text)} == set(np.flatnonzero(~found).tolist())
+        assert {i for i, text in texts.items() if begins_word.match(text)} == set(
+            np.flatnonzero(~found).tolist()
+        )
         assert ends[found].all()
         assert 1_000 < found.sum() < 20_000
         by_text = {text: i for i, text in texts.items()}
         there = [text for text in HAND_CASES if text in by_text]
         assert len(there) >= 10
-        assert {text: bool(found[by_text[text]]) for text in there} == {text: HAND_CASES[text] for text in there}
+        assert {text: bool(found[by_text[text]]) for text in there} == {
+            text: HAND_CASES[text] for text in there
+        }
         assert found[tokenizer.all_special_ids].all()
 
 

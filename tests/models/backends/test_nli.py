@@ -22,15 +22,24 @@ PAIRS = [
     ("x", "y"),
     ("naïve café — 東京 🎉", "the café is a café"),
     ("In this story, the main character is a brother who is also an archivist.", "He is."),
-    *((f"The man is at the {'very ' * i}big theatre.", "It is big.") for i in range(30)),  # two batches
+    *(
+        (f"The man is at the {'very ' * i}big theatre.", "It is big.") for i in range(30)
+    ),  # two batches
 ]
 LONGEST = 200
 
-SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
 
 
 @made_once
-def save_classifier(folder: Path, kind: str = "bert", labels: Sequence[str] = LABELS, **config: Any) -> Path:
+def save_classifier(
+    folder: Path, kind: str = "bert", labels: Sequence[str] = LABELS, **config: Any
+) -> Path:
     """Save a tiny classifier of pairs: random, with weights so large that every token matters."""
     import torch
     from tokenizers.processors import TemplateProcessing
@@ -55,7 +64,9 @@ def save_classifier(folder: Path, kind: str = "bert", labels: Sequence[str] = LA
     }
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(kind, **settings))
+        model = AutoModelForSequenceClassification.from_config(
+            AutoConfig.for_model(kind, **settings)
+        )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -69,7 +80,12 @@ def plain(folder: Path, pairs: Sequence[Pair], **options: Any) -> np.ndarray:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32).eval()
     with torch.inference_mode():
-        return np.stack([model(**tokenizer(*pair, return_tensors="pt", **options)).logits[0].numpy() for pair in pairs])
+        return np.stack(
+            [
+                model(**tokenizer(*pair, return_tensors="pt", **options)).logits[0].numpy()
+                for pair in pairs
+            ]
+        )
 
 
 def change_config(folder: Path, **changes: Any) -> None:
@@ -97,7 +113,11 @@ def loaded(tmp_path) -> Callable[..., Model]:
 class TestLogits:
     @pytest.mark.parametrize("kind", ["bert", "roberta"])
     def test_are_those_of_transformers_one_pair_at_a_time(self, kind, tmp_path, loaded) -> None:
-        more = {} if kind == "bert" else {"max_position_embeddings": LONGEST + 10, "type_vocab_size": 2}
+        more = (
+            {}
+            if kind == "bert"
+            else {"max_position_embeddings": LONGEST + 10, "type_vocab_size": 2}
+        )
         folder = save_classifier(tmp_path / kind, kind, **more)
 
         found = loaded(folder).entailment(PAIRS)
@@ -105,10 +125,14 @@ class TestLogits:
         expected = plain(folder, PAIRS)
         assert found == pytest.approx(expected, abs=1e-5)
         assert (np.ptp(expected, axis=0) > 0.1).all()
-        assert abs(expected[0] - expected[1]).max() > 1e-3  # premise and hypothesis are not the same to it
+        assert (
+            abs(expected[0] - expected[1]).max() > 1e-3
+        )  # premise and hypothesis are not the same to it
         assert (found.shape, found.dtype) == ((len(PAIRS), 3), np.float64)
 
-    @pytest.mark.parametrize("labels", list(itertools.permutations(LABELS)), ids=lambda labels: labels[0][0])
+    @pytest.mark.parametrize(
+        "labels", list(itertools.permutations(LABELS)), ids=lambda labels: labels[0][0]
+    )
     def test_leave_in_one_order_whatever_the_heads_is(self, labels, folder, loaded) -> None:
         change_config(folder, id2label={str(i): label.upper() for i, label in enumerate(labels)})
 
@@ -120,7 +144,9 @@ class TestLogits:
 
     def test_of_a_config_whose_labels_stand_in_another_order(self, folder, loaded) -> None:
         change_config(folder, id2label={"2": "contradiction", "0": "entailment", "1": "neutral"})
-        assert loaded(folder).entailment(PAIRS[:5]) == pytest.approx(plain(folder, PAIRS[:5]), abs=1e-5)
+        assert loaded(folder).entailment(PAIRS[:5]) == pytest.approx(
+            plain(folder, PAIRS[:5]), abs=1e-5
+        )
 
     def test_no_pairs_no_logits(self, folder, loaded) -> None:
         model = loaded(folder)
@@ -136,7 +162,9 @@ class TestLogits:
 
         line = error_of(loaded(folder).entailment, [("I feel\ncalm.", "x")])
 
-        assert line == "model tiny: tiny answers with what is no number; take another dtype or model"
+        assert (
+            line == "model tiny: tiny answers with what is no number; take another dtype or model"
+        )
 
 
 class TestStore:
@@ -147,7 +175,9 @@ class TestStore:
 
         found = model.entailment([*shuffled, PAIRS[2], PAIRS[2]])
 
-        assert (found == np.array([by_pair[pair] for pair in [*shuffled, PAIRS[2], PAIRS[2]]])).all()
+        assert (
+            found == np.array([by_pair[pair] for pair in [*shuffled, PAIRS[2], PAIRS[2]]])
+        ).all()
         assert model.asked == len(PAIRS)
 
     def test_nothing_is_asked_twice(self, folder, store, loaded, monkeypatch) -> None:
@@ -163,11 +193,15 @@ class TestStore:
 
     def test_what_is_missing_alone_is_put_in(self, folder, store, loaded) -> None:
         loaded(folder, store).entailment(PAIRS[:4])
-        assert loaded(folder, store).entailment(PAIRS) == pytest.approx(plain(folder, PAIRS), abs=1e-5)
+        assert loaded(folder, store).entailment(PAIRS) == pytest.approx(
+            plain(folder, PAIRS), abs=1e-5
+        )
 
     def test_answers_under_other_labels_are_others(self, folder, store, loaded) -> None:
         own = loaded(folder, store).entailment(PAIRS[:5])
-        turned = loaded(folder, store, labels=["contradiction", "entailment", "neutral"]).entailment(PAIRS[:5])
+        turned = loaded(
+            folder, store, labels=["contradiction", "entailment", "neutral"]
+        ).entailment(PAIRS[:5])
         assert turned == pytest.approx(own[:, [1, 2, 0]], abs=1e-12)
 
     def test_premise_and_hypothesis_do_not_run_together(self, folder, store, loaded) -> None:
@@ -192,17 +226,25 @@ class TestLabels:
         assert order_of(names) == order
 
     def test_params_have_the_last_word(self, folder, loaded) -> None:
-        found = loaded(folder, labels=["neutral", "contradiction", "entailment"]).entailment(PAIRS[:5])
+        found = loaded(folder, labels=["neutral", "contradiction", "entailment"]).entailment(
+            PAIRS[:5]
+        )
         assert found == pytest.approx(plain(folder, PAIRS[:5])[:, [2, 0, 1]], abs=1e-5)
 
     def test_params_name_what_has_no_names(self, tmp_path, loaded) -> None:
         folder = save_classifier(tmp_path / "tiny", labels=["LABEL_0", "LABEL_1", "LABEL_2"])
-        found = loaded(folder, labels=["contradiction", "entailment", "neutral"]).entailment(PAIRS[:5])
+        found = loaded(folder, labels=["contradiction", "entailment", "neutral"]).entailment(
+            PAIRS[:5]
+        )
         assert found == pytest.approx(plain(folder, PAIRS[:5])[:, [1, 2, 0]], abs=1e-5)
 
-    @pytest.mark.parametrize("labels", [["yes", "maybe", "no"], ["entailment", "neutral", "neutral"]])
+    @pytest.mark.parametrize(
+        "labels", [["yes", "maybe", "no"], ["entailment", "neutral", "neutral"]]
+    )
     def test_params_that_name_other_things_are_refused(self, labels, folder, loaded) -> None:
-        with pytest.raises(ValidationError, match="expected entailment, neutral and contradiction") as caught:
+        with pytest.raises(
+            ValidationError, match="expected entailment, neutral and contradiction"
+        ) as caught:
             loaded(folder, labels=labels)
         assert labels[0] in str(caught.value)
 
@@ -214,13 +256,16 @@ class TestLabels:
 
 
 class AnswersThatAreGiven:
-    """A double of `_logits`: the answers to the labelled sample, by the column that is the largest."""
+    """A double of `_logits`: the answers to the labelled sample, by the column that is the
+    largest."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **columns: Sequence[int]) -> None:
         """By label, the columns that its pairs get in turn."""
         turns = {label: itertools.cycle(of_label) for label, of_label in columns.items()}
         said = {pair: next(turns[label]) for pair, label in labelled_sample()}
-        monkeypatch.setattr(Nli, "logits", lambda _, pairs: np.eye(3)[[said.get(pair, 0) for pair in pairs]])
+        monkeypatch.setattr(
+            Nli, "logits", lambda _, pairs: np.eye(3)[[said.get(pair, 0) for pair in pairs]]
+        )
 
 
 class TestDetection:
@@ -234,7 +279,8 @@ class TestDetection:
 
     def test_a_random_head_is_refused(self, unnamed, loaded, error_of) -> None:
         assert error_of(loaded(unnamed).entailment, PAIRS[:1]) == (
-            f"{unnamed}: tiny {self.REFUSED}; give `labels` in its order, as [entailment, neutral, contradiction]"
+            f"{unnamed}: tiny {self.REFUSED}; give `labels` in its order, as [entailment, neutral, "
+            "contradiction]"
         )
 
     @pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
@@ -242,20 +288,34 @@ class TestDetection:
         e, n, c = order
         model = loaded(unnamed)
         with monkeypatch.context() as patched:
-            AnswersThatAreGiven(patched, entailment=[e, e, n], neutral=[n, c, n], contradiction=[e, c, c])
+            AnswersThatAreGiven(
+                patched, entailment=[e, e, n], neutral=[n, c, n], contradiction=[e, c, c]
+            )
             assert model.backend._order == list(order)
 
-        assert model.entailment(PAIRS[:5]) == pytest.approx(plain(unnamed, PAIRS[:5])[:, list(order)], abs=1e-5)
+        assert model.entailment(PAIRS[:5]) == pytest.approx(
+            plain(unnamed, PAIRS[:5])[:, list(order)], abs=1e-5
+        )
 
     @pytest.mark.parametrize(
         "columns",
         [
-            pytest.param({"entailment": [0], "neutral": [1], "contradiction": [1]}, id="one-for-two"),
-            pytest.param({"entailment": [0], "neutral": [1, 2], "contradiction": [2]}, id="a-half-is-no-majority"),
-            pytest.param({"entailment": [0, 1, 2], "neutral": [1], "contradiction": [2]}, id="a-third-neither"),
+            pytest.param(
+                {"entailment": [0], "neutral": [1], "contradiction": [1]}, id="one-for-two"
+            ),
+            pytest.param(
+                {"entailment": [0], "neutral": [1, 2], "contradiction": [2]},
+                id="a-half-is-no-majority",
+            ),
+            pytest.param(
+                {"entailment": [0, 1, 2], "neutral": [1], "contradiction": [2]},
+                id="a-third-neither",
+            ),
         ],
     )
-    def test_what_is_not_clear_is_refused(self, columns, unnamed, loaded, error_of, monkeypatch) -> None:
+    def test_what_is_not_clear_is_refused(
+        self, columns, unnamed, loaded, error_of, monkeypatch
+    ) -> None:
         AnswersThatAreGiven(monkeypatch, **columns)
         assert self.REFUSED in error_of(loaded(unnamed).entailment, PAIRS[:1])
 
@@ -277,15 +337,20 @@ class TestLength:
     LONG = "xyz" * 100
     HYPOTHESIS = "xxxx"
 
-    def test_a_premise_that_is_too_long_is_cut_and_that_is_said(self, folder, loaded, capsys) -> None:
+    def test_a_premise_that_is_too_long_is_cut_and_that_is_said(
+        self, folder, loaded, capsys
+    ) -> None:
         short = [("x" * 20, "y"), ("y" * 20, "x")]
 
         found = loaded(folder).entailment([(self.LONG, self.HYPOTHESIS), *short])
 
-        # A token a letter; 4 of the hypothesis and 3 around: the first 193 letters of the premise are left.
+        # A token a letter; 4 of the hypothesis and 3 around: the first 193 letters of the premise
+        # are left.
         expected = plain(folder, [(self.LONG[:193], self.HYPOTHESIS), *short])
         assert found == pytest.approx(expected, abs=1e-5)
-        assert abs(expected[0] - plain(folder, [(self.LONG[:192], self.HYPOTHESIS)])[0]).max() > 1e-3
+        assert (
+            abs(expected[0] - plain(folder, [(self.LONG[:192], self.HYPOTHESIS)])[0]).max() > 1e-3
+        )
         assert "tiny: 1 premises cut to fit into 200 tokens\n" in capsys.readouterr().err
 
     def test_one_that_just_fits_is_not(self, folder, loaded, capsys) -> None:
@@ -312,15 +377,26 @@ class TestLength:
 
 class TestVerbaliser:
     def test_is_the_question_less_the_question_without_content(self, llama) -> None:
-        pairs = [("I feel calm.", "I am upset."), ("The man is here.", "A man is here."), ("x", "A man is here.")]
+        pairs = [
+            ("I feel calm.", "I am upset."),
+            ("The man is here.", "A man is here."),
+            ("x", "A man is here."),
+        ]
 
         found = llama.entailment(pairs)
 
-        question = "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
-        asked = [f"{question}First: {premise}\nSecond: {hypothesis}\nAnswer:" for premise, hypothesis in pairs]
+        question = (
+            "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
+        )
+        asked = [
+            f"{question}First: {premise}\nSecond: {hypothesis}\nAnswer:"
+            for premise, hypothesis in pairs
+        ]
         empty = [f"{question}First: N/A\nSecond: {hypothesis}\nAnswer:" for _, hypothesis in pairs]
         yes_maybe_no = [" yes", " maybe", " no"]
-        expected = llama.continuations(asked, yes_maybe_no) - llama.continuations(empty, yes_maybe_no)
+        expected = llama.continuations(asked, yes_maybe_no) - llama.continuations(
+            empty, yes_maybe_no
+        )
         assert found == pytest.approx(expected, abs=1e-12)
         assert (found.shape, found.dtype) == ((3, 3), np.float64)
         assert abs(expected).min() > 1e-4
@@ -341,7 +417,9 @@ class TestVerbaliser:
 
         found = llama.entailment(pairs, before=words)
 
-        question = "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
+        question = (
+            "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
+        )
         asked, empty = (
             [
                 f"{line}\n{question}First: {own or premise}\nSecond: {hypothesis}\nAnswer:"
@@ -350,7 +428,9 @@ class TestVerbaliser:
             for own in ("", "N/A")
         )
         yes_maybe_no = [" yes", " maybe", " no"]
-        expected = llama.continuations(asked, yes_maybe_no) - llama.continuations(empty, yes_maybe_no)
+        expected = llama.continuations(asked, yes_maybe_no) - llama.continuations(
+            empty, yes_maybe_no
+        )
         assert found == pytest.approx(expected, abs=1e-12)
         assert abs(found - llama.entailment(pairs)).min() > 1e-4
 
@@ -378,7 +458,9 @@ class TestCatalogue:
     def test_an_embedder_entails_nothing(self, folder, store, error_of) -> None:
         params = tiny_params({"tiny": folder}, kind="nli")
         line = error_of(load("minilm", params, store=store).entailment, PAIRS[:1])
-        assert line.startswith("params.yaml: models.minilm: minilm (kind embedder) cannot entail, only embed; ")
+        assert line.startswith(
+            "params.yaml: models.minilm: minilm (kind embedder) cannot entail, only embed; "
+        )
 
     def test_a_causal_model_has_no_head_for_pairs(self, tmp_path, loaded, error_of) -> None:
         folder = save_tiny(tmp_path / "causal")

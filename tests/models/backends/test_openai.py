@@ -1,4 +1,5 @@
-"""Hosted models behind real servers on loopback: what is an answer, what is none, and what is believed."""
+"""Hosted models behind real servers on loopback: what is an answer, what is none, and what is
+believed."""
 
 import math
 import re
@@ -35,13 +36,15 @@ pytestmark = pytest.mark.enable_socket
 BRIEF = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
 turns = count()
 TRIAL = 1 + 3 + 7 + 2
-"""Requests of the trial where a server takes 0 new tokens, and goes on with something that can be compared."""
+"""Requests of the trial where a server takes 0 new tokens, and goes on with something that can be
+compared."""
 NUMBERED = [f"prompt {i}" for i in range(24)]
 
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[ScriptedServer], ScriptedServer]]:
-    """Makes a server listen where the environment says, and asks it once about what it is too busy for."""
+    """Makes a server listen where the environment says, and asks it once about what it is too busy
+    for."""
     contexts: list[AbstractContextManager[ScriptedServer]] = []
 
     def start(server: ScriptedServer) -> ScriptedServer:
@@ -67,12 +70,15 @@ def asked(texts: list[str], *, chat: bool = True, sampling: Sampling = BRIEF) ->
 
 
 class Keeping:
-    """As the cache before a backend does it: what is yielded is kept at once, what is kept is not asked again."""
+    """As the cache before a backend does it: what is yielded is kept at once, what is kept is not
+    asked again."""
 
     def __init__(self) -> None:
         self.kept: dict[int, Any] = {}
 
-    def ask(self, ask: Callable[..., Iterator[list[tuple[Any, ...]]]], questions: list[Any]) -> None:
+    def ask(
+        self, ask: Callable[..., Iterator[list[tuple[Any, ...]]]], questions: list[Any]
+    ) -> None:
         missing = frozenset(range(len(questions))) - set(self.kept)
         for batch in ask(questions, missing):
             for i, *answer in batch:
@@ -108,7 +114,10 @@ def test_a_chat_asks_what_was_asked(server: ScriptedServer) -> None:
     prompts = [Prompt("one", BRIEF, 3, "be brief", chat=True), Prompt("two", BRIEF, 4, chat=True)]
     assert replies("chat", prompts) == [Reply("ONE", None, "stop"), Reply("TWO", None, "stop")]
     first, second = sorted(server.asked, key=lambda question: question["seed"])
-    assert first["messages"] == [{"role": "system", "content": "be brief"}, {"role": "user", "content": "one"}]
+    assert first["messages"] == [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "one"},
+    ]
     assert second["messages"] == [{"role": "user", "content": "two"}]
     sampled = ("model", "max_completion_tokens", "temperature", "top_p")
     assert [first[name] for name in sampled] == ["big-one", 7, 0.5, 0.9]
@@ -129,11 +138,16 @@ def test_completions_go_on_from_the_text_as_it_is(server: ScriptedServer) -> Non
 
 def test_only_what_is_wanted_is_asked(server: ScriptedServer) -> None:
     found = list(OpenAI("big", "m", "chat").generate(asked(NUMBERED), frozenset({3, 5})))
-    assert sorted(found) == [[(3, Reply("PROMPT 3", None, "stop"))], [(5, Reply("PROMPT 5", None, "stop"))]]
+    assert sorted(found) == [
+        [(3, Reply("PROMPT 3", None, "stop"))],
+        [(5, Reply("PROMPT 5", None, "stop"))],
+    ]
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("fault", ["empty object", "html", "null with stop", "wrong key", "bad gateway"])
+@pytest.mark.parametrize(
+    "fault", ["empty object", "html", "null with stop", "wrong key", "bad gateway"]
+)
 def test_what_is_no_answer_is_one_line_and_asked_again(server: ScriptedServer, fault: str) -> None:
     server.faults = [NO_ANSWERS[fault]] * 3
     model, keeping = OpenAI("big", "big-one", "chat"), Keeping()
@@ -155,7 +169,8 @@ def test_what_is_no_answer_is_one_line_and_asked_again(server: ScriptedServer, f
         ("error with 200", "overloaded"),
         (
             "null with length",
-            "wrote no answer before its reply was cut off; some models think first: say how long it may",
+            "wrote no answer before its reply was cut off; some models think first: say how long "
+            "it may",
         ),
         ("wrong key", "Incorrect API key provided: ***"),
         ("no such model", "does not exist"),
@@ -169,7 +184,9 @@ def test_the_line_says_what_was_found(server: ScriptedServer, fault: str, words:
     assert words in one_line(error)
 
 
-@pytest.mark.parametrize("fault", ["empty object", "html", "error with 200", "no choices", "null with stop", "broken"])
+@pytest.mark.parametrize(
+    "fault", ["empty object", "html", "error with 200", "no choices", "null with stop", "broken"]
+)
 def test_completions_know_what_is_no_answer_too(server: ScriptedServer, fault: str) -> None:
     server.faults = [NO_ANSWERS[fault]]
     with pytest.raises(UserError) as error:
@@ -190,10 +207,15 @@ def test_nobody_listens(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
     with pytest.raises(UserError) as error:
         replies("chat", asked(NUMBERED))
-    assert "the server does not answer (Connection error.); see OPENAI_BASE_URL and OPENAI_API_KEY" in one_line(error)
+    assert (
+        "the server does not answer (Connection error.); see OPENAI_BASE_URL and OPENAI_API_KEY"
+        in one_line(error)
+    )
 
 
-def test_a_server_that_is_busy_is_asked_again(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_busy_is_asked_again(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("evenruler.models.backends.server.ATTEMPTS", 6)
     server.failures = [429, 503, 500]
     assert replies("chat", asked(["one"])) == [Reply("ONE", None, "stop")]
@@ -204,7 +226,9 @@ def test_one_refused_prompt_of_24_is_an_answer_with_a_reason(server: ScriptedSer
     server.refuses = "gun"
     prompts = [*NUMBERED[:11], "a gun", *NUMBERED[12:]]
     found = replies("chat", asked(prompts))
-    assert [reply.text for reply in found] == [None if "gun" in text else text.upper() for text in prompts]
+    assert [reply.text for reply in found] == [
+        None if "gun" in text else text.upper() for text in prompts
+    ]
     assert found[11].reason is not None
     assert "we do not like gun" in found[11].reason
     assert len(server.asked) == 24
@@ -254,7 +278,9 @@ def test_half_a_character_in_a_reply_is_replaced(server: ScriptedServer) -> None
 
 
 @pytest.mark.parametrize(("mode", "chat"), [("chat", False), ("completions", True)])
-def test_a_chat_is_no_text_and_a_text_no_chat(server: ScriptedServer, mode: str, chat: bool) -> None:
+def test_a_chat_is_no_text_and_a_text_no_chat(
+    server: ScriptedServer, mode: str, chat: bool
+) -> None:
     with pytest.raises(ValueError, match=f"asked by {mode}"):
         replies(mode, asked(["one"], chat=chat))
     assert server.asked == []
@@ -288,7 +314,13 @@ def test_what_the_environment_must_hold(
 def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret-word")
     monkeypatch.setenv(URL, "https://me:pass@host:8000/v1/?api_key=word#top")
-    parts = {"backend": "openai", "mode": "chat", "url": "https://host:8000/v1", "model": "m", "revision": "2026-11"}
+    parts = {
+        "backend": "openai",
+        "mode": "chat",
+        "url": "https://host:8000/v1",
+        "model": "m",
+        "revision": "2026-11",
+    }
     assert engine("m", "chat", "2026-11") == parts
     monkeypatch.delenv(URL)
     assert engine("m", "completions", None)["url"] == "https://api.openai.com/v1"
@@ -305,7 +337,9 @@ def test_a_budget_that_is_used_up_keeps_what_was_answered(server: ScriptedServer
     keeping = Keeping()
     with allowing(20), pytest.raises(UsedUpError) as error:
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
-    assert "the budget of 20 requests is used up; what was answered is kept: run again" in one_line(error)
+    assert "the budget of 20 requests is used up; what was answered is kept: run again" in one_line(
+        error
+    )
     assert len(server.asked) == len(keeping.kept) == 20
     with allowing(4):
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
@@ -322,13 +356,17 @@ def test_repeated_requests_are_of_the_budget_and_counted(
         replies("chat", asked(["one", "two"]))
     assert len(server.asked) == 4
     assert capsys.readouterr().err.splitlines() == [
-        "big: 2 requests at most, unless some have to be repeated; about 0 tokens of prompts; 4 may still go out",
-        "big: 4 requests went out (2 of them without an answer); 22 tokens read, 6 written by the server",
+        "big: 2 requests at most, unless some have to be repeated; about 0 tokens of prompts; 4 "
+        "may still go out",
+        "big: 4 requests went out (2 of them without an answer); 22 tokens read, 6 written by the "
+        "server",
     ]
     server.failures = [429] * 9
     with allowing(3), pytest.raises(UsedUpError):
         replies("chat", asked(["one"]))
-    assert len(server.asked) == 4 + 3  # a question is not repeated beyond it, though it might be six times
+    assert (
+        len(server.asked) == 4 + 3
+    )  # a question is not repeated beyond it, though it might be six times
 
 
 def test_the_line_is_of_the_budget_whatever_else_was_wrong(server: ScriptedServer) -> None:
@@ -339,7 +377,9 @@ def test_the_line_is_of_the_budget_whatever_else_was_wrong(server: ScriptedServe
     assert len(keeping.kept) == 19
 
 
-def test_a_budget_of_the_environment(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_of_the_environment(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "00002")  # written as by no other test
     with pytest.raises(UsedUpError, match="the budget of 2 requests"):
         replies("chat", asked(["one", "two", "three"]))
@@ -348,14 +388,17 @@ def test_a_budget_of_the_environment(server: ScriptedServer, monkeypatch: pytest
     assert len(server.asked) == 2
 
 
-def test_likelihoods_within_a_budget(serve: Callable[..., EchoingServer], capsys: pytest.CaptureFixture[str]) -> None:
+def test_likelihoods_within_a_budget(
+    serve: Callable[..., EchoingServer], capsys: pytest.CaptureFixture[str]
+) -> None:
     server = serve(EchoingServer(scorer=letters))
     requests, keeping = [Request(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
     with allowing(TRIAL + 2), pytest.raises(UsedUpError):
         keeping.ask(hosted().loglikelihood, requests)
     assert len(keeping.kept) == 2 * TEXTS
     assert capsys.readouterr().err.splitlines() == [
-        "big: 25 requests at most, unless some have to be repeated; about 140 tokens of prompts; 15 may still go out",
+        "big: 25 requests at most, unless some have to be repeated; about 140 tokens of prompts; "
+        "15 may still go out",
         "big: 15 requests went out; no tokens counted by the server",
     ]
     with allowing(TRIAL + 3):
@@ -364,7 +407,9 @@ def test_likelihoods_within_a_budget(serve: Callable[..., EchoingServer], capsys
     assert len(server.asked) == 2 * TRIAL + 5
 
 
-def test_a_batch_that_the_budget_ends_in_keeps_its_answers(serve: Callable[..., EchoingServer]) -> None:
+def test_a_batch_that_the_budget_ends_in_keeps_its_answers(
+    serve: Callable[..., EchoingServer],
+) -> None:
     serve(EchoingServer(scorer=letters, together=False))
     model, keeping = hosted(), Keeping()
     model.trial()
@@ -374,7 +419,9 @@ def test_a_batch_that_the_budget_ends_in_keeps_its_answers(serve: Callable[..., 
     limited._manner = model._manner
     with pytest.raises(UsedUpError):
         keeping.ask(limited.loglikelihood, requests)
-    assert sorted(keeping.kept) == list(range(10))  # the first request was of all of them, and refused
+    assert sorted(keeping.kept) == list(
+        range(10)
+    )  # the first request was of all of them, and refused
 
 
 # Likelihoods
@@ -444,7 +491,8 @@ def test_likelihoods_are_those_of_the_model_behind_the_server(
 
 
 class Unopened(EchoingServer):
-    """Puts no start token before a text, and knows the token of letters when it is written there, as vLLM does."""
+    """Puts no start token before a text, and knows the token of letters when it is written there,
+    as vLLM does."""
 
     def echoed(self, text: str) -> tuple[list[str], list[float | None]]:
         _, start, rest = text.rpartition("<|im_start|>")
@@ -453,17 +501,23 @@ class Unopened(EchoingServer):
         return ([start, *tokens], [None, *shown]) if start else (tokens, [None, *shown[1:]])
 
     def write(self, question: dict[str, Any]) -> tuple[int, Any]:
-        return super().write({**question, "prompt": question["prompt"].removeprefix("<|im_start|>")})
+        return super().write(
+            {**question, "prompt": question["prompt"].removeprefix("<|im_start|>")}
+        )
 
 
-def test_a_start_token_that_is_written_out(serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer) -> None:
+def test_a_start_token_that_is_written_out(
+    serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer
+) -> None:
     server = serve(Unopened(scorer=scorer))
     model = OpenAI("big", "big-one", "completions", "<|im_start|>")
     found, ours = nats(model, REQUESTS), expected(local, REQUESTS)
     assert [n for _, n in found] == [n for _, n in ours]
     assert [value for value, _ in found] == pytest.approx([value for value, _ in ours], abs=1e-4)
     prompts = [question["prompt"] for question in server.asked]
-    texts = [text for prompt in prompts for text in ([prompt] if isinstance(prompt, str) else prompt)]
+    texts = [
+        text for prompt in prompts for text in ([prompt] if isinstance(prompt, str) else prompt)
+    ]
     assert all(text.startswith("<|im_start|>") for text in texts)
     list(model.generate(asked(["one"], chat=False), frozenset({0})))
     assert server.asked[-1]["prompt"] == "<|im_start|>one"
@@ -472,8 +526,16 @@ def test_a_start_token_that_is_written_out(serve: Callable[..., EchoingServer], 
 @pytest.mark.parametrize(
     ("server", "start", "read"),
     [
-        (EchoingServer(scorer=letters, start=None), "<|im_start|>", "('<', '|')"),  # letters, to this one
-        (EchoingServer(scorer=lambda text: [("<s>", -1.0), *letters(text[3:])]), "<s>", "('<s>', '<s>')"),
+        (
+            EchoingServer(scorer=letters, start=None),
+            "<|im_start|>",
+            "('<', '|')",
+        ),  # letters, to this one
+        (
+            EchoingServer(scorer=lambda text: [("<s>", -1.0), *letters(text[3:])]),
+            "<s>",
+            "('<s>', '<s>')",
+        ),
     ],
     ids=["letters", "twice"],
 )
@@ -484,10 +546,14 @@ def test_a_start_token_that_is_none_or_stands_there_anyway(
     with pytest.raises(UserError) as error:
         nats(OpenAI("big", "m", "completions", start), [Request("one")])
     line = one_line(error)
-    assert f"big: the server does not read '{start}' as one start token ({read}); fix `start`" in line
+    assert (
+        f"big: the server does not read '{start}' as one start token ({read}); fix `start`" in line
+    )
 
 
-def test_an_end_token_without_a_name_may_be_part_of_a_character(serve: Callable[..., EchoingServer]) -> None:
+def test_an_end_token_without_a_name_may_be_part_of_a_character(
+    serve: Callable[..., EchoingServer],
+) -> None:
     def nameless(text: str) -> list[tuple[str, float]]:
         return [(token if token.isascii() else "", value) for token, value in letters(text)]
 
@@ -512,7 +578,9 @@ def test_likelihoods_of_many_are_asked_together(serve: Callable[..., EchoingServ
         assert tokens == len(request.text)
     assert len(server.asked) == 3
     assert max(len(question["prompt"]) for question in server.asked) <= TEXTS
-    assert {(q["echo"], q["max_tokens"], q["logprobs"], q["temperature"]) for q in server.asked} == {(True, 0, 1, 1)}
+    assert {
+        (q["echo"], q["max_tokens"], q["logprobs"], q["temperature"]) for q in server.asked
+    } == {(True, 0, 1, 1)}
     assert {question["path"] for question in server.asked} == {"/v1/completions"}
 
 
@@ -526,7 +594,9 @@ def test_the_trial_is_made_once(serve: Callable[..., EchoingServer]) -> None:
     nats(model, [Request("two")])
     assert len(server.asked) == tried + 1
     texts = [question["prompt"] for question in server.asked[1:]]
-    assert texts[0] == texts[1] == texts[2][::-1] == [text for (text,) in texts[3 : 3 + len(texts[0])]]
+    assert (
+        texts[0] == texts[1] == texts[2][::-1] == [text for (text,) in texts[3 : 3 + len(texts[0])]]
+    )
     written, back = server.asked[tried - 3 : tried - 1]
     assert (written["prompt"], written["max_tokens"], "echo" in written) == (texts[0][0], 8, False)
     assert back["prompt"] == [texts[0][0] + " quite"]
@@ -551,7 +621,9 @@ def test_a_server_whose_prefix_caching_lies_is_refused(
         keeping.ask(hosted().loglikelihood, REQUESTS[:3])
     line = one_line(error)
     assert re.match(
-        r"big: the server's log-probabilities depend on the order of the requests \(\d+\.\d{3} nats apart", line
+        r"big: the server's log-probabilities depend on the order of the requests \(\d+\.\d{3} "
+        r"nats apart",
+        line,
     )
     assert "switch its prefix caching off (vLLM: --no-enable-prefix-caching)" in line
     assert keeping.kept == {}
@@ -559,7 +631,8 @@ def test_a_server_whose_prefix_caching_lies_is_refused(
 
 @pytest.mark.parametrize(
     "manner",
-    [{"gives": gives} for gives in ("none", "new", "content", "no echo")] + [{"gives": "new", "zero": "refused"}],
+    [{"gives": gives} for gives in ("none", "new", "content", "no echo")]
+    + [{"gives": "new", "zero": "refused"}],
 )
 def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(
     serve: Callable[..., EchoingServer], manner: dict[str, str]
@@ -588,7 +661,9 @@ def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(
     server = serve(EchoingServer(scorer=letters, shift=shift))
     with pytest.raises(UserError) as error:
         hosted().trial()
-    assert re.search(rf"depend on the order of the requests \(\d+\.\d\d\d nats apart {how}\)", one_line(error))
+    assert re.search(
+        rf"depend on the order of the requests \(\d+\.\d\d\d nats apart {how}\)", one_line(error)
+    )
     server.shift = lambda texts, i: shift(texts, i) / 1e5  # rounding
     hosted().trial()
 
@@ -601,7 +676,9 @@ class LlamaCppPython(EchoingServer):
             if len(question["prompt"]) > 1:
                 return 500, {"error": {"message": "list index out of range"}}
             question["prompt"] = question["prompt"][0]
-        return super().complete({**question, "max_tokens": question["max_tokens"] or 50})  # 0: no limit
+        return super().complete(
+            {**question, "max_tokens": question["max_tokens"] or 50}
+        )  # 0: no limit
 
 
 @pytest.mark.parametrize(
@@ -625,7 +702,9 @@ def test_log_probabilities_a_place_off_are_refused(
 
 
 @pytest.mark.parametrize("written", ["", "nothing told", "otherwise"])
-def test_what_is_written_must_be_comparable(serve: Callable[..., EchoingServer], written: str) -> None:
+def test_what_is_written_must_be_comparable(
+    serve: Callable[..., EchoingServer], written: str
+) -> None:
     class Writing(EchoingServer):
         def write(self, question: dict[str, Any]) -> tuple[int, Any]:
             table = {"tokens": ["zz"], "token_logprobs": [-1.0]} if written == "otherwise" else None
@@ -637,22 +716,32 @@ def test_what_is_written_must_be_comparable(serve: Callable[..., EchoingServer],
     assert "cannot be compared with its log-probabilities of a prompt; run again" in one_line(error)
 
 
-def test_without_the_first_token_only_texts_after_prompts_are_scored(serve: Callable[..., EchoingServer]) -> None:
-    """One without a prompt is refused before anything is sent: with a start token all go another way."""
+def test_without_the_first_token_only_texts_after_prompts_are_scored(
+    serve: Callable[..., EchoingServer],
+) -> None:
+    """One without a prompt is refused before anything is sent: with a start token all go another
+    way."""
     server = serve(EchoingServer(scorer=letters, start=None, first=False))
     keeping, model = Keeping(), hosted()
     model.trial()
     tried = len(server.asked)
     with pytest.raises(UserError) as error:
         keeping.ask(model.loglikelihood, [Request("one"), Request("b", "a"), Request("")])
-    assert "gives the first token of a text no log-probability, so 'one' cannot be scored whole" in one_line(error)
+    assert (
+        "gives the first token of a text no log-probability, so 'one' cannot be scored whole"
+        in one_line(error)
+    )
     assert (keeping.kept, len(server.asked)) == ({2: (0.0, 0)}, tried)
     keeping.ask(model.loglikelihood, [Request("b", "a")])
     assert keeping.kept[0] == (pytest.approx(letters("ab")[1][1]), 1)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("-inf"), -9999.0, 0.5, None, True, "-1"], ids=str)
-def test_what_is_no_log_probability_is_one_line_and_no_answer(serve: Callable[..., EchoingServer], value: Any) -> None:
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("-inf"), -9999.0, 0.5, None, True, "-1"], ids=str
+)
+def test_what_is_no_log_probability_is_one_line_and_no_answer(
+    serve: Callable[..., EchoingServer], value: Any
+) -> None:
     server = serve(EchoingServer(scorer=letters))
     model, keeping = hosted(), Keeping()
     model.trial()
@@ -667,10 +756,14 @@ def test_what_is_no_log_probability_is_one_line_and_no_answer(serve: Callable[..
     assert keeping.kept[1] == (pytest.approx(math.fsum(value for _, value in letters("gun"))), 3)
 
 
-def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(serve: Callable[..., EchoingServer]) -> None:
+def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(
+    serve: Callable[..., EchoingServer],
+) -> None:
     server = serve(EchoingServer(scorer=letters, refuses="gun"))
     keeping = Keeping()
-    requests = [Request(f"{word} {i}") for i in range(24) for word in (["gun"] if i == 11 else ["text"])]
+    requests = [
+        Request(f"{word} {i}") for i in range(24) for word in (["gun"] if i == 11 else ["text"])
+    ]
     with pytest.raises(UserError) as error:
         keeping.ask(hosted().loglikelihood, requests)
     assert "big: the server does not score 'gun 11' (" in one_line(error)
@@ -678,8 +771,12 @@ def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(serve: Call
     assert server.refuses
 
 
-@pytest.mark.parametrize("fault", ["empty object", "html", "no choices", "error with 200", "wrong key", "broken"])
-def test_a_fault_between_likelihoods_loses_none(serve: Callable[..., EchoingServer], fault: str) -> None:
+@pytest.mark.parametrize(
+    "fault", ["empty object", "html", "no choices", "error with 200", "wrong key", "broken"]
+)
+def test_a_fault_between_likelihoods_loses_none(
+    serve: Callable[..., EchoingServer], fault: str
+) -> None:
     server = serve(EchoingServer(scorer=letters))
     requests = [Request(f"text {i}") for i in range(5 * TEXTS)]
     model, keeping = hosted(), Keeping()

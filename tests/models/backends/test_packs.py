@@ -1,4 +1,5 @@
-"""Packs that a GPU has no memory for, by a double of its memory: a real model whose forward pass counts tokens."""
+"""Packs that a GPU has no memory for, by a double of its memory: a real model whose forward pass
+counts tokens."""
 
 import pytest
 import torch
@@ -14,7 +15,8 @@ NATS = 1e-4
 
 
 class DoubleOfGpuMemory:
-    """Stands before a model's forward pass and runs out of memory where more than so many tokens go through."""
+    """Stands before a model's forward pass and runs out of memory where more than so many tokens go
+    through."""
 
     def __init__(self, model, monkeypatch) -> None:
         self.tokens = None
@@ -39,11 +41,15 @@ def memory(llama, monkeypatch) -> DoubleOfGpuMemory:
 def answered(operation, questions) -> tuple[list[list[int]], dict]:
     """Indices pack by pack, and all answers by index."""
     packs = [dict(pack) for pack in operation(questions, frozenset(range(len(questions))))]
-    return [list(pack) for pack in packs], {i: answer for pack in packs for i, answer in pack.items()}
+    return [list(pack) for pack in packs], {
+        i: answer for pack in packs for i, answer in pack.items()
+    }
 
 
 class TestHalves:
-    def test_likelihoods_are_those_of_whole_packs_but_for_rounding(self, llama, memory, capsys) -> None:
+    def test_likelihoods_are_those_of_whole_packs_but_for_rounding(
+        self, llama, memory, capsys
+    ) -> None:
         requests = [Request(text) for text in TEXTS]
         packs, expected = answered(llama.backend.loglikelihood, requests)
         memory.tokens = 60
@@ -55,7 +61,12 @@ class TestHalves:
         assert sorted(found) == list(range(len(TEXTS)))
         for i, (nats, tokens) in found.items():
             assert (nats, tokens) == (pytest.approx(expected[i][0], abs=NATS), expected[i][1])
-        assert capsys.readouterr().err.count("the GPU ran out of memory: packs that do not fit are answered in") == 1
+        assert (
+            capsys.readouterr().err.count(
+                "the GPU ran out of memory: packs that do not fit are answered in"
+            )
+            == 1
+        )
 
     def test_words_too(self, llama, memory) -> None:
         requests = [WordRequest(word, TEXTS[2]) for word in (" is", " was", ".", " man", " a")]
@@ -77,7 +88,10 @@ class TestHalves:
         cut, found = answered(llama.backend.generate, prompts)
 
         assert memory.refused >= 1
-        assert ([sorted(batch) for batch in cut], found) == ([sorted(batch) for batch in batches], expected)
+        assert ([sorted(batch) for batch in cut], found) == (
+            [sorted(batch) for batch in batches],
+            expected,
+        )
 
     def test_unigrams_too(self, llama, memory) -> None:
         expected = llama.backend.marginal(TEXTS)
@@ -103,7 +117,9 @@ class TestHalves:
         with pytest.raises(UserError) as error:
             answered(llama.backend.loglikelihood, [Request(text) for text in TEXTS])
 
-        assert str(error.value).startswith("the GPU has too little memory for one text alone; end what else runs there")
+        assert str(error.value).startswith(
+            "the GPU has too little memory for one text alone; end what else runs there"
+        )
 
     def test_parts_are_halves_of_halves(self) -> None:
         asked = []
@@ -132,10 +148,15 @@ class TestTheModelItself:
 
         monkeypatch.setattr(torch.nn.Module, "to", full)
 
-        with pytest.raises(UserError, match="tiny does not fit into the memory of the GPU; end what else runs there"):
+        with pytest.raises(
+            UserError,
+            match="tiny does not fit into the memory of the GPU; end what else runs there",
+        ):
             llama.loglikelihood(TEXTS)
 
-    def test_a_trial_that_runs_out_of_memory_says_nothing_about_masks(self, llama, monkeypatch) -> None:
+    def test_a_trial_that_runs_out_of_memory_says_nothing_about_masks(
+        self, llama, monkeypatch
+    ) -> None:
         """It would leave the model with plain batches for good."""
         raw = llama.backend.model
         forward = raw.base_model.forward

@@ -9,7 +9,19 @@ from evenruler.models.backends.sampling import RowSampler, draw, generate_batch,
 from evenruler.models.records import Request
 from tests.tiny import save_tiny, tiny_params
 
-PROMPTS = ["The man", "x", "", "the theatre is", "A girl and a boy", "é", "the man is a", "ab", "one", "The", "No!"]
+PROMPTS = [
+    "The man",
+    "x",
+    "",
+    "the theatre is",
+    "A girl and a boy",
+    "é",
+    "the man is a",
+    "ab",
+    "one",
+    "The",
+    "No!",
+]
 GREEDY = Sampling(max_new_tokens=8, temperature=0)
 
 
@@ -19,7 +31,10 @@ def greedy(model, text: str, length: int) -> str:
     ids = torch.tensor([backend._encoded([Request(text)])[0].tokens])
     with torch.inference_mode():
         output = backend.model.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=length, do_sample=False
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=length,
+            do_sample=False,
         )
     return backend.tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True)
 
@@ -45,7 +60,12 @@ def assert_drawn_from(counts: np.ndarray, probabilities: np.ndarray) -> None:
     assert not counts[probabilities == 0].any()
     expected = probabilities * counts.sum()
     rare = expected < 5
-    cells = np.array([*zip(counts[~rare], expected[~rare], strict=True), (counts[rare].sum(), expected[rare].sum())])
+    cells = np.array(
+        [
+            *zip(counts[~rare], expected[~rare], strict=True),
+            (counts[rare].sum(), expected[rare].sum()),
+        ]
+    )
     observed, expected = cells[cells[:, 1] > 0].T
     assert len(observed) > 2
     assert stats.chisquare(observed, expected).pvalue > 1e-3
@@ -61,7 +81,15 @@ class TestDraw:
 
     def test_a_draw_is_where_the_rows_own_number_falls(self) -> None:
         # The tokens take [0, .4), none, [.4, .7), [.7, .9) and [.9, 1).
-        assert self.drawn([0, 0.39, 0.41, 0.69, 0.71, 0.89, 0.91], self.SCORES) == [0, 0, 2, 2, 3, 3, 4]
+        assert self.drawn([0, 0.39, 0.41, 0.69, 0.71, 0.89, 0.91], self.SCORES) == [
+            0,
+            0,
+            2,
+            2,
+            3,
+            3,
+            4,
+        ]
 
     def test_a_token_without_probability_is_not_drawn_even_at_the_border(self) -> None:
         # Two tokens of one half each, with impossible ones before, between and behind.
@@ -76,7 +104,9 @@ class TestDraw:
         numbers = [0.0, 0.44, 0.45, 0.77, 0.78, 0.99]
         assert self.drawn(numbers, scores, Sampling(top_k=3)) == [1, 1, 3, 3, 2, 2]
 
-    @pytest.mark.parametrize(("top_p", "kept"), [(0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.95, 4), (1e-9, 1)])
+    @pytest.mark.parametrize(
+        ("top_p", "kept"), [(0.39, 1), (0.41, 2), (0.69, 2), (0.71, 3), (0.95, 4), (1e-9, 1)]
+    )
     def test_top_p_keeps_the_fewest_that_reach_it(self, top_p, kept) -> None:
         scores = torch.log(torch.tensor([0.1, 0.4, 0.2, 0.3]))
         grid = (np.arange(1000) + 0.5) / 1000
@@ -99,7 +129,10 @@ class TestDraw:
     def test_temperature_divides_the_logits(self) -> None:
         numbers = (np.arange(1000) + 0.5) / 1000
 
-        shares = np.bincount(self.drawn(numbers, self.SCORES, Sampling(temperature=0.5)), minlength=5) / 1000
+        shares = (
+            np.bincount(self.drawn(numbers, self.SCORES, Sampling(temperature=0.5)), minlength=5)
+            / 1000
+        )
 
         squares = np.array([0.16, 0.0, 0.09, 0.04, 0.01])
         assert shares == pytest.approx(squares / squares.sum(), abs=1e-3)
@@ -118,7 +151,9 @@ class TestDraw:
         assert same[0] == same[1] == same[2]
 
     def test_numbers_are_the_rows_own_and_independent(self) -> None:
-        first, second = (self.drawn(column, self.SCORES) for column in random_numbers(range(5_000), 2).T.copy())
+        first, second = (
+            self.drawn(column, self.SCORES) for column in random_numbers(range(5_000), 2).T.copy()
+        )
 
         table = np.histogram2d(first, second, bins=[[-0.5, 1.5, 2.5, 3.5, 4.5]] * 2)[0]
 
@@ -144,7 +179,9 @@ class TestDistribution:
     def test_the_first_token_follows_the_model(self, llama) -> None:
         expected = next_token(llama, "The man").softmax(-1).numpy()
 
-        assert_drawn_from(first_tokens(llama, "The man", Sampling(max_new_tokens=1), 2000), expected)
+        assert_drawn_from(
+            first_tokens(llama, "The man", Sampling(max_new_tokens=1), 2000), expected
+        )
 
     def test_temperature_divides_the_logits(self, llama) -> None:
         expected = (next_token(llama, "The man") / 2.5).softmax(-1).numpy()
@@ -156,7 +193,9 @@ class TestDistribution:
         logits = next_token(llama, "The man")
         logits[logits < logits.topk(3).values[-1]] = -torch.inf
 
-        counts = first_tokens(llama, "The man", Sampling(max_new_tokens=1, top_k=3, temperature=4.0), 2000)
+        counts = first_tokens(
+            llama, "The man", Sampling(max_new_tokens=1, top_k=3, temperature=4.0), 2000
+        )
         assert (counts > 0).sum() == 3
         assert_drawn_from(counts, (logits / 4).softmax(-1).numpy())
 
@@ -168,7 +207,9 @@ class TestDistribution:
         expected = torch.zeros_like(probabilities)
         expected[kept] = logits.softmax(-1)[kept] / logits.softmax(-1)[kept].sum()
 
-        counts = first_tokens(llama, "The man", Sampling(max_new_tokens=1, top_p=0.5, temperature=4.0), 2000)
+        counts = first_tokens(
+            llama, "The man", Sampling(max_new_tokens=1, top_p=0.5, temperature=4.0), 2000
+        )
         assert_drawn_from(counts, expected.numpy())
 
 
@@ -181,7 +222,9 @@ class TestReplies:
         replies = dict(
             zip(
                 together,
-                model.generate([t for t, _ in together], sampling=sampling, seeds=[s for _, s in together]),
+                model.generate(
+                    [t for t, _ in together], sampling=sampling, seeds=[s for _, s in together]
+                ),
                 strict=True,
             )
         )
@@ -189,11 +232,13 @@ class TestReplies:
 
         other = tiny(kind)
         backwards = together[::-2]
-        assert other.generate([t for t, _ in backwards], sampling=sampling, seeds=[s for _, s in backwards]) == [
-            replies[pair] for pair in backwards
-        ]
+        assert other.generate(
+            [t for t, _ in backwards], sampling=sampling, seeds=[s for _, s in backwards]
+        ) == [replies[pair] for pair in backwards]
         for text, seed in together[:4]:
-            assert tiny(kind).generate([text], sampling=sampling, seeds=[seed]) == [replies[text, seed]]
+            assert tiny(kind).generate([text], sampling=sampling, seeds=[seed]) == [
+                replies[text, seed]
+            ]
 
     def test_seeds_make_the_difference(self, llama) -> None:
         sampling = Sampling(max_new_tokens=8)
@@ -219,8 +264,14 @@ class TestReplies:
         expected = llama.generate(PROMPTS, sampling=GREEDY)
         seeds = list(range(len(PROMPTS)))
 
-        assert llama.generate(PROMPTS, sampling=Sampling(max_new_tokens=8, top_k=1), seeds=seeds) == expected
-        assert llama.generate(PROMPTS, sampling=Sampling(max_new_tokens=8, top_p=1e-6), seeds=seeds) == expected
+        assert (
+            llama.generate(PROMPTS, sampling=Sampling(max_new_tokens=8, top_k=1), seeds=seeds)
+            == expected
+        )
+        assert (
+            llama.generate(PROMPTS, sampling=Sampling(max_new_tokens=8, top_p=1e-6), seeds=seeds)
+            == expected
+        )
 
     @pytest.mark.parametrize("length", [1, 5])
     def test_a_reply_has_no_more_tokens_than_allowed(self, length, llama) -> None:
@@ -244,7 +295,10 @@ class TestReplies:
 
     def test_so_does_any_other_token_that_the_model_calls_an_end(self, tmp_path, llama) -> None:
         """Chat models end a turn with a token of their own, named in generation_config.json."""
-        ids, tokenizer = llama.backend._encoded([Request("The man")])[0].tokens, llama.backend.tokenizer
+        ids, tokenizer = (
+            llama.backend._encoded([Request("The man")])[0].tokens,
+            llama.backend.tokenizer,
+        )
         (whole,) = generate_batch(llama.backend.model, [ids], [0], GREEDY)
         end = next(token for token in whole if token != whole[0])
         folder = save_tiny(tmp_path / "ends", chat=True)
@@ -254,7 +308,9 @@ class TestReplies:
         (ended,) = generate_batch(model.backend.model, [ids], [0], GREEDY)
 
         assert ended == whole[: whole.index(end) + 1]
-        assert model.generate(["The man"], sampling=GREEDY) == [tokenizer.decode(ended, skip_special_tokens=True)]
+        assert model.generate(["The man"], sampling=GREEDY) == [
+            tokenizer.decode(ended, skip_special_tokens=True)
+        ]
         assert len(ended) < len(whole) == 8
 
     def test_int_settings_are_numbers_too(self, llama) -> None:
@@ -287,7 +343,8 @@ class TestReplies:
 
 
 class TestPrompts:
-    """The chat template of the tiny model: bos, then "[role] content" lines, then "[assistant] "."""
+    """The chat template of the tiny model: bos, then "[role] content" lines, then "[assistant]
+    "."""
 
     SAMPLING = Sampling(max_new_tokens=12)
 
@@ -300,7 +357,9 @@ class TestPrompts:
     def test_chat_goes_through_the_template_with_one_start_token(self, llama) -> None:
         found = llama.generate(["Who?"], sampling=self.SAMPLING, chat=True)
 
-        assert found == llama.generate(["[user] Who?\n[assistant] "], sampling=self.SAMPLING, chat=False)
+        assert found == llama.generate(
+            ["[user] Who?\n[assistant] "], sampling=self.SAMPLING, chat=False
+        )
         assert found != llama.generate(["Who?"], sampling=self.SAMPLING, chat=False)
 
     def test_chat_with_a_system_prompt(self, llama) -> None:
@@ -325,7 +384,9 @@ class TestPrompts:
             llama.generate(asked, system=said[:1])
 
     def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
-        chats = load("tiny", tiny_params({"tiny": llama_folder}, chat=True), store=llama._cache.store)
+        chats = load(
+            "tiny", tiny_params({"tiny": llama_folder}, chat=True), store=llama._cache.store
+        )
 
         found = chats.generate(["Who?"], sampling=self.SAMPLING)
 
@@ -345,7 +406,10 @@ class TestPrompts:
 
 
 def test_a_packaged_model_answers_a_question(smollm2) -> None:
-    question, sampling = ["What is the capital of France?"], Sampling(max_new_tokens=10, temperature=0.0)
+    question, sampling = (
+        ["What is the capital of France?"],
+        Sampling(max_new_tokens=10, temperature=0.0),
+    )
 
     first = smollm2.generate(question, sampling=sampling)
     asked = smollm2.asked

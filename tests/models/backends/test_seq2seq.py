@@ -1,4 +1,5 @@
-"""An encoder-decoder against transformers itself, one question at a time; on a stand-in with random weights."""
+"""An encoder-decoder against transformers itself, one question at a time; on a stand-in with random
+weights."""
 
 import json
 import shutil
@@ -62,7 +63,10 @@ def t5(request, made, monkeypatch) -> Model:
 def by_itself(model: Model, prompt: str, word: str) -> tuple[float, float, float, float, int]:
     """One word after one prompt by transformers: as `whole_words`."""
     backend = model.backend
-    tokenizer, own = backend.tokenizer, backend.tokenizer(word, add_special_tokens=False)["input_ids"]
+    tokenizer, own = (
+        backend.tokenizer,
+        backend.tokenizer(word, add_special_tokens=False)["input_ids"],
+    )
     with torch.inference_mode():
         logits = backend.model(
             input_ids=torch.tensor([tokenizer(prompt)["input_ids"]]),
@@ -72,7 +76,9 @@ def by_itself(model: Model, prompt: str, word: str) -> tuple[float, float, float
     nats = logits.double().log_softmax(-1).numpy()
     pieces = {token: piece for piece, token in tokenizer.get_vocab().items()}
     goes_on = [i for i, piece in pieces.items() if piece[0] in string.ascii_letters]
-    words_follow = [i for i, piece in pieces.items() if piece.lstrip("▁")[:1] in set(string.ascii_letters)]
+    words_follow = [
+        i for i, piece in pieces.items() if piece.lstrip("▁")[:1] in set(string.ascii_letters)
+    ]
     ends, alone = (np.log(1 - np.exp(nats[-1, those]).sum()) for those in (goes_on, words_follow))
     steps = nats[np.arange(len(own)), own]
     if steps.sum() < np.log(1e-5):
@@ -81,7 +87,8 @@ def by_itself(model: Model, prompt: str, word: str) -> tuple[float, float, float
 
 
 def whole_words(model: Model, asked: list[tuple[str, str]]) -> np.ndarray:
-    """[n, 5] of each: nats, nats that it ends and that it stands alone, nats of its first token, that token."""
+    """[n, 5] of each: nats, nats that it ends and that it stands alone, nats of its first token,
+    that token."""
     found = model.whole_words([prompt for prompt, _ in asked], [word for _, word in asked])
     return np.stack([found.nats, found.ends, found.alone, found.first_nats, found.first_token], 1)
 
@@ -90,13 +97,16 @@ class TestWords:
     def test_they_are_those_of_one_forward_pass_each(self, t5) -> None:
         expected = [by_itself(t5, *both) for both in BOTH]
         assert whole_words(t5, BOTH) == pytest.approx(np.array(expected), abs=1e-5)
-        lengths = {len(t5.backend.tokenizer(word, add_special_tokens=False)["input_ids"]) for word in WORDS}
+        lengths = {
+            len(t5.backend.tokenizer(word, add_special_tokens=False)["input_ids"]) for word in WORDS
+        }
         assert {1, 2} < lengths  # of one token, of two and of more
         assert 4 < sum(row[1] < 0 for row in expected) < len(BOTH)  # rare ones among them
         assert np.ptp([row[0] for row in expected]) > 5  # nothing that a constant could be
 
     def test_a_special_token_or_none_ends_a_word(self, made) -> None:
-        """The vocabulary is larger than the tokenizer's: 12 entries are no token, and 7 tokens are no text."""
+        """The vocabulary is larger than the tokenizer's: 12 entries are no token, and 7 tokens are
+        no text."""
         model = made()
         (ends, _), backend = model.backend._endings, model.backend
         assert len(ends) == len(backend.tokenizer) + 12
@@ -123,7 +133,9 @@ class TestWords:
         with pytest.raises(ValueError, match="the word '' has no token"):
             made().whole_words(["x"], [""])
 
-    def test_numbers_do_not_depend_on_order_nor_on_which_are_wanted(self, made, monkeypatch) -> None:
+    def test_numbers_do_not_depend_on_order_nor_on_which_are_wanted(
+        self, made, monkeypatch
+    ) -> None:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
         model = made()
         whole = whole_words(model, BOTH)
@@ -139,7 +151,9 @@ class TestWords:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
         model, read = made(), []
         encoder = model.backend.model.get_encoder()
-        encoder.register_forward_hook(lambda module, inputs, output: read.append(len(output.last_hidden_state)))
+        encoder.register_forward_hook(
+            lambda module, inputs, output: read.append(len(output.last_hidden_state))
+        )
         whole_words(model, BOTH)
         assert sum(read) == len(PROMPTS)
         whole_words(model, BOTH)
@@ -148,7 +162,11 @@ class TestWords:
     def test_a_pack_is_no_larger_than_its_room(self, made, monkeypatch) -> None:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
         model = made()
-        asked = [seq2seq.Asked((1,) * length, (7, word)) for length in (9, 9, 20, 20, 40, 70) for word in (2, 3)]
+        asked = [
+            seq2seq.Asked((1,) * length, (7, word))
+            for length in (9, 9, 20, 20, 40, 70)
+            for word in (2, 3)
+        ]
         asked = [seq2seq.Asked((i // 2, *own.prompt[1:]), own.word) for i, own in enumerate(asked)]
         packs = [[len(asked[i].prompt) for i in pack] for pack in model.backend._packs(asked)]
         assert packs == [[9, 9, 9, 9, 20, 20], [20, 20], [40, 40], [70, 70]]
@@ -181,7 +199,10 @@ class TestReplies:
 
 class TestWhatItCannot:
     def test_a_chat(self, made, error_of) -> None:
-        said = "'He': a chat is asked of an encoder-decoder, which has no chat template; ask with chat: false"
+        said = (
+            "'He': a chat is asked of an encoder-decoder, which has no chat template; ask with "
+            "chat: false"
+        )
         assert error_of(made().whole_words, ["He"], ["he"], chat=True) == said
         assert error_of(made().replies, ["He"], chat=True) == said
 
@@ -200,15 +221,22 @@ class TestWhatItCannot:
         (to / file).write_text(json.dumps({**config, **settings}))
         return to
 
-    def test_a_decoder_that_begins_with_more_than_its_start_token(self, folder, tmp_path, made, error_of) -> None:
-        other = self.changed(folder, tmp_path / "bart", "generation_config.json", forced_bos_token_id=3)
+    def test_a_decoder_that_begins_with_more_than_its_start_token(
+        self, folder, tmp_path, made, error_of
+    ) -> None:
+        other = self.changed(
+            folder, tmp_path / "bart", "generation_config.json", forced_bos_token_id=3
+        )
         said = error_of(made(other).generate, ["x"])
         assert said == (
-            f"{other}: the decoder of t5 does not begin with its start token alone; take a model that is built as T5 is"
+            f"{other}: the decoder of t5 does not begin with its start token alone; take a model "
+            "that is built as T5 is"
         )
 
     def test_a_text_that_is_longer_than_its_context(self, folder, tmp_path, made, error_of) -> None:
-        model = made(self.changed(folder, tmp_path / "short", "config.json", max_position_embeddings=9))
+        model = made(
+            self.changed(folder, tmp_path / "short", "config.json", max_position_embeddings=9)
+        )
         model.whole_words(["He"], ["he"])
         assert "the model takes 9; shorten it" in error_of(model.whole_words, [PROMPTS[2]], ["he"])
         assert "or a reply of 10, the model takes 9" in error_of(
@@ -216,4 +244,6 @@ class TestWhatItCannot:
         )
 
     def test_a_folder_of_a_causal_model(self, llama_folder, made, error_of) -> None:
-        assert error_of(made(llama_folder).generate, ["x"]).startswith(f"{llama_folder}: t5 does not load (")
+        assert error_of(made(llama_folder).generate, ["x"]).startswith(
+            f"{llama_folder}: t5 does not load ("
+        )

@@ -77,7 +77,10 @@ def test_given_tokens_have_nodes_but_no_edges() -> None:
     tree = build([TokenSequence((0, 1, 2, 3, 4), begin=3)])
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 3]
-    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [(2, 3), (3, 4)]
+    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
+        (2, 3),
+        (3, 4),
+    ]
     assert tree.paths[0].tolist() == [0, 1]
 
 
@@ -100,7 +103,8 @@ def test_packs_come_in_the_order_of_tokens() -> None:
 
 def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
     many = sequences(A, B, C, (0, 1, 6, 2))
-    # Nodes in the order C, A, B, last: C brings 0 and 1 (2), A goes on through 2 (3), B through 4 (4), 6 makes 5.
+    # Nodes in the order C, A, B, last: C brings 0 and 1 (2), A goes on through 2 (3), B through 4
+    # (4), 6 makes 5.
     assert plan(many, 5) == [[2, 0, 1, 3]]
     # Four: the last does not fit.
     assert plan(many, 4) == [[2, 0, 1], [3]]
@@ -119,16 +123,22 @@ def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
 
 
 LETTERS = st.lists(st.integers(1, 3), max_size=6)
-SETS = st.lists(st.builds(lambda t, b: TokenSequence((0, *t), min(b, len(t) + 1)), LETTERS, st.integers(1, 4)))
+SETS = st.lists(
+    st.builds(lambda t, b: TokenSequence((0, *t), min(b, len(t) + 1)), LETTERS, st.integers(1, 4))
+)
 
 
 @given(SETS, st.integers(1, 20), st.randoms(use_true_random=False))
-def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(drawn, max_nodes, random) -> None:
+def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(
+    drawn, max_nodes, random
+) -> None:
     packs = plan(drawn, max_nodes)
 
     assert sorted(i for pack in packs for i in pack) == list(range(len(drawn)))
     shuffled = random.sample(drawn, len(drawn))
-    assert [[shuffled[i] for i in pack] for pack in plan(shuffled, max_nodes)] == [[drawn[i] for i in p] for p in packs]
+    assert [[shuffled[i] for i in pack] for pack in plan(shuffled, max_nodes)] == [
+        [drawn[i] for i in p] for p in packs
+    ]
 
 
 @given(SETS, st.integers(1, 20))
@@ -168,7 +178,9 @@ def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
     # 40 beginnings of 5 sequences with 3 nodes of their own each.
-    many = sequences(*((0, first, 50 + last, 60, 61) for first in range(1, 41) for last in range(5)))
+    many = sequences(
+        *((0, first, 50 + last, 60, 61) for first in range(1, 41) for last in range(5))
+    )
     before = {frozenset(many[i].tokens for i in pack) for pack in plan(many, 32)}
     added = [*many, TokenSequence((0, 20, 99, 98, 97, 96))]
 

@@ -51,10 +51,15 @@ def nodes() -> Iterator[Any]:
 
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # as the workers: more threads may add up in another order
-        quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 2, "health_check_initial_delay_ms": 0}
+        quick = {
+            "health_check_period_ms": 500,
+            "health_check_failure_threshold": 2,
+            "health_check_initial_delay_ms": 0,
+        }
         own = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
         found = Cluster(
-            initialize_head=True, head_node_args={**own, "include_dashboard": False, "_system_config": quick}
+            initialize_head=True,
+            head_node_args={**own, "include_dashboard": False, "_system_config": quick},
         )
         found.add_node(**own)
         found.wait_for_nodes()
@@ -90,7 +95,9 @@ def kept(store: RowStore) -> dict[bytes, bytes]:
 
 
 @pytest.mark.slow
-def test_two_nodes_say_what_one_process_says_under_the_same_keys(nodes, folders, tmp_path, monkeypatch) -> None:
+def test_two_nodes_say_what_one_process_says_under_the_same_keys(
+    nodes, folders, tmp_path, monkeypatch
+) -> None:
     elsewhere, here = RowStore(tmp_path / "ray"), RowStore(tmp_path / "local")
     asked = asked_everything(folders, elsewhere)
     assert len({member.node for member in cluster.connected(nodes.address).members(0)}) == 2
@@ -104,7 +111,8 @@ def test_two_nodes_say_what_one_process_says_under_the_same_keys(nodes, folders,
 
 
 class Where:
-    """A double of a backend: a question is the seconds that its pack takes, the answer the node that it was on."""
+    """A double of a backend: a question is the seconds that its pack takes, the answer the node
+    that it was on."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -128,7 +136,8 @@ class Where:
 
 @pytest.mark.slow
 def test_nodes_come_and_go(nodes) -> None:
-    """A late one takes up no call that is over, has its share of a short one, and loses nothing when it goes."""
+    """A late one takes up no call that is over, has its share of a short one, and loses nothing
+    when it goes."""
     import ray
 
     joined = cluster.connected(nodes.address)
@@ -196,18 +205,26 @@ def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(there, user_error, monkeypatch) -> None:
+def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
+    there, user_error, monkeypatch
+) -> None:
     """A double of a cluster in which nothing is ever ready."""
     monkeypatch.setattr(cluster, "LOOK", 0)
     begin = SimpleNamespace(remote=lambda *_: "begun")
     members = [cluster.Member(SimpleNamespace(begin=begin), "node", "place")] if there else []
-    ray = SimpleNamespace(put=lambda questions: questions, wait=lambda references, timeout: ([], references))
+    ray = SimpleNamespace(
+        put=lambda questions: questions, wait=lambda references, timeout: ([], references)
+    )
     joined = SimpleNamespace(ray=ray, members=lambda gpus: members)
     call = cluster.Call(Pool(joined, 0, "tiny", "tiny", no_model), "generate", ["a"])
     call._join()
     for _ in range(cluster.PATIENCE - 1):
         assert call._ready() == []
-    with nullcontext() if there else user_error("tiny", "no node of the cluster is left", "run again"):
+    with (
+        nullcontext()
+        if there
+        else user_error("tiny", "no node of the cluster is left", "run again")
+    ):
         assert call._ready() == []
 
 
@@ -240,9 +257,14 @@ def test_a_cluster_of_another_ray_is_one_line_with_both_versions(user_error, mon
     import ray
 
     def init(**_: object) -> None:
-        says = "Version mismatch: The cluster was started with:\n    Ray: 2.1.0\nThis process with:\n    Ray: 2.60.0\n"
+        says = (
+            "Version mismatch: The cluster was started with:\n    Ray: 2.1.0\nThis process "
+            "with:\n    Ray: 2.60.0\n"
+        )
         raise RuntimeError(says)
 
     monkeypatch.setattr(ray, "init", init)
-    with user_error("Version mismatch", "with: Ray: 2.1.0 This process with: Ray: 2.60.0", "install its Ray"):
+    with user_error(
+        "Version mismatch", "with: Ray: 2.1.0 This process with: Ray: 2.60.0", "install its Ray"
+    ):
         cluster.Cluster("auto")

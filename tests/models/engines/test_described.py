@@ -73,14 +73,20 @@ class TestChange:
         assert (after.nats[0], after.tokens[0]) != (before.nats[0], before.tokens[0])
 
     @pytest.mark.parametrize("library", ["torch", "transformers", "tokenizers"])
-    def test_another_version_of_a_library_makes_another_engine(self, library, folder, store, monkeypatch) -> None:
+    def test_another_version_of_a_library_makes_another_engine(
+        self, library, folder, store, monkeypatch
+    ) -> None:
         before = described.describe(folder, entry(), store, "cpu")
         version = described.version
-        monkeypatch.setattr(described, "version", lambda name: "0.0" if name == library else version(name))
+        monkeypatch.setattr(
+            described, "version", lambda name: "0.0" if name == library else version(name)
+        )
 
         assert described.describe(folder, entry(), store, "cpu") != before
 
-    def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(self, folder, store, monkeypatch) -> None:
+    def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(
+        self, folder, store, monkeypatch
+    ) -> None:
         monkeypatch.setattr(described, "device_class", lambda: "cuda-9.0")
         single, half = entry(dtype="float32"), entry(dtype="bfloat16")
 
@@ -90,24 +96,44 @@ class TestChange:
             "float32",
             "bfloat16",
         ]
-        found = {described.describe(folder, e, store, on) for e in (single, half) for on in ("cpu", "cuda")}
+        found = {
+            described.describe(folder, e, store, on)
+            for e in (single, half)
+            for on in ("cpu", "cuda")
+        }
         assert len(found) == 3  # one CPU, two on the GPU
 
     def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
         """Not by what is free: a card that others use has the answers that it had."""
         monkeypatch.setattr(described, "gpus", lambda: 1)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20))
+        monkeypatch.setattr(
+            torch.cuda, "mem_get_info", lambda: (3 * 2**30, 139 * 2**30 + 500 * 2**20)
+        )
 
         assert described.device_class() == "cuda-9.0-139GiB"
 
-    def test_logits_are_named_on_a_gpu_and_a_cpu_is_described_as_ever(self, folder, store, monkeypatch) -> None:
+    def test_logits_are_named_on_a_gpu_and_a_cpu_is_described_as_ever(
+        self, folder, store, monkeypatch
+    ) -> None:
         """Another word of a CPU's would make all that is stored stale."""
         monkeypatch.setattr(described, "device_class", lambda: "cuda-9.0-139GiB")
 
-        cpu, gpu = (json.loads(described.describe(folder, entry(), store, on)) for on in ("cpu", "cuda"))
+        cpu, gpu = (
+            json.loads(described.describe(folder, entry(), store, on)) for on in ("cpu", "cuda")
+        )
 
-        as_ever = ["adapter", "attention", "backend", "chat_template", "code", "config", "device", "dtype", "libraries"]
+        as_ever = [
+            "adapter",
+            "attention",
+            "backend",
+            "chat_template",
+            "code",
+            "config",
+            "device",
+            "dtype",
+            "libraries",
+        ]
         assert list(cpu) == [*as_ever, "quantisation", "tokenizer", "weights"]
         assert cpu["device"] == "cpu"
         assert (gpu.pop("logits"), gpu.pop("device")) == ("float32", "cuda-9.0-139GiB")
@@ -151,14 +177,25 @@ class TestChange:
     @pytest.mark.parametrize(
         ("module", "what"),
         [
-            ({"type": "own.Module", "path": ""}, "the module 'own.Module' is no part of sentence-transformers"),
-            ({"type": "sentence_transformers.models.Dense", "path": "../x"}, "the module '../x' lies outside"),
-            ({"type": "sentence_transformers.models.Dense", "path": "link"}, "the module 'link' lies outside"),
+            (
+                {"type": "own.Module", "path": ""},
+                "the module 'own.Module' is no part of sentence-transformers",
+            ),
+            (
+                {"type": "sentence_transformers.models.Dense", "path": "../x"},
+                "the module '../x' lies outside",
+            ),
+            (
+                {"type": "sentence_transformers.models.Dense", "path": "link"},
+                "the module 'link' lies outside",
+            ),
             (["own.Module"], "the module '' is no part of sentence-transformers"),
         ],
         ids=["code", "outside", "link", "list"],
     )
-    def test_an_embedder_of_other_code_or_files_is_refused(self, module, what, folder, store, error_of) -> None:
+    def test_an_embedder_of_other_code_or_files_is_refused(
+        self, module, what, folder, store, error_of
+    ) -> None:
         (folder / "link").symlink_to(folder.parent)
         (folder / "modules.json").write_text(json.dumps([module]))
 
@@ -167,7 +204,9 @@ class TestChange:
         assert line.startswith(f"{folder / 'modules.json'}: {what}")
         assert described.describe(folder, entry(), store, "cpu")  # of other kinds nobody reads it
 
-    @pytest.mark.parametrize("file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"])
+    @pytest.mark.parametrize(
+        "file", ["modeling_own.py", "0_Transformer/deep/model.safetensors", "code/own.py"]
+    )
     def test_modelling_code_and_weights_in_deeper_folders_count(self, file, folder, store) -> None:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("one")
@@ -190,12 +229,16 @@ class TestChange:
 
 
 class TestNoChange:
-    def test_where_a_model_lies_and_what_it_is_called_do_not_matter(self, folder, store, tmp_path) -> None:
+    def test_where_a_model_lies_and_what_it_is_called_do_not_matter(
+        self, folder, store, tmp_path
+    ) -> None:
         texts = ["The man is", "x"]
         nats = load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood(texts).nats
         elsewhere = shutil.copytree(folder, tmp_path / "elsewhere")
 
-        moved = load("other", tiny_params({"other": elsewhere}, licence="mit", origin="there"), store=store)
+        moved = load(
+            "other", tiny_params({"other": elsewhere}, licence="mit", origin="there"), store=store
+        )
 
         assert moved.loglikelihood(texts).nats.tolist() == nats.tolist()
         assert moved.asked == 0
@@ -205,8 +248,15 @@ class TestNoChange:
 
         assert (parts["backend"], parts["attention"]) == ("transformers", "sdpa")
         assert (parts["device"], parts["dtype"], parts["adapter"]) == ("cpu", "float32", None)
-        assert all(len(parts[part]) == 64 for part in ("weights", "config", "tokenizer", "chat_template"))
-        assert set(parts["libraries"]) == {"torch", "transformers", "tokenizers", "sentence-transformers"}
+        assert all(
+            len(parts[part]) == 64 for part in ("weights", "config", "tokenizer", "chat_template")
+        )
+        assert set(parts["libraries"]) == {
+            "torch",
+            "transformers",
+            "tokenizers",
+            "sentence-transformers",
+        }
 
     def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, store) -> None:
         before = described.describe(folder, entry(), store, "cpu")
@@ -217,14 +267,21 @@ class TestNoChange:
     def test_another_store_says_the_same(self, folder, store, tmp_path) -> None:
         other = RowStore(tmp_path / "other")
 
-        assert described.describe(folder, entry(), store, "cpu") == described.describe(folder, entry(), other, "cpu")
+        assert described.describe(folder, entry(), store, "cpu") == described.describe(
+            folder, entry(), other, "cpu"
+        )
 
 
 @pytest.mark.parametrize("name", ["minilm-sentiment", "minilm-toxicity"])
-def test_the_engine_of_a_shipped_model_is_that_of_its_released_answers(name, shipped_params, store) -> None:
-    """Released answers are found by it, so that another way to describe the same files would lose them all."""
+def test_the_engine_of_a_shipped_model_is_that_of_its_released_answers(
+    name, shipped_params, store
+) -> None:
+    """Released answers are found by it, so that another way to describe the same files would lose
+    them all."""
     release = json.loads((repository.root() / FOLDER / RELEASE).read_text(encoding="utf-8"))
     engine = json.loads(load(name, shipped_params, store=store).engine)
-    engines = [{**released, "libraries": engine["libraries"]} for released in release["engines"].values()]
+    engines = [
+        {**released, "libraries": engine["libraries"]} for released in release["engines"].values()
+    ]
 
     assert engine in engines

@@ -5,7 +5,11 @@ from evenruler.models import engines
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [("local", ("local", None)), ("ray", ("ray", None)), ("ray=10.0.0.1:6379", ("ray", "10.0.0.1:6379"))],
+    [
+        ("local", ("local", None)),
+        ("ray", ("ray", None)),
+        ("ray=10.0.0.1:6379", ("ray", "10.0.0.1:6379")),
+    ],
 )
 def test_what_is_said_is_read(said: str, meant: tuple[str, str | None]) -> None:
     assert engines.parse(said, "here") == meant

@@ -23,7 +23,9 @@ class Doubling:
 
     @in_packs
     def double(self, numbers: Any) -> Packs[int]:
-        indices = [list(range(len(numbers)))[first : first + 2] for first in range(0, len(numbers), 2)]
+        indices = [
+            list(range(len(numbers)))[first : first + 2] for first in range(0, len(numbers), 2)
+        ]
         return Packs(indices, lambda pack: [(i, 2 * numbers[i]) for i in pack])
 
 
@@ -55,7 +57,10 @@ def test_a_worker_with_other_libraries_or_another_device_is_refused(user_error) 
     other = replace(own, device="cuda-9.0", libraries=(("torch", "1.0"), *own.libraries[1:]))
 
     with user_error(
-        "node far", "cuda-9.0, torch 1.0", f"cpu, torch {dict(own.libraries)['torch']}", "install the same"
+        "node far",
+        "cuda-9.0, torch 1.0",
+        f"cpu, torch {dict(own.libraries)['torch']}",
+        "install the same",
     ):
         Worker(1, other, "far").begin("a", Doubling, 1, "double", [1])
 
@@ -75,7 +80,9 @@ def test_every_operation_that_a_backend_answers_in_packs_is_one_of_a_pool() -> N
     ]
     classes = {own for module in modules for own in vars(module).values() if isinstance(own, type)}
 
-    assert {name for own in classes for name, found in vars(own).items() if isinstance(found, in_packs)} == OPERATIONS
+    assert {
+        name for own in classes for name, found in vars(own).items() if isinstance(found, in_packs)
+    } == OPERATIONS
 
 
 @pytest.mark.parametrize("name", ["loglikelihod", "model", "__len__"])

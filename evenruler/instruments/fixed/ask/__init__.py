@@ -1,4 +1,6 @@
-"""Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any), and their scores."""
+"""Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any),
+and their scores.
+"""
 
 from collections.abc import Iterator
 
@@ -25,12 +27,24 @@ READS = {
     )
 }
 
-PLANNED = ("between", "corpus", "most", "name", "prefixed", "prefixes", "score", "smallest", "tools", "units")
+PLANNED = (
+    "between",
+    "corpus",
+    "most",
+    "name",
+    "prefixed",
+    "prefixes",
+    "score",
+    "smallest",
+    "tools",
+    "units",
+)
 
 FORMS = {"likelihood": Form(("loglikelihood",))}
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
-"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start token."""
+"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start
+token."""
 
 MOST_STARTED = 100
 """Most items, evenly spread, whose texts are asked again after another start token."""
@@ -38,7 +52,8 @@ MOST_STARTED = 100
 SPACE = " "
 
 LETTERS_A_TOKEN = 4
-"""Divisor of lengths in letters where tokens are unknown, so that both are of about the same size."""
+"""Divisor of lengths in letters where tokens are unknown, so that both are of about the same
+size."""
 
 
 def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
@@ -52,9 +67,11 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
-    """All requests at once, unless they are answered; recorded answers cover only texts without placebo sentences.
+    """All requests at once, unless they are answered; recorded answers cover only texts without
+    placebo sentences.
 
-    The separator between a text and its own prompt is kept after placebos; without a prompt it is a space.
+    The separator between a text and its own prompt is kept after placebos; without a prompt it is a
+    space.
     """
     if not subject.can("loglikelihood"):
         return []
@@ -68,43 +85,67 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
     if subject.kind != "recorded":
         # Once more after each placebo sentence, which goes before an item's own prompt.
-        after = prefixes.after_prefixes(rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name))
+        after = prefixes.after_prefixes(
+            rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name)
+        )
         both = zip(after["before"], after["prompt"], strict=True)
         rows = stacked([rows, after.assign(prompt=[SPACE.join(filter(None, own)) for own in both])])
     for between, own in rows.groupby("between", sort=False):
-        inputs = {"text": own["text"].tolist(), "before": own["prompt"].tolist(), "key": own["key"].tolist()}
+        inputs = {
+            "text": own["text"].tolist(),
+            "before": own["prompt"].tolist(),
+            "key": own["key"].tolist(),
+        }
         settings = {} if between == SPACE else {"between": between}
-        yield Request("likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings)
+        yield Request(
+            "likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings
+        )
 
 
-def _after_other_start(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Iterator[Request]:
-    """The texts of some items once more, after another usual start token; only a local model's can be chosen."""
+def _after_other_start(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> Iterator[Request]:
+    """The texts of some items once more, after another usual start token; only a local model's can
+    be chosen.
+    """
     if "starts" in answers or not prefixes.asks_other_start(subject, plan):
         return
     rows = asked(tables, plan)
     rows = rows[rows["item"].isin(evenly_spread(sorted(set(rows["item"])), MOST_STARTED))]
-    rows = rows.assign(text_id=rows["id"], between=rows["prompt"].eq("").map({True: SPACE, False: plan["between"]}))
+    rows = rows.assign(
+        text_id=rows["id"], between=rows["prompt"].eq("").map({True: SPACE, False: plan["between"]})
+    )
     for between, texts in rows.groupby("between", sort=False):
         inputs = {"text": texts["text"].tolist(), "before": texts["prompt"].tolist()}
         settings = {"other_start": True} | ({} if between == SPACE else {"between": between})
         yield Request("starts", "loglikelihood", texts[["id", "text_id"]], inputs, settings)
 
 
-def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Which text of each item is likelier, with its confounds: differences in length and word frequency.
+def scores(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> dict[str, pd.DataFrame]:
+    """Which text of each item is likelier, with its confounds: differences in length and word
+    frequency.
 
-    `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be the likeliest.
-    `placed`: the same by placebo sentence (`framing`); `started`: after another start token. All empty if nothing was
-    asked. `replies`: those that were recorded, by `schemas.REPLIES`. UserError if no item is left.
+    `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be
+    the likeliest. `placed`: the same by placebo sentence (`framing`); `started`: after another
+    start token. All empty if nothing was asked. `replies`: those that were recorded, by
+    `schemas.REPLIES`. UserError if no item is left.
     """
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
-    told = {name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name]) for name in names}
+    told = {
+        name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name])
+        for name in names
+    }
     items = told.pop(BARE)
     replies = _replies(tables["texts"], likelihoods)
     if items.empty and len(likelihoods):
         unread = not_read(counted(replies)) if len(replies) else None
-        what = f"{subject.name} has no answer to any item of {plan['name']}{f' ({unread})' if unread else ''}"
+        what = (
+            f"{subject.name} has no answer to any item of "
+            f"{plan['name']}{f' ({unread})' if unread else ''}"
+        )
         raise UserError(what, remedy="look at its answers")
     placed = [own.assign(framing=name) for name, own in told.items()]
     return {
@@ -117,23 +158,37 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 def _replies(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Recorded replies, by `schemas.REPLIES`."""
-    recorded = likelihoods.reindex(columns=schemas.LIKELIHOODS.names).dropna(subset="rule").drop(columns="id")
-    rows = recorded.merge(texts[["id", "item"]], left_on="text_id", right_on="id").drop_duplicates("item")
-    return rows.assign(reply=rows["replied"], reason=None).reset_index(drop=True)[[*schemas.REPLIES.names]]
+    recorded = (
+        likelihoods.reindex(columns=schemas.LIKELIHOODS.names)
+        .dropna(subset="rule")
+        .drop(columns="id")
+    )
+    rows = recorded.merge(texts[["id", "item"]], left_on="text_id", right_on="id").drop_duplicates(
+        "item"
+    )
+    return rows.assign(reply=rows["replied"], reason=None).reset_index(drop=True)[
+        [*schemas.REPLIES.names]
+    ]
 
 
 def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
     """Items by `schemas.ITEMS`, from likelihoods in one framing or after one start."""
     if likelihoods.empty:  # not asked
         return pd.DataFrame(columns=schemas.ITEMS.names)
-    rows = texts.merge(likelihoods.drop(columns="id"), left_on="id", right_on="text_id", validate="one_to_one")
+    rows = texts.merge(
+        likelihoods.drop(columns="id"), left_on="id", right_on="text_id", validate="one_to_one"
+    )
     known = bool((rows["tokens"] >= 0).all())
     rows["length"] = rows["tokens"] if known else rows["text"].str.len() / LETTERS_A_TOKEN
-    if plan["score"] == "stereoset" and known:  # its authors use nats per token, since texts differ in length
+    if (
+        plan["score"] == "stereoset" and known
+    ):  # its authors use nats per token, since texts differ in length
         rows["nats"] = rows["nats"] / rows["tokens"].clip(lower=1)
     wide = rows.pivot(index="item", columns="role", values=["nats", "length", "frequency"])
     nats = pd.DataFrame(wide["nats"])
-    value, length, frequency = (wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency"))
+    value, length, frequency = (
+        wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency")
+    )
     whole = nats.notna().all(axis=1)
     found = rows.groupby("item")[["unit", "part", "condition", "criterion"]].first()
     found = found.assign(
@@ -156,7 +211,9 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
 
 
 def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Items of questions with three options: the likeliest is the answer; ties have none (`value` is NaN)."""
+    """Items of questions with three options: the likeliest is the answer; ties have none (`value`
+    is NaN).
+    """
     options = nats[list(ROLES)]
     single = options.eq(options.max(axis=1), axis=0).sum(axis=1) == 1
     chosen = options.fillna(-np.inf).idxmax(axis=1)

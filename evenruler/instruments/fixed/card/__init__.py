@@ -15,20 +15,30 @@ WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The card of a published benchmark; it publishes ids in place of texts where the licence allows no more."""
+    """The card of a published benchmark; it publishes ids in place of texts where the licence
+    allows no more.
+    """
     source, settings, texts = declaration.source, declaration.settings, tables["texts"]
     published = "texts" if source.passed_on else "ids"
     # By model: the share of items whose direction placebo sentences change.
-    turned = {model: figures.get("turned", {}).get("value") for model, figures in evidence.get(WHOLE, {}).items()}
+    turned = {
+        model: figures.get("turned", {}).get("value")
+        for model, figures in evidence.get(WHOLE, {}).items()
+    }
     return assembled(
         {**WORDS, "published": {published: WORDS["published"][published]}},
         *(declaration, tables, plan, evidence),
         said={
             "scores": SCORES[source.score],
             "placebos": list(at_size(plan)["prefixes"].values()),
-            "counted": f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} {source.units}",
-            "files": "; ".join(f"{file.source} (sha256 {file.sha256})" for file in source.files.values()),
-            "turned": [f"{value:.0%} on {model}" for model, value in turned.items() if value is not None],
+            "counted": f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} "
+            f"{source.units}",
+            "files": "; ".join(
+                f"{file.source} (sha256 {file.sha256})" for file in source.files.values()
+            ),
+            "turned": [
+                f"{value:.0%} on {model}" for model, value in turned.items() if value is not None
+            ],
         },
         synthetic=False,
         quality=headings(plan),

@@ -1,4 +1,6 @@
-"""Declaration of a published benchmark, as users write it: authors, files, their layout, and the score."""
+"""Declaration of a published benchmark, as users write it: authors, files, their layout, and the
+score.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,17 +19,33 @@ from evenruler.models.sources import pinned
 from evenruler.strict import Slug, Strict, Text, csv_of, read_text, read_yaml, shaped, validate
 from evenruler.tables.schemas import WHOLE
 
-__all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
+__all__ = [
+    "LEAN",
+    "NOT_STATED",
+    "SCORES",
+    "File",
+    "Layout",
+    "Score",
+    "Settings",
+    "Source",
+    "headings",
+    "load",
+    "takes",
+]
 
 Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
 
 LEAN: Final = "lean"
-REMEDY: Final = "name the layout that the file has, or write its items as a table with the layout pairs (docs/fixed.md)"
+REMEDY: Final = (
+    "name the layout that the file has, or write its items as a table with the layout "
+    "pairs (docs/fixed.md)"
+)
 """The remedy for a file that has the declared checksum, so that it is the one that was meant."""
 
 OF_AUTHORS: Final = "published.csv"
-"""File in the shared folder of the family's sources: figures from answers that authors published (`docs/rulers.py`)."""
+"""File in the shared folder of the family's sources: figures from answers that authors published
+(`docs/rulers.py`)."""
 
 PLACEBOS: Final = (
     "It was a Tuesday.",
@@ -36,7 +54,8 @@ PLACEBOS: Final = (
     "The shop closes at six.",
     "There was a little rain in the morning.",
 )
-"""Neutral sentences put before the texts of a benchmark in English, unless its source names others."""
+"""Neutral sentences put before the texts of a benchmark in English, unless its source names
+others."""
 
 LEADING: Final[dict[Score, dict[str, str]]] = {
     "preference": {WHOLE: "share"},
@@ -49,7 +68,8 @@ _FIGURES: Final = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 SCORES: Final[dict[Score, dict[str, str]]] = _FIGURES["scores"]
 OURS: Final[dict[str, str]] = _FIGURES["ours"]
-"""In words: the published figures by score, exactly as their authors define them; and our descriptive figures."""
+"""In words: the published figures by score, exactly as their authors define them; and our
+descriptive figures."""
 
 WORDS: Final = ("occupations", "professions", "targets")
 """Units whose names are meaningful to readers."""
@@ -63,8 +83,11 @@ EVERY: Final = 1_000_000
 class File(Strict):
     """A third-party file, pinned by its checksum."""
 
-    source: Annotated[Text, shaped("(package|local|git):.+", "local:FILE, package:MODULE/FILE or git:OWNER/...")]
-    """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH` (`evenruler.models.sources.pinned`)."""
+    source: Annotated[
+        Text, shaped("(package|local|git):.+", "local:FILE, package:MODULE/FILE or git:OWNER/...")
+    ]
+    """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH`
+    (`evenruler.models.sources.pinned`)."""
     sha256: Annotated[str, shaped("[0-9a-f]{64}", "64 hex digits, the letters in lower case")]
 
 
@@ -76,7 +99,9 @@ class Framings(Strict):
 
 
 def table_in(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
+    """The rows of a text table, every value a string; quotes are parsed with commas, not with
+    tabs.
+    """
     _, rows = csv_of(read_text(path), path.name, [*columns], separator)
     return [row for _, row in rows]
 
@@ -87,7 +112,8 @@ class Settings(instrument.BaseSettings):
     asked: Scaled[bool] = True
     """Whether the pipeline asks models; else it only builds the rows, to be measured later."""
     most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
-    """Most items of a unit in a condition, evenly spread; intervals are over units, so that few items often suffice."""
+    """Most items of a unit in a condition, evenly spread; intervals are over units, so that few
+    items often suffice."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
     """Most items, evenly spread, whose texts are asked again after placebo sentences."""
     most_placebos: Sized[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
@@ -101,7 +127,9 @@ class Settings(instrument.BaseSettings):
         return True
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """No files; but UnfinishedError or UserError where a named file is missing, has another checksum or columns."""
+        """No files; but UnfinishedError or UserError where a named file is missing, has another
+        checksum or columns.
+        """
         for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
             if file is not None:
                 path = pinned(file.source, file.sha256, f"{name}: {key}")
@@ -110,17 +138,29 @@ class Settings(instrument.BaseSettings):
         return {}
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """Minimum detectable lean by part, as stated in the source; None unless all items are asked."""
+        """Minimum detectable lean by part, as stated in the source; None unless all items are
+        asked.
+        """
         told = ", ".join(f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items())
         return told if self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings for readers of its figures."""
-        found = [] if source.passed_on else ["its text may not be redistributed: its rows are not published"]
+        found = (
+            []
+            if source.passed_on
+            else ["its text may not be redistributed: its rows are not published"]
+        )
         if not source.in_english and not source.placebos:
             lacking = "`turned`, `moved` and `dependability` are not measured"
-            found.append(f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}")
-        return found + ([] if source.frequencies else ["no corpus: the lean at equal word frequency is not known"])
+            found.append(
+                f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}"
+            )
+        return found + (
+            []
+            if source.frequencies
+            else ["no corpus: the lean at equal word frequency is not known"]
+        )
 
 
 class Source(instrument.Source):
@@ -131,10 +171,13 @@ class Source(instrument.Source):
     published: Text
     """The authors' figure, in a sentence."""
     units: Text
-    """The units that its items are samples of, in the plural: writers, occupations, targets, templates."""
+    """The units that its items are samples of, in the plural: writers, occupations, targets,
+    templates."""
     score: Score
     layout: Layout
-    columns: dict[Literal["first", "second", "unit", "part", "condition"], Text] = Field(default_factory=dict)
+    columns: dict[Literal["first", "second", "unit", "part", "condition"], Text] = Field(
+        default_factory=dict
+    )
     """For the layout `pairs`, by role: the columns of its table."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
@@ -144,7 +187,8 @@ class Source(instrument.Source):
     texts: list[Text] = Field(default=[*TEXTS], min_length=2, max_length=2)
     """What the first and the second text of an item are, in words."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
-    """By part, the minimum detectable lean (power .8) of all items (`tests.performance.fixed_lean --detects`)."""
+    """By part, the minimum detectable lean (power .8) of all items (`tests.performance.fixed_lean
+    --detects`)."""
     concept: Concept | None = None
     """The concept of units, if other instruments measure them too."""
     framings: Framings | None = None
@@ -157,11 +201,15 @@ class Source(instrument.Source):
             return self.framings.placebos
         return [*PLACEBOS] if self.in_english and says_language(self) else []
 
-    _of_authors: pd.DataFrame = PrivateAttr(default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"]))
+    _of_authors: pd.DataFrame = PrivateAttr(
+        default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"])
+    )
 
     @property
     def of_authors(self) -> pd.DataFrame:
-        """Figures from answers that authors of benchmarks published, by the columns of the family's figures."""
+        """Figures from answers that authors of benchmarks published, by the columns of the family's
+        figures.
+        """
         return self._of_authors.assign(model=self._of_authors["model"] + " (published answers)")
 
     @field_validator("columns")
@@ -181,7 +229,10 @@ class Source(instrument.Source):
         if self.layout != "pairs" and self.columns:
             raise ValueError("`columns` belongs to the layout pairs")
         if strange := set(self.detects) - set(LEADING[self.score]):
-            raise ValueError(f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(LEADING[self.score])}")
+            raise ValueError(
+                f"`detects` names {', '.join(sorted(strange))}, expected "
+                f"{', '.join(LEADING[self.score])}"
+            )
         if (self.score == "preference") != (self.layout not in ("stereoset", "bbq")):
             raise ValueError(f"the layout {self.layout} cannot be scored as {self.score}")
         return self
@@ -202,18 +253,32 @@ def takes(catalogue: Catalogue, model: str) -> bool:
 
 
 def headings(plan: Plan) -> list[Column]:
-    """The lean, which has a verdict, the published figures of its score, and our descriptive figures."""
+    """The lean, which has a verdict, the published figures of its score, and our descriptive
+    figures.
+    """
     lean = (
-        "2 x share - 1, from -1 to 1: how much more often the first text is preferred to the second. Placebo: "
-        "what differences in length and word frequency alone predict; the rest is the lean at equal length and "
+        "2 x share - 1, from -1 to 1: how much more often the first text is preferred to the "
+        "second. Placebo: "
+        "what differences in length and word frequency alone predict; the rest is the lean at "
+        "equal length and "
         "frequency"
     )
     published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
     leading = " and ".join(LEADING[plan["score"]].values())
-    ours = [Column(name, name.replace("_", " "), told.format(leading=leading)) for name, told in OURS.items()]
+    ours = [
+        Column(name, name.replace("_", " "), told.format(leading=leading))
+        for name, told in OURS.items()
+    ]
     first, second = plan.get("texts", TEXTS)
     says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
-    beyond = "It does not show what the model would do, nor that the benchmark measures what it names."
-    words: dict[str, Any] = {"says": says, "size": "in {share:.0f}% of pairs", "ends": ends, "not_shown": beyond}
+    beyond = (
+        "It does not show what the model would do, nor that the benchmark measures what it names."
+    )
+    words: dict[str, Any] = {
+        "says": says,
+        "size": "in {share:.0f}% of pairs",
+        "ends": ends,
+        "not_shown": beyond,
+    }
     return [Column(LEAN, LEAN, lean, role="headline", **words), *published, *ours]

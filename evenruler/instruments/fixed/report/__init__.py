@@ -8,28 +8,69 @@ from evenruler.report.words import figure
 from evenruler.tables.schemas import WHOLE
 
 TEXT = (
-    "Published benchmarks, each with the score that its authors define and with checks that they do not report: "
-    "an interval over the units from which its items are sampled, the lean at equal length and word frequency, "
-    "and the effect of another sentence before its texts: the share of items whose direction changes, and the "
+    "Published benchmarks, each with the score that its authors define and with checks that they "
+    "do not report: "
+    "an interval over the units from which its items are sampled, the lean at equal length and "
+    "word frequency, "
+    "and the effect of another sentence before its texts: the share of items whose direction "
+    "changes, and the "
     "change of the score."
 )
 DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "turned", "moved")
 
 
 def sections(shown: Shown) -> list[Section]:
-    """One table of all benchmarks, on models that were asked and on models whose answers authors published."""
+    """One table of all benchmarks, on models that were asked and on models whose answers authors
+    published.
+    """
     own = shown.tables["figures"]
-    found = pd.concat([own, *(source.of_authors.reindex(columns=own.columns) for source in shown.sources.values())])
+    found = pd.concat(
+        [
+            own,
+            *(source.of_authors.reindex(columns=own.columns) for source in shown.sources.values()),
+        ]
+    )
     rows = []
     for record in found[found["figure"] == "lean"].to_dict("records"):
         row = {str(key): value for key, value in record.items()}
-        of_model = found[(found["benchmark"] == row["benchmark"]) & (found["model"] == row["model"])]
+        of_model = found[
+            (found["benchmark"] == row["benchmark"]) & (found["model"] == row["model"])
+        ]
         near = of_model[of_model["part"].isin([WHOLE, row["part"]])].set_index("figure")
         described = [figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED]
         title = shown.sources[row["benchmark"]].title
-        rest = figure({**row, "value": row["specific"], "low": row["specific_low"], "high": row["specific_high"]})
+        rest = figure(
+            {
+                **row,
+                "value": row["specific"],
+                "low": row["specific_low"],
+                "high": row["specific_high"],
+            }
+        )
         part = "" if row["part"] == WHOLE else f", {row['part']}"
-        rows.append([f"{title}{part}", row["model"], figure(row), rest, *described, row["verdict"], row["why"]])
-    heads = ("benchmark", "model", "lean", "at equal length and frequency", *DESCRIBED, "verdict", "why")
+        rows.append(
+            [
+                f"{title}{part}",
+                row["model"],
+                figure(row),
+                rest,
+                *described,
+                row["verdict"],
+                row["why"],
+            ]
+        )
+    heads = (
+        "benchmark",
+        "model",
+        "lean",
+        "at equal length and frequency",
+        *DESCRIBED,
+        "verdict",
+        "why",
+    )
     columns = [head.replace("_", " ") for head in heads]
-    return [Section("Published benchmarks", TEXT, [Table(columns, sorted(rows))], first=True)] if rows else []
+    return (
+        [Section("Published benchmarks", TEXT, [Table(columns, sorted(rows))], first=True)]
+        if rows
+        else []
+    )

@@ -15,7 +15,14 @@ from typing import Any, Final, TypeVar
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.declare import REMEDY, Layout, Settings, Source, table_in
-from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
+from evenruler.instruments.fixed.schemas import (
+    AMBIGUOUS,
+    DISAMBIGUATED,
+    FIRST,
+    ROLES,
+    SECOND,
+    THIRD,
+)
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.languages import require_language, says_language
 from evenruler.models.declared import Catalogue
@@ -59,14 +66,19 @@ class Item:
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed, `ids`, by `schemas`.
+    """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed,
+    `ids`, by `schemas`.
 
-    Items beyond what the largest size asks are left out before rows are made, which is slow. UserError where a file is
-    missing, has another checksum than declared, or does not fit the layout.
+    Items beyond what the largest size asks are left out before rows are made, which is slow.
+    UserError where a file is missing, has another checksum than declared, or does not fit the
+    layout.
     """
     source: Source = declaration.source
     where = f"{declaration.name}: files"
-    files = {name: pinned(file.source, file.sha256, f"{where}.{name}") for name, file in source.files.items()}
+    files = {
+        name: pinned(file.source, file.sha256, f"{where}.{name}")
+        for name, file in source.files.items()
+    }
     items = read(files, source)
     if twice := [name for name, n in Counter(item.name for item in items).items() if n > 1]:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
@@ -78,20 +90,38 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     kept = [item for item in items if item.name not in faults]
     if not kept:
         why = f", the first since {next(iter(faults.values()))}" if faults else ""
-        raise UserError(f"it has no item that can be asked; {len(faults):,} rejected{why}", where=where, remedy=REMEDY)
+        raise UserError(
+            f"it has no item that can be asked; {len(faults):,} rejected{why}",
+            where=where,
+            remedy=REMEDY,
+        )
     most = max(own.most for own in (declaration.settings, *declaration.sizes.values()))
     sample = _sample(kept, most)
     frequent = _frequencies(source)
     rows = list(_rows(declaration.name, sample, source, frequent))
     left_out = [item for item in items if item.name in faults]
-    rejected = [{**row, "reason": faults[row["item"]]} for row in _rows(declaration.name, left_out, source, frequent)]
-    tables = {"texts": table_of(rows, schemas.TEXTS), "rejected": table_of(rejected, schemas.REJECTED)}
+    rejected = [
+        {**row, "reason": faults[row["item"]]}
+        for row in _rows(declaration.name, left_out, source, frequent)
+    ]
+    tables = {
+        "texts": table_of(rows, schemas.TEXTS),
+        "rejected": table_of(rejected, schemas.REJECTED),
+    }
     if not source.passed_on:
         tables["ids"] = tables["texts"].select(schemas.IDS.names)
     units = len({item.unit for item in sample})
     said = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
-    said += f", {len(kept) - len(sample):,} beyond {most:,} a unit and condition" if len(sample) < len(kept) else ""
-    return Built(tables, sized(declaration, lambda settings: _plan(declaration.name, source, settings)), [said])
+    said += (
+        f", {len(kept) - len(sample):,} beyond {most:,} a unit and condition"
+        if len(sample) < len(kept)
+        else ""
+    )
+    return Built(
+        tables,
+        sized(declaration, lambda settings: _plan(declaration.name, source, settings)),
+        [said],
+    )
 
 
 def _plan(name: str, source: Source, settings: Settings) -> Plan:
@@ -104,7 +134,10 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
         "between": source.between,
         "most": settings.most,
         "prefixed": settings.prefixed,
-        "prefixes": {f"placebo-{n}": text for n, text in enumerate(source.placebos[: settings.most_placebos], 1)},
+        "prefixes": {
+            f"placebo-{n}": text
+            for n, text in enumerate(source.placebos[: settings.most_placebos], 1)
+        },
         "smallest": settings.smallest,
         "corpus": source.frequencies is not None,
         "concept": source.concept.model_dump() if source.concept else None,
@@ -131,7 +164,9 @@ def _sample(items: Iterable[Item], most: int) -> list[Item]:
 
 
 def _frequencies(source: Source) -> dict[str, float] | None:
-    """Log frequency of words in the corpus, nats, with one added to each count; "" stands for unseen words."""
+    """Log frequency of words in the corpus, nats, with one added to each count; "" stands for
+    unseen words.
+    """
     if source.frequencies is None:
         return None
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
@@ -156,10 +191,26 @@ def _rows(
             own = words[role] - words.get(SECOND if role == FIRST else FIRST, Counter())
             mean = None
             if frequent and own:
-                mean = sum(n * frequent.get(word, frequent[""]) for word, n in own.items()) / own.total()
-            said = (item.prompt, text, role, item.unit, item.part, item.condition, role == item.right, item.criterion)
+                mean = (
+                    sum(n * frequent.get(word, frequent[""]) for word, n in own.items())
+                    / own.total()
+                )
+            said = (
+                item.prompt,
+                text,
+                role,
+                item.unit,
+                item.part,
+                item.condition,
+                role == item.right,
+                item.criterion,
+            )
             yield {
-                **carried(row_id(family="fixed", benchmark=benchmark, item=item.name, role=role), source, *said),
+                **carried(
+                    row_id(family="fixed", benchmark=benchmark, item=item.name, role=role),
+                    source,
+                    *said,
+                ),
                 **{name: getattr(item, name) for name in CARRIED},
                 "item": item.name,
                 "key": item.keys.get(role, f"{item.name}/{role}"),
@@ -177,19 +228,28 @@ def pairs(files: Files, source: Source) -> Iterator[Item]:
     for place, row in enumerate(table_in(path, ",", named.values())):
         own = {role: row[column] for role, column in named.items()}
         texts = {FIRST: own["first"], SECOND: own["second"]}
-        yield Item(str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", ""))
+        yield Item(
+            str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", "")
+        )
 
 
 def winogender(files: Files, source: Source) -> Iterator[Item]:
-    """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is left out."""
+    """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is
+    left out.
+    """
     stats = table_in(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _men(row["bls_pct_female"]) for row in stats}
     rows = table_in(_file(files, "texts"), "\t", ["sentid", "sentence"])
-    for name, own in groupby(rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]):
+    for name, own in groupby(
+        rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]
+    ):
         by_gender = _once((row["sentid"].split(".")[-2], row) for row in own)
         occupation, _, meant = name.split(".")
         told = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
-        texts, keys = ({role: row[name] for role, row in told.items() if row} for name in ("sentence", "sentid"))
+        texts, keys = (
+            {role: row[name] for role, row in told.items() if row}
+            for name in ("sentence", "sentid")
+        )
         part = "means the participant" if meant == "1" else "means the occupation"
         yield Item(name, occupation, part, texts, keys, criterion=share.get(occupation))
 
@@ -199,7 +259,9 @@ BRACKETED: Final = re.compile(r"\[([^]]*)\]")
 
 
 def winobias(files: Files, source: Source) -> Iterator[Item]:
-    """Sentences with the stereotypical and with the other pronoun, on the same line of two files."""
+    """Sentences with the stereotypical and with the other pronoun, on the same line of two
+    files.
+    """
     for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
         lines = [read_text(_file(files, f"{side}-{name}")).splitlines() for side in ("pro", "anti")]
         if len(lines[0]) != len(lines[1]):
@@ -209,26 +271,42 @@ def winobias(files: Files, source: Source) -> Iterator[Item]:
             pro, anti = (re.sub(r"^\d+ ", "", line.strip()) for line in both)
             texts = [BRACKETED.sub(r"\1", line) for line in (pro, anti)]
             by_text = [text.lower().split() for text in texts]
-            words = [{word.strip(".,;") for word in two} for two in zip(*by_text, strict=False) if len(set(two)) > 1]
-            alike = len(by_text[0]) == len(by_text[1]) and words and all(two in PRONOUNS for two in words)
+            words = [
+                {word.strip(".,;") for word in two}
+                for two in zip(*by_text, strict=False)
+                if len(set(two)) > 1
+            ]
+            alike = (
+                len(by_text[0]) == len(by_text[1])
+                and words
+                and all(two in PRONOUNS for two in words)
+            )
             fault = None if alike else "the two differ in more than pronouns"
             inside = [found.lower() for found in BRACKETED.findall(pro)]
             pronouns = set(inside) & set().union(*PRONOUNS)
-            unit = next((re.sub(r"^(the|a|an) ", "", own) for own in inside if own not in pronouns), "")
+            unit = next(
+                (re.sub(r"^(the|a|an) ", "", own) for own in inside if own not in pronouns), ""
+            )
             part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
             both_texts = dict(zip((FIRST, SECOND), texts, strict=True))
-            yield Item(f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault)
+            yield Item(
+                f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault
+            )
 
 
 def bec_pro(files: Files, source: Source) -> Iterator[Item]:
-    """Sentences with a person and a profession: each man's paired with the woman's at the same place in the file."""
+    """Sentences with a person and a profession: each man's paired with the woman's at the same
+    place in the file.
+    """
     stats = table_in(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
     share = {row["simplified_professions"]: _men(row["percent_us"]) for row in stats}
     names = ("Template", "Profession", "Prof_Gender")
     rows = table_in(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
     groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
     for row in _once((row["Sentence"], row) for row in rows).values():
-        by_gender = groups.setdefault(tuple(row[name] for name in names), {"male": [], "female": []})
+        by_gender = groups.setdefault(
+            tuple(row[name] for name in names), {"male": [], "female": []}
+        )
         by_gender[row["Gender"]].append(row)
     for (template, profession, part), own in groups.items():
         for both in zip_longest(own["male"], own["female"]):
@@ -236,32 +314,48 @@ def bec_pro(files: Files, source: Source) -> Iterator[Item]:
             texts = {role: row["Sentence"] for role, row in told.items()}
             name = "/".join((template, profession, *(row["Person"] for row in told.values())))
             kind = f"{part} profession"
-            yield Item(name, profession, kind, texts, stratum=template, criterion=share.get(profession))
+            yield Item(
+                name, profession, kind, texts, stratum=template, criterion=share.get(profession)
+            )
 
 
 LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
 
 
 def stereoset(files: Files, source: Source) -> Iterator[Item]:
-    """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or in the next one."""
+    """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or
+    in the next one.
+    """
     (path,) = files.values()
     for half, examples in json_of_others(read_text(path), path.name, REMEDY)["data"].items():
         for example in examples:
             own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
-            texts, keys = ({role: each[name] for role, each in own.items()} for name in ("sentence", "id"))
+            texts, keys = (
+                {role: each[name] for role, each in own.items()} for name in ("sentence", "id")
+            )
             prompt = example["context"] if half == "intersentence" else ""
-            yield Item(example["id"], example["target"], example["bias_type"], texts, keys, prompt, half)
+            yield Item(
+                example["id"], example["target"], example["bias_type"], texts, keys, prompt, half
+            )
 
 
 def bbq(files: Files, source: Source) -> Iterator[Item]:
-    """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines file per category.
+    """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines
+    file per category.
 
-    The biased option is that of the authors' table (`target_loc`), which accounts for the question's polarity.
+    The biased option is that of the authors' table (`target_loc`), which accounts for the
+    question's polarity.
     """
     key = ("category", "question_index", "example_id")
     if "metadata" not in files:
-        what = f"the layout bbq takes a file `metadata` beside {', '.join(files)}: which option is the biased one"
-        remedy = f"write a table with the columns {', '.join(key)}, target_loc (0, 1 or 2), and name it in the source"
+        what = (
+            f"the layout bbq takes a file `metadata` beside {', '.join(files)}: which option is "
+            "the biased one"
+        )
+        remedy = (
+            f"write a table with the columns {', '.join(key)}, target_loc (0, 1 or 2), and "
+            "name it in the source"
+        )
         raise UserError(what, where="files", remedy=remedy)
     rows = table_in(files["metadata"], ",", [*key, "target_loc"])
     biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
@@ -315,7 +409,9 @@ def read(files: Files, source: Source) -> list[Item]:
 
 
 def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
-    """A dictionary of the pairs; ValueError where a name occurs twice, since the later would replace the earlier."""
+    """A dictionary of the pairs; ValueError where a name occurs twice, since the later would
+    replace the earlier.
+    """
     told: dict[str, _Told] = {}
     for name, one in found:
         if name in told:
@@ -333,5 +429,9 @@ def _men(women: str) -> float:
 
 def _file(files: Files, name: str) -> Path:
     if name not in files:
-        raise UserError(f"no file {name!r} among {', '.join(files)}", where="files", remedy="name it in the source")
+        raise UserError(
+            f"no file {name!r} among {', '.join(files)}",
+            where="files",
+            remedy="name it in the source",
+        )
     return files[name]

@@ -1,4 +1,6 @@
-"""Requests of a contrast to models: probabilities of words at decision points, and sampled replies (section 4.2)."""
+"""Requests of a contrast to models: probabilities of words at decision points, and sampled replies
+(section 4.2).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -33,49 +35,74 @@ MASS, SAMPLED = "mass", "sampled"
 
 FORMS: Final = {MASS: Form(("words",)), SAMPLED: Form(("generate",))}
 
-ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
+ANSWERS: Final[Mapping[str, pa.Schema]] = {
+    "forms": schemas.FORM_ANSWERS,
+    "replies": schemas.REPLY_ANSWERS,
+}
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
-    """The requests that are not answered yet: every surface form at every decision point, and sampled replies.
+    """The requests that are not answered yet: every surface form at every decision point, and
+    sampled replies.
 
-    A model without `words` gets no forms; one that cannot `generate`, or was not tuned to chat where `choices` is
-    `chat`, is not sampled. `tables`: `prompts`, `content-free` and `stimuli`, by `schemas`.
+    A model without `words` gets no forms; one that cannot `generate`, or was not tuned to chat
+    where `choices` is `chat`, is not sampled. `tables`: `prompts`, `content-free` and `stimuli`, by
+    `schemas`.
     """
     asked = FramingPlan.read(plan)
     prompts = asked_prompts(tables["prompts"], asked)
     found: list[Request] = []
     if "forms" not in answers and subject.can("words") and subject.asked_in(MASS):
         found += _for_forms(prompts, tables, asked, subject)
-    if "replies" not in answers and asked.generations and subject.can("generate") and subject.asked_in(SAMPLED):
+    if (
+        "replies" not in answers
+        and asked.generations
+        and subject.can("generate")
+        and subject.asked_in(SAMPLED)
+    ):
         if asked.choices == "every" or subject.chats:
             found += _for_replies(prompts, asked, subject)
         else:
-            _say(f"{subject.name} is not sampled where framing has `choices: chat`: it was not tuned to chat")
+            _say(
+                f"{subject.name} is not sampled where framing has `choices: chat`: it was not "
+                "tuned to chat"
+            )
     return [request for request in found if len(request.rows)]
 
 
-def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
+def _for_forms(
+    prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subject: Subject
+) -> Iterator[Request]:
     listed = options_by_prompt(prompts, tables["stimuli"], asked)
     options = {prompt: [text for _, text in own] for prompt, own in listed.items()}
     if asked.calibrated:
         cells = prompts[["task", "framing"]].drop_duplicates()
         content_free = tables["content-free"].merge(cells, on=["task", "framing"])
         options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
-        prompts = pd.concat([prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True)
+        prompts = pd.concat(
+            [prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True
+        )
     for configuration in _configurations(subject, asked, PLAIN):
         rows = asked_forms(prompts, asked.forms, options, configuration, subject.kind == "seq2seq")
-        inputs, told = {key: rows[key].tolist() for key in ("prompt", "form")}, rows.drop(columns="prompt")
+        inputs, told = (
+            {key: rows[key].tolist() for key in ("prompt", "form")},
+            rows.drop(columns="prompt"),
+        )
         yield Request("forms", "words", told, inputs, {"chat": configuration == CHAT})
 
 
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
     """Requests for replies, with the model's default sampling settings."""
-    if asked.generations <= 1 and asked.most_wordings <= 1:  # too few to compare placebos with the cue
+    if (
+        asked.generations <= 1 and asked.most_wordings <= 1
+    ):  # too few to compare placebos with the cue
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, configuration)
-        inputs, told = {key: rows[key].tolist() for key in ("prompt", "seed")}, rows.drop(columns="prompt")
+        inputs, told = (
+            {key: rows[key].tolist() for key in ("prompt", "seed")},
+            rows.drop(columns="prompt"),
+        )
         settings = {"new_tokens": asked.new_tokens, "chat": configuration == CHAT}
         yield Request("replies", "generate", told, inputs, settings)
 
@@ -86,18 +113,26 @@ def _say(line: str) -> None:
 
 
 def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]:
-    """The configurations that a model supports; only `own` where the plan says so and the model supports it."""
+    """The configurations that a model supports; only `own` where the plan says so and the model
+    supports it.
+    """
     found = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
     return [own] if asked.configurations == "own" and own in found else found
 
 
-def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Answers by `schemas.FORMS` and `REPLIES`: with model, lineage and the framing of their prompts."""
+def scores(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> dict[str, pd.DataFrame]:
+    """Answers by `schemas.FORMS` and `REPLIES`: with model, lineage and the framing of their
+    prompts.
+    """
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
     framings, found = rows.set_index("id")["framing"], {}
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
         own = answers[name]
-        own = own.assign(model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings))
+        own = own.assign(
+            model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings)
+        )
         found[name] = own[schema.names]
     return found
 
@@ -114,8 +149,8 @@ PLAIN, CHAT = "plain", "chat"
 def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     """The prompts that are asked, by `asked.asked_prompts`.
 
-    Over stimuli, every option has every letter equally often, as far as their number allows (a Latin square), also
-    within each placebo.
+    Over stimuli, every option has every letter equally often, as far as their number allows (a
+    Latin square), also within each placebo.
     """
     columns = prompts[["stimulus", "order", "turn", "framing"]].assign(place=range(len(prompts)))
     rows: list[Any] = columns.to_dict("records")
@@ -123,10 +158,11 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
 
 
 def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
-    """Variants of words at a decision point (`after` the prompt): with a capital or not, after a space or not.
+    """Variants of words at a decision point (`after` the prompt): with a capital or not, after a
+    space or not.
 
-    `chat`: the answer begins a turn of its own; `apart`: it is a text of its own, as in an encoder-decoder, so that no
-    space comes before a word.
+    `chat`: the answer begins a turn of its own; `apart`: it is a text of its own, as in an
+    encoder-decoder, so that no space comes before a word.
     """
     forms = of_plan.surface_forms(words, "" if chat or apart else after)
     return [form for form in forms if not (apart and form.startswith(" "))]
@@ -141,26 +177,36 @@ def asked_forms(
 ) -> pd.DataFrame:
     """`id, configuration, prompt, form`: one row per prompt, configuration and surface form.
 
-    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, alone or before the
-    first word of its option; else a word of a class. `apart` as in `surface_forms`.
+    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter,
+    alone or before the first word of its option; else a word of a class. `apart` as in
+    `surface_forms`.
     """
     words, rows = [form for forms in outcomes.values() for form in forms], []
     for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
         texts = options.get(row_id, ())
         letters = LETTERS[: len(texts)]
-        with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
+        with_text = [
+            f"{letter} {text.split()[0]}"
+            for letter, text in zip(letters, texts, strict=True)
+            if text
+        ]
         forms = surface_forms([*letters, *with_text] or words, prompt, configuration == CHAT, apart)
         rows += [(row_id, configuration, prompt, form) for form in forms]
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
 
 
-def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str) -> pd.DataFrame:
-    """`id, configuration, prompt, repetition, seed` of every reply to sample, in a random order of options.
+def asked_replies(
+    prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str
+) -> pd.DataFrame:
+    """`id, configuration, prompt, repetition, seed` of every reply to sample, in a random order of
+    options.
 
     Each row's own seed depends on `seed`, task, stimulus, framing and repetition.
     """
     rows = []
-    for key, orders in prompts.sort_values("id").groupby(["task", "stimulus", "framing"], sort=True):
+    for key, orders in prompts.sort_values("id").groupby(
+        ["task", "stimulus", "framing"], sort=True
+    ):
         for repetition in range(repetitions):
             own = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
             chosen = orders.iloc[int(np.random.default_rng(own).integers(len(orders)))]
@@ -171,11 +217,15 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
 def options_by_prompt(
     prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan
 ) -> dict[str, list[tuple[str, str]]]:
-    """By id of a prompt: slug and text of each option, in the order of letters; empty where it lists no options."""
+    """By id of a prompt: slug and text of each option, in the order of letters; empty where it
+    lists no options.
+    """
     listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
     texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
     found = {}
     for row in prompts.to_dict("records"):
         options = listed.get((row["task"], real_framing(row["framing"])), {})
-        found[row["id"]] = [(slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]]
+        found[row["id"]] = [
+            (slug, option_text(options[slug], texts[row["stimulus"]])) for slug in row["order"]
+        ]
     return found

@@ -1,4 +1,6 @@
-"""The card of a contrast of framings, and its task for lm-evaluation-harness: YAML, and the functions it needs."""
+"""The card of a contrast of framings, and its task for lm-evaluation-harness: YAML, and the
+functions it needs.
+"""
 
 import re
 from pathlib import Path
@@ -21,14 +23,18 @@ WORDS: Final[dict[str, Any]] = read_yaml(HERE / "words.yaml")
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The card of a contrast, with the tables it publishes and its task for lm-evaluation-harness."""
+    """The card of a contrast, with the tables it publishes and its task for
+    lm-evaluation-harness.
+    """
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
     # Example: a prompt with a cue, preferably one without letters.
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
     shown = [*cued.loc[cued["order"].map(len) == 0, "id"], *cued["id"]]
     placebos, n_orders = prompts["placebo"].dropna(), int(prompts["turn"].max()) + 1
     return assembled(
-        {key: own for key, own in WORDS.items() if key != "limits_of_asking"},  # `limits` fills these
+        {
+            key: own for key, own in WORDS.items() if key != "limits_of_asking"
+        },  # `limits` fills these
         *(declaration, tables, plan, evidence),
         said={
             "asked": min(settings.stimuli, len(source.stimuli)),
@@ -39,16 +45,22 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         },
         limits=limits(source, settings, n_orders),
         example=shown[0] if shown else None,
-        parameters={"variant": settings.variant},  # what rows depend on; other settings are about asking models
+        parameters={
+            "variant": settings.variant
+        },  # what rows depend on; other settings are about asking models
         quality=headings(plan),
-        listed=listed(plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]),
+        listed=listed(
+            plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]
+        ),
         harness=harness_files(declaration.name, source, plan, declaration.version),
         harness_task=task_name(declaration.name),
     )
 
 
 def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
-    """The limits of a contrast, those common to all contrasts first; `n_orders`: most orders of options."""
+    """The limits of a contrast, those common to all contrasts first; `n_orders`: most orders of
+    options.
+    """
     variant, tasks = settings.variant, source.tasks.values()
     found = [*WORDS["limits"], *source.limits]
     if source.variants:
@@ -58,18 +70,24 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
     for task in tasks:
         # Imbalances in the options of a task, as in table 3 of the paper.
         where = f"In the task `{task.title}`"
-        offered = {cell: options for cell in task.cells if (options := task.options_of(cell, variant))}
+        offered = {
+            cell: options for cell in task.cells if (options := task.options_of(cell, variant))
+        }
         for outcome in source.outcomes:
             without = [_cues(cell) for cell, own in offered.items() if outcome not in own]
             if 0 < len(without) < len(offered):
                 slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
                 found.append(f"{slip}: a shift of it is the options' doing.")
         # Where a template spells out its options, two quotations may be the same text.
-        quoted = {cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells}
+        quoted = {
+            cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells
+        }
         if twice := [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]:
             found.append(f"{where}, two options read the same {' or '.join(twice)}.")
     if settings.mass == "first_token":
-        found.append("A form counts by its first token alone, so words that only begin like it count too.")
+        found.append(
+            "A form counts by its first token alone, so words that only begin like it count too."
+        )
     if not settings.asked:
         return [*found, "The pipeline asks no model at this scale; whoever measures with it does."]
     beside = {factor for task in tasks for factor, *_ in task.replaced(variant)}
@@ -80,7 +98,9 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         settings=settings,
         asked=min(settings.stimuli, len(source.stimuli)),
         without=[factor for factor in source.factors if factor not in beside],
-        wordings=min(settings.most_wordings, 1 + max((len(own.wordings) for own in of_cues), default=0)),
+        wordings=min(
+            settings.most_wordings, 1 + max((len(own.wordings) for own in of_cues), default=0)
+        ),
         placebos=min(settings.most_placebos, max((len(own.texts) for own in of_cues), default=0)),
         fewest_wordings=FEWEST_WORDINGS,
         fewest_placebos=FEWEST_PLACEBOS,
@@ -96,11 +116,15 @@ def _cues(cell: str) -> str:
 
 
 def task_name(contrast: str) -> str:
-    """Name of the task of a contrast: one for all its ways of asking, since an effect is a mean over them."""
+    """Name of the task of a contrast: one for all its ways of asking, since an effect is a mean
+    over them.
+    """
     return f"framing_{contrast}".replace("-", "_")
 
 
-def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: str) -> dict[str, str]:
+def harness_files(
+    contrast: str, source: ContrastSource, plan: Plan, version: str
+) -> dict[str, str]:
     """Contents of the files of `lm_eval/`, by name."""
     template = task_template(HERE / "task.yaml.j2")
     read = FramingPlan.read(plan)
@@ -108,7 +132,11 @@ def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: st
         task=task_name(contrast),
         title=one_line(source.title),
         factors=[
-            {"slug": factor.replace("-", "_"), "told": one_line(told), "placebos": read.placebos[factor]}
+            {
+                "slug": factor.replace("-", "_"),
+                "told": one_line(told),
+                "placebos": read.placebos[factor],
+            }
             for factor, told in source.factors.items()
         ],
         version=version,

@@ -1,4 +1,6 @@
-"""Declarations of a contrast, its plan (which models are asked what), and the headings of its figures."""
+"""Declarations of a contrast, its plan (which models are asked what), and the headings of its
+figures.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +38,9 @@ class PlannedOptions(Strict):
 
 
 class FramingPlan(source.HowAsked):
-    """The plan of one contrast, written by `rows` and read by other packages. Lists where the order matters."""
+    """The plan of one contrast, written by `rows` and read by other packages. Lists where the order
+    matters.
+    """
 
     factors: list[str]
     placebos: dict[str, int]
@@ -58,11 +62,15 @@ class FramingPlan(source.HowAsked):
     @classmethod
     def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
         """Read the family's part of a plan; other keys, such as `tools`, are ignored."""
-        return cls.model_validate({key: value for key, value in plan.items() if key in cls.model_fields})
+        return cls.model_validate(
+            {key: value for key, value in plan.items() if key in cls.model_fields}
+        )
 
     @property
     def confirmed_tasks(self) -> dict[str, set[str]]:
-        """By factor with a headline, the tasks of its headlines; "" for a headline over all tasks."""
+        """By factor with a headline, the tasks of its headlines; "" for a headline over all
+        tasks.
+        """
         found: dict[str, set[str]] = {}
         for name in self.confirmatory:
             factor, _, task = name.partition(", ")
@@ -89,7 +97,8 @@ EFFECT = "effect: "
 """Prefix of figures, before the factor, and the task where a figure is of one."""
 
 CHANGE, TOTAL, UNANSWERED = "change: ", "total shift: ", "unanswered: "
-"""Prefixes likewise: of changes of the headline's class, of all classes, and of replies of no class."""
+"""Prefixes likewise: of changes of the headline's class, of all classes, and of replies of no
+class."""
 
 MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measures.yaml"))
 """Measures of replicated studies, in words."""
@@ -102,8 +111,14 @@ def headings(plan: Plan) -> list[Column]:
     """Figures shown for every way of asking on every model."""
     asked = FramingPlan.read(plan)
     counted = "mean over tasks with enough coverage and placebos"
-    over_tasks = f"mean APD with and without the cue; control: with and without placebos in its place, {counted}"
-    points = f"percentage points by which the cue makes `{asked.headline}` likelier; below 0, less likely"
+    over_tasks = (
+        "mean APD with and without the cue; control: with and without placebos in its "
+        f"place, {counted}"
+    )
+    points = (
+        f"percentage points by which the cue makes `{asked.headline}` likelier; below 0, less "
+        "likely"
+    )
     likelier, fewer = f"the cue makes `{asked.headline}`", "the cue has {} replies answer"
     amount: dict[str, Any] = {"measured_in": "points", "size": "by {size:.0f} percentage points"}
     beyond = "It does not show which wording is right, or what the model does without the prompt."
@@ -111,7 +126,9 @@ def headings(plan: Plan) -> list[Column]:
     for name in asked.confirmatory:
         told = f"{points}; {counted}" if name in asked.factors else points
         words = {"says": says, **amount, "not_shown": beyond}
-        headlines.append(Column(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", **words))
+        headlines.append(
+            Column(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", **words)
+        )
     what = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
     says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
@@ -121,7 +138,9 @@ def headings(plan: Plan) -> list[Column]:
     of_study = []
     for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
         if not measure.startswith("AS"):
-            of_study.append(Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue"))
+            of_study.append(
+                Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")
+            )
         changed = f"{meaning}: what the cue changes; control: what placebos change"
         of_study.append(Column(f"{measure}: change", f"{measure} change", changed))
     return [
@@ -142,15 +161,30 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
-    """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes, the check."""
+    """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes,
+    the check.
+    """
     asked = FramingPlan.read(plan)
     found = [
-        Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of answers that name an option")
+        Column(
+            f"coverage: {task}, {framing}",
+            f"coverage: {task}, {framing}",
+            "share of answers that name an option",
+        )
         for task, framing in cells
     ]
     found.append(Column("excluded cells", "cells below their coverage", "of all cells"))
-    found += [Column(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues") for name in asked.forms]
+    found += [
+        Column(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
+        for name in asked.forms
+    ]
     if asked.continuation is not None:
         neutral = asked.continuation.outcome
-        found.append(Column("continuation check", f"`{neutral}` that names another class", "share of its replies"))
+        found.append(
+            Column(
+                "continuation check",
+                f"`{neutral}` that names another class",
+                "share of its replies",
+            )
+        )
     return found

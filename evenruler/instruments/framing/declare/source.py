@@ -1,4 +1,6 @@
-"""Sources of contrasts, `data/sources/framing/*.yaml`: a question with and without cues that it is a test; settings."""
+"""Sources of contrasts, `data/sources/framing/*.yaml`: a question with and without cues that it is
+a test; settings.
+"""
 
 from collections.abc import Iterable
 from itertools import combinations, permutations
@@ -17,35 +19,39 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.spelling import both, twice
 
 Mass = Literal["words", "forms", "first_token"]
-"""Mass of a form. `words`: of all its tokens, with no letter after them; `forms`: with anything after them, as in
-lm-evaluation-harness; `first_token`: of its first token alone, as in the paper."""
+"""Mass of a form. `words`: of all its tokens, with no letter after them; `forms`: with anything
+after them, as in lm-evaluation-harness; `first_token`: of its first token alone, as in the
+paper."""
 
 Choices = Literal["chat", "every"]
 """Which models are sampled: those tuned to chat, or every one."""
 
 Configurations = Literal["own", "every"]
-"""`own`: words after the plain prompt, replies in the chat template; for models with only one of the two, that one.
-`every`: both in both."""
+"""`own`: words after the plain prompt, replies in the chat template; for models with only one of
+the two, that one. `every`: both in both."""
 
 Metric = Literal["token", "choice"]
 """Probability of words at the decision point, or shares of sampled replies."""
 
 LEAST_OF_CHOICES = 0.4
-"""The share of valid replies below which a cell is left out: the paper leaves out cells with over 60% invalid."""
+"""The share of valid replies below which a cell is left out: the paper leaves out cells with over
+60% invalid."""
 
 
 FEWEST_WORDINGS = 3
 """Fewest wordings of a cue for a verdict."""
 
 OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
-"""Variances of a change on SmolLM2, squared points: of a wording, of a stimulus; of two replies at a share of 25%."""
+"""Variances of a change on SmolLM2, squared points: of a wording, of a stimulus; of two replies at
+a share of 25%."""
 
 
 class HowAsked(Strict):
     """Settings of a contrast that are also in its plan."""
 
     asked: Scaled[bool] = True
-    """Whether models are asked when it is built. A benchmark that is only built can still be measured later."""
+    """Whether models are asked when it is built. A benchmark that is only built can still be
+    measured later."""
     mass: Mass = "words"
     placebo_stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
     """Most stimuli about which each placebo is asked; different placebos get different stimuli."""
@@ -59,7 +65,8 @@ class HowAsked(Strict):
     """Whether the probabilities of letters are divided by those after a prompt without content."""
     configurations: Sized[Configurations] = by_size("own", "own", "every")
     generations: Sized[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
-    """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not sampled."""
+    """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not
+    sampled."""
     new_tokens: Sized[Annotated[int, Field(ge=1)]] = by_size(20, 20, 50)
     """Most tokens in a reply."""
     choices: Choices = "chat"
@@ -83,7 +90,9 @@ class Settings(HowAsked, BaseSettings):
     """Most stimuli that are asked about, evenly spread over the list."""
 
     def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
-        """Minimum detectable change of each headline, by average variances on SmolLM2 (docs/controls.md)."""
+        """Minimum detectable change of each headline, by average variances on SmolLM2
+        (docs/controls.md).
+        """
         stimuli, found = min(self.stimuli, len(source.stimuli)), []
         sampled = form == "sampled" or self.confirmed == "choice"
         replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
@@ -91,7 +100,10 @@ class Settings(HowAsked, BaseSettings):
             if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS and stimuli >= self.least:
                 of_stimuli = OF_STIMULI + replies * (1 + 1 / cues)
                 variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
-                of_t = [stdtrit(cues + placebos - 2, at) for at in (1 - 0.025 / len(source.confirmed), 0.8)]
+                of_t = [
+                    stdtrit(cues + placebos - 2, at)
+                    for at in (1 - 0.025 / len(source.confirmed), 0.8)
+                ]
                 found.append(f"{sum(of_t) * variance**0.5:.0f} points ({entry})")
         return ", ".join(found) or None
 
@@ -99,7 +111,11 @@ class Settings(HowAsked, BaseSettings):
         """Headlines whose verdict will be inconclusive at any size."""
         every = self.model_copy(update={"most_wordings": 1000, "most_placebos": 1000})
         words = every._words(source)
-        few = [entry for entry, (cues, n) in words.items() if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS]
+        few = [
+            entry
+            for entry, (cues, n) in words.items()
+            if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS
+        ]
         least = f"fewer than {FEWEST_WORDINGS} wordings or {FEWEST_PLACEBOS} placebos"
         if len(source.stimuli) < self.least:
             few, least = list(words), f"fewer than {self.least} stimuli"
@@ -110,10 +126,17 @@ class Settings(HowAsked, BaseSettings):
         found = {}
         for entry in source.confirmed:
             factor, _, name = entry.partition(", ")
-            tasks = [own.placebos for key, own in source.tasks.items() if own.pairs(factor) and name in ("", key)]
+            tasks = [
+                own.placebos
+                for key, own in source.tasks.items()
+                if own.pairs(factor) and name in ("", key)
+            ]
             words = [own[factor] for own in tasks if factor in own]
             cues = min(self.most_wordings, 1 + min((len(own.wordings) for own in words), default=0))
-            found[entry] = (cues, min(self.most_placebos, min((len(own.texts) for own in words), default=0)))
+            found[entry] = (
+                cues,
+                min(self.most_placebos, min((len(own.texts) for own in words), default=0)),
+            )
         return found
 
 
@@ -125,9 +148,11 @@ class Outcome(Strict):
     """A class of answers."""
 
     forms: list[Word] = Field(min_length=1)
-    """Its surface forms, lower-case unless they never are; capitals and spaces before them are added when asked."""
+    """Its surface forms, lower-case unless they never are; capitals and spaces before them are
+    added when asked."""
     terms: list[Word] = Field(default=[])
-    """Words by which sampled replies are classified besides the forms (nouns, descriptors); token mass ignores them."""
+    """Words by which sampled replies are classified besides the forms (nouns, descriptors); token
+    mass ignores them."""
     not_: list[Word] = Field(default=[], alias="not")
     """Phrases of replies in which forms and terms do not count, such as "years old"."""
 
@@ -179,9 +204,12 @@ class ContrastSource(Source):
                 raise ValueError(f"the form {both(*found)} is in two classes, {one} and {other}")
         forms = [form.lower() for outcome in outcomes.values() for form in outcome.forms]
         for form, longer in permutations(forms, 2):
-            # No letter follows the shorter one, so that its probability would include that of the longer one.
+            # No letter follows the shorter one, so that its probability would include that of the
+            # longer one.
             if longer.startswith(form) and not longer[len(form)].isalpha():
-                raise ValueError(f"{longer!r} begins with the form {form!r} and would be counted twice")
+                raise ValueError(
+                    f"{longer!r} begins with the form {form!r} and would be counted twice"
+                )
         return outcomes
 
     @field_validator("stimuli")
@@ -196,10 +224,14 @@ class ContrastSource(Source):
             raise ValueError(f"factors: tables use the name {min(taken)!r} for something else")
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
             hint = nearest(self.continuation.outcome, self.outcomes)
-            raise ValueError(f"continuation names the outcome {self.continuation.outcome!r}; {hint}")
+            raise ValueError(
+                f"continuation names the outcome {self.continuation.outcome!r}; {hint}"
+            )
         groups = {entry.group for entry in self.stimuli.values()}
         if self.replicates is not None and (len(self.outcomes) != 2 or len(self.factors) != 1):
-            raise ValueError(f"a replication of {self.replicates} compares two classes under one factor")
+            raise ValueError(
+                f"a replication of {self.replicates} compares two classes under one factor"
+            )
         if self.replicates == "p-at" and (len(groups) != 2 or None in groups):
             raise ValueError("a replication of p-at needs stimuli of two groups")
         for name, task in self.tasks.items():
@@ -209,33 +241,50 @@ class ContrastSource(Source):
         for fault in faults_of_placebos(self.tasks, words, self.variants):
             raise ValueError(fault)
         for factor in self.factors:
-            # Some pair of cells measures it; if it has placebos, every task that measures it has equally many.
+            # Some pair of cells measures it; if it has placebos, every task that measures it has
+            # equally many.
             comparing = {name: task for name, task in self.tasks.items() if task.pairs(factor)}
             if not comparing:
-                raise ValueError(f"no task has two cells that differ in {factor} alone, so it cannot be measured")
+                raise ValueError(
+                    f"no task has two cells that differ in {factor} alone, so it cannot be measured"
+                )
             placebos = {name: task.placebos.get(factor) for name, task in comparing.items()}
             numbers = {name: len(own.texts) if own else 0 for name, own in placebos.items()}
             if len(set(numbers.values())) > 1:
                 told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
-                raise ValueError(f"placebos of {factor} are paired over tasks, so each task needs as many: {told}")
+                raise ValueError(
+                    f"placebos of {factor} are paired over tasks, so each task needs as many: "
+                    f"{told}"
+                )
         if self.headline is None and self.confirmatory:
-            raise ValueError("confirmatory names effects, and `headline` no class whose share they change")
+            raise ValueError(
+                "confirmatory names effects, and `headline` no class whose share they change"
+            )
         if self.headline is not None and self.headline not in self.outcomes:
-            raise ValueError(f"headline names the class {self.headline!r}; {nearest(self.headline, self.outcomes)}")
+            raise ValueError(
+                f"headline names the class {self.headline!r}; "
+                f"{nearest(self.headline, self.outcomes)}"
+            )
         for entry in self.confirmatory:
             factor, _, name = entry.partition(", ")
             if factor not in self.factors:
-                raise ValueError(f"confirmatory names the factor {factor!r}; {nearest(factor, self.factors)}")
+                raise ValueError(
+                    f"confirmatory names the factor {factor!r}; {nearest(factor, self.factors)}"
+                )
             measured = [task for task, own in self.tasks.items() if own.pairs(factor)]
             if name and name not in measured:
                 there = ", ".join(measured)
-                raise ValueError(f"confirmatory names {name!r} for {factor}, which is measured in {there}")
+                raise ValueError(
+                    f"confirmatory names {name!r} for {factor}, which is measured in {there}"
+                )
         return self
 
     @property
     def variants(self) -> list[str]:
         """The variants that tasks distinguish; empty where everything is the same for all."""
-        return list(dict.fromkeys(variant for task in self.tasks.values() for variant in task.variants))
+        return list(
+            dict.fromkeys(variant for task in self.tasks.values() for variant in task.variants)
+        )
 
     @property
     def confirmed(self) -> list[str]:
@@ -257,7 +306,8 @@ def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
     source = validate(ContrastSource, read_yaml(path), path)
     if settings.variant not in (source.variants or [Settings.model_fields["variant"].default]):
         raise UserError(
-            f"no variant {settings.variant!r} in {path}; {nearest(settings.variant, source.variants)}",
+            f"no variant {settings.variant!r} in {path}; "
+            f"{nearest(settings.variant, source.variants)}",
             where=f"params.yaml: instruments.{path.stem}.variant",
             remedy="check the name or leave it out",
         )

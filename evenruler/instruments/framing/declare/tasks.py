@@ -1,4 +1,6 @@
-"""Tasks, ways of asking: cells (combinations of cues) with a template each, placebos in place of cues, and options."""
+"""Tasks, ways of asking: cells (combinations of cues) with a template each, placebos in place of
+cues, and options.
+"""
 
 import re
 from collections import Counter
@@ -33,8 +35,12 @@ def without(framing: str, factor: str) -> str:
 
 
 def with_placebo(framing: str, factor: str, placebo: int) -> str:
-    """The same framing with a placebo in place of the cue of a factor, or with another wording of it (`placebo_of`)."""
-    return framing_of([f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)])
+    """The same framing with a placebo in place of the cue of a factor, or with another wording of
+    it (`placebo_of`).
+    """
+    return framing_of(
+        [f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)]
+    )
 
 
 def real_framing(framing: str) -> str:
@@ -72,7 +78,8 @@ OfAllOrByKey = Annotated[
 ]
 
 OptionsSetting = Annotated[
-    Annotated[OfAllOrByKey, Tag("[one]")] | Annotated[dict[Slug, OfAllOrByKey], Tag("[by variant]")],
+    Annotated[OfAllOrByKey, Tag("[one]")]
+    | Annotated[dict[Slug, OfAllOrByKey], Tag("[by variant]")],
     Discriminator(lambda value: "[by variant]" if _depth(value) > 2 else "[one]"),
 ]
 """For all framings, by framing, by variant, or by variant and then by framing."""
@@ -82,7 +89,8 @@ class Placebos(Strict):
     """Texts in place of a factor's cue that are unrelated to the construct."""
 
     cells: dict[str, TemplateSetting] = Field(min_length=1)
-    """By framing with the cue: its template with {PLACEBO} in place of the cue; a variant left out has no placebos."""
+    """By framing with the cue: its template with {PLACEBO} in place of the cue; a variant left out
+    has no placebos."""
     texts: list[Passage] = Field(min_length=1)
     """The placebos, in order; those of the same number in different tasks belong together."""
     wordings: list[Passage] = Field(default_factory=list)
@@ -105,7 +113,8 @@ class TaskEntry(Strict):
 
     title: Text
     cells: dict[str, TemplateSetting] = Field(min_length=1)
-    """By framing: `bare` without a cue, else the cues in the order of the factors, joined by "+"."""
+    """By framing: `bare` without a cue, else the cues in the order of the factors, joined by
+    "+"."""
     placebos: dict[Slug, Placebos] = Field(default_factory=dict)
     """By factor."""
     option: Passage | None = None
@@ -113,7 +122,8 @@ class TaskEntry(Strict):
     separator: Joint = ", "
     """Between two options."""
     options: OptionsSetting | None = None
-    """The options to choose from; where a variant or framing has none, answers are the words of the classes."""
+    """The options to choose from; where a variant or framing has none, answers are the words of the
+    classes."""
 
     @model_validator(mode="after")
     def _options_are_written(self) -> "TaskEntry":
@@ -123,7 +133,10 @@ class TaskEntry(Strict):
             raise ValueError(f"option {self.option!r} needs {LETTER} and {OPTION}, each once")
         for chosen in [self._chosen(variant) for variant in self.variants or [""]]:
             if _depth(chosen) == 2 and not set(chosen) <= set(self.cells):
-                raise ValueError(f"options are of the cells {', '.join(chosen)}, templates of {', '.join(self.cells)}")
+                raise ValueError(
+                    f"options are of the cells {', '.join(chosen)}, templates of "
+                    f"{', '.join(self.cells)}"
+                )
         return self
 
     @property
@@ -131,7 +144,11 @@ class TaskEntry(Strict):
         """The variants that it distinguishes; empty where everything is the same for all."""
         settings: list[Any] = list(self.cells.values())
         settings += [self.options] if self._options_by_variant else []
-        return list(dict.fromkeys(variant for setting in settings if isinstance(setting, dict) for variant in setting))
+        return list(
+            dict.fromkeys(
+                variant for setting in settings if isinstance(setting, dict) for variant in setting
+            )
+        )
 
     def template(self, cell: str, variant: str) -> str:
         """The template of one framing."""
@@ -145,7 +162,9 @@ class TaskEntry(Strict):
         return found
 
     def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
-        """Replacements of cues: factor, cell, number and text (`Placebos.numbered`), and the template with it."""
+        """Replacements of cues: factor, cell, number and text (`Placebos.numbered`), and the
+        template with it.
+        """
         for factor, placebos in self.placebos.items():
             for cell in placebos.cells:
                 if template := placebos.template(cell, variant):
@@ -154,7 +173,11 @@ class TaskEntry(Strict):
 
     def pairs(self, factor: str) -> list[str]:
         """The framings with the cue of a factor whose counterpart without it exists, too."""
-        return [cell for cell in self.cells if factor in cues_of(cell) and without(cell, factor) in self.cells]
+        return [
+            cell
+            for cell in self.cells
+            if factor in cues_of(cell) and without(cell, factor) in self.cells
+        ]
 
     @property
     def _options_by_variant(self) -> bool:
@@ -173,13 +196,18 @@ def option_text(option: str, stimulus: str) -> str:
     return fill(option, {STIMULUS: stimulus}, "literal")
 
 
-def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], variants: list[str]) -> Iterator[str]:
+def faults(
+    name: str, task: TaskEntry, factors: list[str], outcomes: list[str], variants: list[str]
+) -> Iterator[str]:
     """What is wrong with a task, one line per fault; users see the first."""
     for cell, templates in task.cells.items():
         where = f"task {name}, cell {cell!r}"
         cues = cues_of(cell)
         if cues != [factor for factor in factors if factor in cues]:
-            yield f"{where}: expected `{BARE}`, or some of {', '.join(factors)} in this order, joined by '+'"
+            yield (
+                f"{where}: expected `{BARE}`, or some of {', '.join(factors)} in this order, "
+                "joined by '+'"
+            )
         for variant in variants or ["every"]:
             if isinstance(templates, dict) and variant not in templates:
                 yield f"{where}: no template for the variant {variant!r}"
@@ -200,7 +228,10 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             continue
         if set(placebos.cells) != set(task.pairs(factor)):
             expected = ", ".join(task.pairs(factor)) or "none"
-            yield f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, too: {expected}"
+            yield (
+                f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, "
+                f"too: {expected}"
+            )
             continue
         if found := twice(placebos.numbered.values()):
             yield f"{where}: {both(*found)} stands there twice"
@@ -209,15 +240,22 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
         for cell, templates in placebos.cells.items():
             for variant in templates if isinstance(templates, dict) else ():
                 if variant not in variants:
-                    yield f"{where}, cell {cell!r}: no variant {variant!r}; {nearest(variant, variants)}"
+                    yield (
+                        f"{where}, cell {cell!r}: no variant {variant!r}; "
+                        f"{nearest(variant, variants)}"
+                    )
             for variant in variants or ["every"]:
                 if template := placebos.template(cell, variant):
                     options = task.options_of(cell, variant)
-                    yield from _faults_of_template(f"{where}, cell {cell!r}", template, options, [PLACEBO])
+                    yield from _faults_of_template(
+                        f"{where}, cell {cell!r}", template, options, [PLACEBO]
+                    )
 
 
 def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Iterator[str]:
-    """Two options that are one for a reader: whoever names it names no class. Fillers may be alike."""
+    """Two options that are one for a reader: whoever names it names no class. Fillers may be
+    alike.
+    """
     of_classes = [text for slug, text in options.items() if slug in outcomes]
     fillers = [text for slug, text in options.items() if slug not in outcomes]
     for texts in (of_classes, *([*of_classes, filler] for filler in fillers)):
@@ -225,11 +263,17 @@ def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Ite
             yield f"{where}: two options are alike, {both(*found)}"
 
 
-def _faults_of_template(where: str, template: str, options: Options, needed: list[str]) -> Iterator[str]:
-    """Faults of a template: it has to name the stimulus, list the options, if any, and end where the model answers."""
+def _faults_of_template(
+    where: str, template: str, options: Options, needed: list[str]
+) -> Iterator[str]:
+    """Faults of a template: it has to name the stimulus, list the options, if any, and end where
+    the model answers.
+    """
     found = Counter(slots(template))
     if found[ANSWER] != 1 or not template.endswith(ANSWER):
-        yield f"{where}: no decision point; the template ends with {ANSWER}, where the model answers"
+        yield (
+            f"{where}: no decision point; the template ends with {ANSWER}, where the model answers"
+        )
     if found[OPTIONS] != bool(options):
         written = f"{len(options)} options" if options else "no options"
         yield f"{where}: {written}, and the template holds {OPTIONS} {found[OPTIONS]} times"
@@ -252,7 +296,9 @@ def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]
 def faults_of_placebos(
     tasks: Mapping[str, TaskEntry], words: Mapping[str, Sequence[str]], variants: Sequence[str]
 ) -> Iterator[str]:
-    """What is wrong with placebos of tasks, one line per fault; `words`: forms and terms by class."""
+    """What is wrong with placebos of tasks, one line per fault; `words`: forms and terms by
+    class.
+    """
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for number, text in enumerate(placebos.texts, start=1):
@@ -260,8 +306,12 @@ def faults_of_placebos(
                     any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)"
                     if found := re.search(any_of, text, re.IGNORECASE):
                         where = _named(name, factor, number, text)
-                        yield f"{where}: {found.group()!r} is a word of the class {outcome}, so that it is no placebo"
-    # Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be left out.
+                        yield (
+                            f"{where}: {found.group()!r} is a word of the class {outcome}, so "
+                            "that it is no placebo"
+                        )
+    # Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be left
+    # out.
     for variant in variants or ["every"]:
         seen: dict[tuple[str, ...], str] = {}
         for task in tasks.values():
@@ -273,7 +323,10 @@ def faults_of_placebos(
                 prompt = _prompt(task, cell, filled, variant)
                 if prompt in seen:
                     where = _named(name, factor, number, text)
-                    yield f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
+                    yield (
+                        f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be "
+                        "left out"
+                    )
                 seen[prompt] = f"those of {_kind(number)} of {factor} in task {name}"
 
 

@@ -43,16 +43,17 @@ class _Fit:
 def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Compare the mean shifts of all pairs of classes, over models, factors, tasks and stimuli.
 
-    With five lineages of models or more, a linear mixed model is fitted, `shift ~ class` with a random intercept per
-    model (REML; Wald tests and intervals). With fewer, models are fixed effects, and errors are clustered by stimulus
-    (t, degrees of freedom: stimuli minus one). `tukey`: the same contrasts with Tukey's correction for all pairs of
-    classes, p and simultaneous intervals by the studentised range. The mixed model assumes shifts to be independent
-    given the model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
+    With five lineages of models or more, a linear mixed model is fitted, `shift ~ class` with a
+    random intercept per model (REML; Wald tests and intervals). With fewer, models are fixed
+    effects, and errors are clustered by stimulus (t, degrees of freedom: stimuli minus one).
+    `tukey`: the same contrasts with Tukey's correction for all pairs of classes, p and simultaneous
+    intervals by the studentised range. The mixed model assumes shifts to be independent given the
+    model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
 
-    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, configuration, metric and pair of classes the
-    model, `tukey` and `jackknife`. `difference`: how much more `outcome` shifts than `against`, which comes before it
-    in the alphabet; n counts the shifts that the method used. Null with the reason where a model did not converge, is
-    singular, or shifts have no spread.
+    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, configuration, metric and
+    pair of classes the model, `tukey` and `jackknife`. `difference`: how much more `outcome` shifts
+    than `against`, which comes before it in the alphabet; n counts the shifts that the method used.
+    Null with the reason where a model did not converge, is singular, or shifts have no spread.
     Source: section 5.3; the rule of five, and the errors used below it, are our decisions.
     """
     part = ["benchmark", "configuration", "metric"]
@@ -67,11 +68,17 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
 def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str, object]]:
     classes = sorted(shifts["outcome"].unique())
     lineages = shifts["lineage"].nunique()
-    method, fit = (MIXED, _mixed(shifts)) if lineages >= FEWEST_LINEAGES else (FIXED, _fixed(shifts))
-    sums = shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"]).unstack(fill_value=0)
+    method, fit = (
+        (MIXED, _mixed(shifts)) if lineages >= FEWEST_LINEAGES else (FIXED, _fixed(shifts))
+    )
+    sums = (
+        shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"]).unstack(fill_value=0)
+    )
 
     def difference(drawn: Floats) -> float:
-        """`drawn`: [stimuli, 4] sums of the shifts of two classes, and the number of shifts of each."""
+        """`drawn`: [stimuli, 4] sums of the shifts of two classes, and the number of shifts of
+        each.
+        """
         one, other, n_one, n_other = drawn.sum(axis=0)
         return float(one / n_one - other / n_other)
 
@@ -83,12 +90,22 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
         columns = [(kind, classes[own]) for kind in ("sum", "size") for own in (first, second)]
         x = sums[columns].to_numpy(dtype=np.float64)
         drawn = jackknifed(JACKKNIFE, difference, x, PLAIN, resampling.level, "stimuli")
-        ends = {"difference": drawn.value, "low": drawn.low, "high": drawn.high, "p": None, "reason": drawn.reason}
+        ends = {
+            "difference": drawn.value,
+            "low": drawn.low,
+            "high": drawn.high,
+            "p": None,
+            "reason": drawn.reason,
+        }
         yield {**pair, "method": JACKKNIFE, "n": int(x[:, 2:].sum()), **ends}
 
 
-def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | None, level: float) -> dict[str, object]:
-    """The difference of two classes, Tukey-corrected for all pairs of `corrected_for` classes; null without a fit."""
+def _contrast(
+    fit: _Fit | str, first: int, second: int, corrected_for: int | None, level: float
+) -> dict[str, object]:
+    """The difference of two classes, Tukey-corrected for all pairs of `corrected_for` classes; null
+    without a fit.
+    """
     row: dict[str, object] = dict.fromkeys(("difference", "low", "high", "p", "reason"))
     if isinstance(fit, str):
         return row | {"reason": fit}
@@ -97,13 +114,26 @@ def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | Non
     error = math.sqrt(max(variances.trace() - 2 * variances[0, 1], 0.0))
     if error < _ROUNDING:
         return row | {"reason": "the shifts have no spread to judge by"}
-    p, critical = float(2 * stats.t.sf(abs(difference) / error, fit.df)), float(stats.t.isf((1 - level) / 2, fit.df))
+    p, critical = (
+        float(2 * stats.t.sf(abs(difference) / error, fit.df)),
+        float(stats.t.isf((1 - level) / 2, fit.df)),
+    )
     if corrected_for is not None:
         # `studentized_range.sf` is inaccurate for small p; the correction never lowers p.
-        range_p = stats.studentized_range.sf(math.sqrt(2) * abs(difference) / error, corrected_for, fit.df)
-        p, critical = max(p, float(range_p)), _critical_range(level, corrected_for, fit.df) / math.sqrt(2)
+        range_p = stats.studentized_range.sf(
+            math.sqrt(2) * abs(difference) / error, corrected_for, fit.df
+        )
+        p, critical = (
+            max(p, float(range_p)),
+            _critical_range(level, corrected_for, fit.df) / math.sqrt(2),
+        )
     half = critical * error
-    return row | {"difference": difference, "low": difference - half, "high": difference + half, "p": p}
+    return row | {
+        "difference": difference,
+        "low": difference - half,
+        "high": difference + half,
+        "p": p,
+    }
 
 
 @cache  # it is slow, and the same for all pairs
@@ -121,7 +151,8 @@ def _mixed(shifts: pd.DataFrame) -> _Fit | str:
         warnings.simplefilter("always")
         try:
             model = MixedLM(shift, classes, groups=models.argmax(axis=1))
-            # One variance is estimated; where it is small, gradient methods stop too early or diverge.
+            # One variance is estimated; where it is small, gradient methods stop too early or
+            # diverge.
             result = model.fit(reml=True, method=["powell"], xtol=1e-8, ftol=1e-10)
             covariance = np.asarray(result.cov_params(), dtype=np.float64)
         except LinAlgError:
@@ -149,5 +180,7 @@ def _fixed(shifts: pd.DataFrame) -> _Fit | str:
 
 def _coded(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     """Shifts [n], and dummy variables of class and model, [n, classes] and [n, models]."""
-    classes, models = (pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model"))
+    classes, models = (
+        pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model")
+    )
     return shifts["shift"].to_numpy(dtype=np.float64), classes, models

@@ -1,4 +1,6 @@
-"""Distributions over classes of answers, by token probability and by sampled replies, with their coverage."""
+"""Distributions over classes of answers, by token probability and by sampled replies, with their
+coverage.
+"""
 
 import math
 import re
@@ -41,16 +43,17 @@ def token_distributions(
     outcomes: Mapping[str, Sequence[str]],
     mass: Mass = "words",
 ) -> pd.DataFrame:
-    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, metric `token`.
+    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, metric
+    `token`.
 
-    The mass of a class is the sum over its distinct surface forms. A letter has the class of the option that it stands
-    for; its mass is that of the letter without a word after it plus that with the first word of its option. Orders of
-    options are averaged. `forms`, `prompts` (with a column `benchmark`) and `content_free` by `schemas`; `outcomes`:
-    surface forms by class.
+    The mass of a class is the sum over its distinct surface forms. A letter has the class of the
+    option that it stands for; its mass is that of the letter without a word after it plus that with
+    the first word of its option. Orders of options are averaged. `forms`, `prompts` (with a column
+    `benchmark`) and `content_free` by `schemas`; `outcomes`: surface forms by class.
 
-    Masses of letters are divided by those in `content_free`, with their sum kept (Zhao et al. 2021); None leaves them
-    unchanged. With `mass` `first_token`, each first token counts once, and not at all if it begins forms of several
-    classes; UserError where a class has none of its own.
+    Masses of letters are divided by those in `content_free`, with their sum kept (Zhao et al.
+    2021); None leaves them unchanged. With `mass` `first_token`, each first token counts once, and
+    not at all if it begins forms of several classes; UserError where a class has none of its own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
@@ -60,15 +63,23 @@ def token_distributions(
     weighed = _weighed(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
-    # Unless the end is scored (`whole`), the mass of a letter includes its continuations, so these are left out.
+    # Unless the end is scored (`whole`), the mass of a letter includes its continuations, so these
+    # are left out.
     whole = joined[lettered & (joined["by_itself"] | joined["whole"])]
     whole = whole.drop_duplicates([*_MODEL, "id", "letter", "once"])
     key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
-    by_letter = whole.assign(order=whole["order"].map(tuple)).groupby(key, sort=True)["mass"].sum().reset_index()
+    by_letter = (
+        whole.assign(order=whole["order"].map(tuple))
+        .groupby(key, sort=True)["mass"]
+        .sum()
+        .reset_index()
+    )
     if content_free is not None:
         by_letter = _calibrated(by_letter, weighed, content_free)
     letters = zip(by_letter["letter"], by_letter["order"], strict=True)
-    chosen = pd.Series([order[LETTERS.index(letter)] for letter, order in letters], by_letter.index, dtype="str")
+    chosen = pd.Series(
+        [order[LETTERS.index(letter)] for letter, order in letters], by_letter.index, dtype="str"
+    )
     by_letter["outcome"] = chosen.where(chosen.isin(list(outcomes)), _FILLER)
     by_form = {form.lower(): outcome for outcome, words in outcomes.items() for form in words}
     by_word = joined[~lettered]
@@ -80,7 +91,9 @@ def token_distributions(
 
 
 def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd.DataFrame:
-    """Forms with `mass` and `letter`; forms with the same `once` are to be counted a single time."""
+    """Forms with `mass` and `letter`; forms with the same `once` are to be counted a single
+    time.
+    """
     texts = forms["form"].str.strip()
     by_itself = lettered & (texts.str.len() == 1)
     nats, once = forms["nats"], forms["form"]
@@ -89,11 +102,21 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
     elif mass == "first_token":
         nats, once = forms["first_nats"], forms["first_token"]
     kept = forms.drop(columns=["framing", "alone"])
-    return kept.assign(mass=np.exp(nats), letter=texts.str[0], by_itself=by_itself, whole=mass == "words", once=once)
+    return kept.assign(
+        mass=np.exp(nats),
+        letter=texts.str[0],
+        by_itself=by_itself,
+        whole=mass == "words",
+        once=once,
+    )
 
 
-def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
-    """Masses divided by each letter's mean share after prompts without content; the sum of a prompt is kept."""
+def _calibrated(
+    by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame
+) -> pd.DataFrame:
+    """Masses divided by each letter's mean share after prompts without content; the sum of a prompt
+    is kept.
+    """
     own = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
     own = own.merge(content_free[["id", "task", "framing"]], on="id")
     masses = own.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
@@ -117,7 +140,9 @@ def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -
     for outcome in outcomes:
         if outcome in set(distinct["outcome"]) and outcome not in set(own["outcome"]):
             what = f"every first token of class {outcome} begins forms of another class too"
-            raise UserError(what, where=f"contrast {joined['benchmark'].iloc[0]}", remedy="use `mass: words`")
+            raise UserError(
+                what, where=f"contrast {joined['benchmark'].iloc[0]}", remedy="use `mass: words`"
+            )
     return own
 
 
@@ -143,10 +168,10 @@ def read_replies(
 ) -> pd.DataFrame:
     """Every reply to these prompts, classified by `evenruler.text.replies.RULES`, by `CHOICES`.
 
-    A row without a reply is invalid, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`, `prompts` by `PROMPTS`
-    with a column `benchmark`; `outcomes`: words by class, its surface forms and its terms; `options`: by
-    `ask.options_by_prompt`, optional for prompts without options, ValueError where they differ from `order`;
-    `left_out`: phrases in which a word does not count.
+    A row without a reply is invalid, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`,
+    `prompts` by `PROMPTS` with a column `benchmark`; `outcomes`: words by class, its surface forms
+    and its terms; `options`: by `ask.options_by_prompt`, optional for prompts without options,
+    ValueError where they differ from `order`; `left_out`: phrases in which a word does not count.
     """
     for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
         given = [slug for slug, _ in options.get(identifier, ())]
@@ -157,17 +182,24 @@ def read_replies(
     for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
         reading = Reading(None, WITHHELD)
         if not pd.isna(row["reply"]):
-            reading = read_reply(row["reply"], outcomes, options.get(row["id"], ()), left_out, row["prompt"])
+            reading = read_reply(
+                row["reply"], outcomes, options.get(row["id"], ()), left_out, row["prompt"]
+            )
         rows.append({**row, "outcome": reading.outcome, "rule": reading.rule})
     return pd.DataFrame(rows, columns=CHOICES.names)
 
 
-def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """How often each class was chosen, by cell and stimulus: `schemas.DISTRIBUTIONS`, metric `choice`.
+def choice_distributions(
+    choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """How often each class was chosen, by cell and stimulus: `schemas.DISTRIBUTIONS`, metric
+    `choice`.
 
     `mass`: share of all replies, `share`: share of the valid ones (null where none is).
     """
-    chose = pd.DataFrame({outcome: choices["outcome"] == outcome for outcome in outcomes}, index=choices.index)
+    chose = pd.DataFrame(
+        {outcome: choices["outcome"] == outcome for outcome in outcomes}, index=choices.index
+    )
     cells = chose.groupby([choices[column] for column in (*CELL, "stimulus")], sort=True)
     n, counts = cells.size(), cells.sum().rename_axis(columns="outcome")
     valid = counts.sum(axis=1)
@@ -177,11 +209,15 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
     return long.merge(of_cell, on=[*CELL, "stimulus"])[[*DISTRIBUTIONS.names]]
 
 
-def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
-    """How many replies of the neutral class hold a keyword, and so may name another class (appendix A.3).
+def continuations(
+    choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]
+) -> pd.DataFrame:
+    """How many replies of the neutral class hold a keyword, and so may name another class (appendix
+    A.3).
 
-    The paper checked each of them by hand, which is not done here, so the share is an upper bound. By
-    `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
+    The paper checked each of them by hand, which is not done here, so the share is an upper bound.
+    By `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each
+    factor.
     """
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
     rows = []
@@ -197,7 +233,8 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
 
 
 def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
-    """Coverage of every cell, the share of its answers that name an option, and whether it is too low; by `EXCLUSIONS`.
+    """Coverage of every cell, the share of its answers that name an option, and whether it is too
+    low; by `EXCLUSIONS`.
 
     `least`: for the metric `token`; for `choice` it is `LEAST_OF_CHOICES`.
     """
@@ -212,20 +249,34 @@ def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
 
-def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:
+def without_excluded(
+    distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]
+) -> pd.DataFrame:
     """Distributions without excluded cells of `metrics`; those of other metrics stay."""
     out = exclusions[exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))]
     gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
-    stays = [cell not in gone for cell in distributions[[*CELL, "metric"]].itertuples(index=False, name=None)]
-    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # an empty list would select columns
+    stays = [
+        cell not in gone
+        for cell in distributions[[*CELL, "metric"]].itertuples(index=False, name=None)
+    ]
+    return distributions[np.array(stays, dtype=bool)].reset_index(
+        drop=True
+    )  # an empty list would select columns
 
 
 def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> Fitness:
-    """Unfit where answers in one part (configuration and metric) measure nothing; in doubt where they were not read.
+    """Unfit where answers in one part (configuration and metric) measure nothing; in doubt where
+    they were not read.
 
-    `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; only used for the metric `choice`.
+    `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; only used for the
+    metric `choice`.
     """
-    if measured["metric"].iloc[0] == CHOICE and (found := fitness_of(counted(replies))) != Fitness():
+    if (
+        measured["metric"].iloc[0] == CHOICE
+        and (found := fitness_of(counted(replies))) != Fitness()
+    ):
         return found
-    cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
+    cells = measured.pivot(
+        index=["framing", "stimulus"], columns=["task", "outcome"], values="share"
+    )
     return Fitness(unfit=unvaried(cells, "cells (cues and stimuli)"))

@@ -1,4 +1,6 @@
-"""Measures of two published studies, without and with the cue that tells what is tested (framing, appendix B)."""
+"""Measures of two published studies, without and with the cue that tells what is tested (framing,
+appendix B).
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,8 @@ AS = "AS"
 """Prefix of measures that are the mean absolute change of others; they have no before and after."""
 
 MEANS = {"GAS", "GLD", "S"}
-"""Measures that are means over stimuli and get intervals. The others are nonlinear, and so biased in samples."""
+"""Measures that are means over stimuli and get intervals. The others are nonlinear, and so biased
+in samples."""
 
 BOTH_WAYS = "`configurations: every` asks both in both ways"
 
@@ -45,7 +48,9 @@ class Measure:
     @property
     def reason(self) -> str | None:
         """Why it has no value, or None."""
-        return self.why_none or (None if len(self.stimuli) else "no stimulus has a value on both sides")
+        return self.why_none or (
+            None if len(self.stimuli) else "no stimulus has a value on both sides"
+        )
 
     def change(self, stimuli: Stimuli) -> float:
         """After minus before."""
@@ -60,37 +65,56 @@ class Answers:
     replies: pd.DataFrame
     outcomes: Mapping[str, Sequence[str]]
     sides: list[str]
-    """Framings, the one without the cue first. A prompt counts only if it has a value on all of them."""
+    """Framings, the one without the cue first. A prompt counts only if it has a value on all of
+    them."""
     stimuli: pd.Index
     elsewhere: bool
     """Whether the model was asked in another configuration."""
 
     def prompts(self, metric: str, column: str) -> Floats:
-        """[sides, stimuli, tasks, classes] of a metric; nan where a prompt has no value on one of the sides."""
+        """[sides, stimuli, tasks, classes] of a metric; nan where a prompt has no value on one of
+        the sides.
+        """
         own = self.distributions[self.distributions["metric"] == metric]
         table = own.pivot(index=["stimulus", "task"], columns=["framing", "outcome"], values=column)
-        known = table.reindex(columns=pd.MultiIndex.from_product([self.sides, self.outcomes])).dropna()
+        known = table.reindex(
+            columns=pd.MultiIndex.from_product([self.sides, self.outcomes])
+        ).dropna()
         tasks, names = pd.factorize(known.index.get_level_values("task"))
         stimuli = self.stimuli.get_indexer(known.index.get_level_values("stimulus"))
         found = np.full((len(self.sides), len(self.stimuli), len(names), 2), np.nan)
-        found[:, stimuli, tasks] = known.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2).swapaxes(0, 1)
+        found[:, stimuli, tasks] = (
+            known.to_numpy(dtype=np.float64).reshape(-1, len(self.sides), 2).swapaxes(0, 1)
+        )
         return found
 
     def gendered(self) -> Floats:
         """[sides, stimuli, 2] number of replies that hold a form of a class, and of all replies."""
-        forms = "|".join(re.escape(form) for of_class in self.outcomes.values() for form in of_class)
+        forms = "|".join(
+            re.escape(form) for of_class in self.outcomes.values() for form in of_class
+        )
         given = self.replies.dropna(subset="reply")  # withheld replies are unknown
-        hit = given["reply"].astype(str).str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
+        hit = (
+            given["reply"]
+            .astype(str)
+            .str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
+        )
         by_framing = given.assign(hit=hit.astype(float)).pivot_table(
             index=["stimulus", "task"], columns="framing", values="hit", aggfunc=["sum", "size"]
         )
-        table = by_framing.reindex(columns=pd.MultiIndex.from_product([["sum", "size"], self.sides]))
+        table = by_framing.reindex(
+            columns=pd.MultiIndex.from_product([["sum", "size"], self.sides])
+        )
         sums = table.dropna().groupby(level="stimulus").sum().reindex(self.stimuli, fill_value=0)
         return sums.to_numpy(dtype=np.float64).reshape(-1, 2, len(self.sides)).transpose(2, 0, 1)
 
 
-def measures(answers: Answers, study: Study, groups: Mapping[str, str | None]) -> dict[tuple[str, str], Measure]:
-    """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for `p-at`."""
+def measures(
+    answers: Answers, study: Study, groups: Mapping[str, str | None]
+) -> dict[tuple[str, str], Measure]:
+    """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for
+    `p-at`.
+    """
     found = _probing(answers) if study == "indirect-probing" else _preferring(answers, groups)
     return {(measure.metric, measure.name): measure for measure in found}
 
@@ -99,14 +123,17 @@ def _probing(answers: Answers) -> list[Measure]:
     replies = answers.gendered()
     # Shares are masses over their sum, so their differences are GLD.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
-    distances = np.stack([np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks(shares)], axis=-1)
+    distances = np.stack(
+        [np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks(shares)], axis=-1
+    )
     by_stimulus = np.nansum(mass, axis=2) / np.maximum(_tasks(mass), 1)[..., None]
 
     def share(sums: Floats) -> float:
         return float(sums[0] / sums[1])
 
     def add(stimuli: Stimuli, side: int) -> float:
-        # Normalises both. Not scipy's `jensenshannon`, which is NaN where rounding makes its square negative.
+        # Normalises both. Not scipy's `jensenshannon`, which is NaN where rounding makes its square
+        # negative.
         with np.errstate(invalid="ignore"):
             p, q = (masses / masses.sum() for masses in by_stimulus[side, stimuli].T)
         divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
@@ -116,7 +143,11 @@ def _probing(answers: Answers) -> list[Measure]:
     unsampled = wordless = None
     if answers.replies.empty:
         # With two configurations, words were asked for in one and replies in the other.
-        remedy = BOTH_WAYS if answers.elsewhere else "`generations` above 0 and `choices: every` ask for them"
+        remedy = (
+            BOTH_WAYS
+            if answers.elsewhere
+            else "`generations` above 0 and `choices: every` ask for them"
+        )
         unsampled = f"no replies were asked for in this way; {remedy}"
     if "token" not in set(answers.distributions["metric"]):
         wordless = f"no words were asked for in this way; {BOTH_WAYS}"
@@ -146,7 +177,11 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Meas
         totals, tasks = np.nansum(shares, axis=2), _tasks(shares)
         preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
         by_group, known = preferences[..., None] * np.eye(2)[group][:, None], _known(tasks)
-        lacking = "a group has no stimulus with a value on both sides" if len(set(group[known])) == 1 else None
+        lacking = (
+            "a group has no stimulus with a value on both sides"
+            if len(set(group[known])) == 1
+            else None
+        )
         own = [
             Measure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
             Measure("H", metric, _of_sums(totals, h), known),
@@ -155,7 +190,9 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Meas
     return found
 
 
-def _of_sums(table: Floats, statistic: Callable[[Floats], float]) -> Callable[[Stimuli, int], float]:
+def _of_sums(
+    table: Floats, statistic: Callable[[Floats], float]
+) -> Callable[[Stimuli, int], float]:
     """A measure that is a function of sums over stimuli; `table`: [sides, stimuli, ...]."""
     return lambda stimuli, side: statistic(table[side, stimuli].sum(axis=0))
 
@@ -166,17 +203,23 @@ def _tasks(prompts: Floats) -> Floats:
 
 
 def _known(counts: Floats) -> Stimuli:
-    """The stimuli with any value, from [sides, stimuli] counts, which are 0 on all sides or on none."""
+    """The stimuli with any value, from [sides, stimuli] counts, which are 0 on all sides or on
+    none.
+    """
     return np.flatnonzero(counts[0])
 
 
 def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure:
     """The mean absolute change of measures, each scaled to a range of width 1; 0 on side 0."""
     stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
-    reasons = [f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason]
+    reasons = [
+        f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason
+    ]
 
     def of(units: Stimuli, side: int) -> float:
-        return side * float(np.mean([abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]))
+        return side * float(
+            np.mean([abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures])
+        )
 
     return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
 
@@ -191,17 +234,20 @@ def replications(
 ) -> pd.DataFrame:
     """Compute a study's own measures of every model, without and with the one cue of a contrast.
 
-    They are defined in docs/framing.md ("Replications"); for `indirect-probing` AS has the metric `all`, since it
-    combines words and replies of one configuration. Prompts with a value on one side only are left out on both. A
-    measure is null with the reason where no stimulus has a value on both sides; `AS` is null where one of its measures
-    is. By `schemas.REPLICATIONS`.
+    They are defined in docs/framing.md ("Replications"); for `indirect-probing` AS has the metric
+    `all`, since it combines words and replies of one configuration. Prompts with a value on one
+    side only are left out on both. A measure is null with the reason where no stimulus has a value
+    on both sides; `AS` is null where one of its measures is. By `schemas.REPLICATIONS`.
 
-    `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one contrast; `outcomes`:
-    surface forms of the classes; `groups`: of every stimulus, for `p-at`; both in the order of the source. ValueError
-    where there are not two classes, or more than one cue.
-    Source: appendix B. The paper's tables of AS disagree with its text; the definition here is our decision.
+    `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one
+    contrast; `outcomes`: surface forms of the classes; `groups`: of every stimulus, for `p-at`;
+    both in the order of the source. ValueError where there are not two classes, or more than one
+    cue. Source: appendix B. The paper's tables of AS disagree with its text; the definition here is
+    our decision.
     """
-    framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # below, `cues` are first wordings alone
+    framings = {*distributions["framing"], *choices["framing"]} - {
+        BARE
+    }  # below, `cues` are first wordings alone
     cues = sorted(framing for framing in framings if not placebo_of(framing))
     if len(outcomes) != 2 or len(cues) > 1:
         told = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
@@ -214,33 +260,61 @@ def replications(
     asked = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
     models = asked.groupby(of_model[:-1])["configuration"].transform("size")
     for key, ways in sorted(zip(asked.itertuples(index=False, name=None), models, strict=True)):
-        own, replies = (frame[(frame[of_model] == list(key)).all(axis=1)] for frame in (distributions, choices))
+        own, replies = (
+            frame[(frame[of_model] == list(key)).all(axis=1)] for frame in (distributions, choices)
+        )
         stimuli = pd.Index(sorted({*own["stimulus"], *replies["stimulus"]}))
         answers = partial(Answers, own, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1)
         beside = [measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos]
         for name, measure in measures(answers(sides=sides), study, groups).items():
             here = {**dict(zip(of_model, key, strict=True)), "study": study}
-            rows.append({**here, **_row(measure, [other[name] for other in beside if name in other], level)})
+            rows.append(
+                {**here, **_row(measure, [other[name] for other in beside if name in other], level)}
+            )
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
 def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
-    """A measure without and with the cue, its change, and as control the mean change with placebos."""
-    row: Row = {"metric": measure.metric, "measure": measure.name, "n": len(measure.stimuli), "reason": measure.reason}
+    """A measure without and with the cue, its change, and as control the mean change with
+    placebos.
+    """
+    row: Row = {
+        "metric": measure.metric,
+        "measure": measure.name,
+        "n": len(measure.stimuli),
+        "reason": measure.reason,
+    }
     if measure.reason:
         return row
     if not measure.name.startswith(AS):
-        row |= _told(lambda units: measure.of(units, 0), measure, "before", "before_", measure.lowest, level)
-        row |= _told(lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level)
+        row |= _told(
+            lambda units: measure.of(units, 0), measure, "before", "before_", measure.lowest, level
+        )
+        row |= _told(
+            lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level
+        )
     row |= _told(measure.change, measure, "change", "", measure.lowest - 1.0, level)
     known = [other.change(other.stimuli) for other in beside if not other.reason]
     return row | ({"control": finite(float(np.mean(known)))} if known else {})
 
 
-def _told(of: Callable[[Stimuli], float], measure: Measure, name: str, prefix: str, lowest: float, level: float) -> Row:
-    """A value as `name`, and for `MEANS` its interval over stimuli as `low` and `high` with a prefix."""
+def _told(
+    of: Callable[[Stimuli], float],
+    measure: Measure,
+    name: str,
+    prefix: str,
+    lowest: float,
+    level: float,
+) -> Row:
+    """A value as `name`, and for `MEANS` its interval over stimuli as `low` and `high` with a
+    prefix.
+    """
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0
     found = jackknife(of, measure.stimuli, scale=within(lowest, highest), level=level)
-    return {name: finite(found.value), f"{prefix}low": finite(found.low), f"{prefix}high": finite(found.high)}
+    return {
+        name: finite(found.value),
+        f"{prefix}low": finite(found.low),
+        f"{prefix}high": finite(found.high),
+    }

@@ -1,4 +1,6 @@
-"""Sections of the report on a contrast, with tables: how much cues change answers, and in which direction."""
+"""Sections of the report on a contrast, with tables: how much cues change answers, and in which
+direction.
+"""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +40,11 @@ def in_words(slug: str) -> str:
 def with_titles(told: str, source: ContrastSource) -> str:
     """A text with the titles of tasks in place of their slugs."""
     names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
-    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: f"“{source.tasks[found.group()].title}”", told)
+    return re.sub(
+        rf"(?<![\w-])(?:{names})(?![\w-])",
+        lambda found: f"“{source.tasks[found.group()].title}”",
+        told,
+    )
 
 
 SHIFT, COVERAGE = "shift probability", "coverage"
@@ -50,12 +56,20 @@ Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 """Rows of `schemas.FIGURES` by metric, model and figure."""
 
 
-def effects_with_controls(source: ContrastSource, known: Records, effects: pd.DataFrame) -> list[Table]:
-    """Every effect of a cue with that of placebos in its place, as description. `effects`: by `schemas.EFFECTS`."""
+def effects_with_controls(
+    source: ContrastSource, known: Records, effects: pd.DataFrame
+) -> list[Table]:
+    """Every effect of a cue with that of placebos in its place, as description. `effects`: by
+    `schemas.EFFECTS`.
+    """
     # Over all tasks first, if a factor has several, then by task.
     names: list[tuple[str, str, str]] = []
     for factor in source.factors:
-        tasks = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
+        tasks = {
+            f"{factor}, {task}": entry.title
+            for task, entry in source.tasks.items()
+            if entry.pairs(factor)
+        }
         every = {factor: "all tasks"} if len(tasks) > 1 else {}
         names += [(factor, name, where) for name, where in (every | tasks).items()]
     rows: list[list[str | Cell]] = []
@@ -69,10 +83,14 @@ def effects_with_controls(source: ContrastSource, known: Records, effects: pd.Da
         if found and lacking and len({record["reason"] for *_, record in found}) == 1:
             found = [("every cue", "", found[0][2])]
         for factor, where, record in found:
-            if not missing(record["value"]) and isinstance(record["reason"], str):  # which tasks it is over
+            if not missing(record["value"]) and isinstance(
+                record["reason"], str
+            ):  # which tasks it is over
                 where = with_titles(record["reason"], source)
             verdict = record["verdict"]
-            why = Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
+            why = (
+                Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
+            )
             told = (figure(record), number(record["control"]), why)
             rows.append([model, METRICS[metric], in_words(factor), where, *told])
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
@@ -83,13 +101,20 @@ def effects_with_controls(source: ContrastSource, known: Records, effects: pd.Da
 
 
 def _asked(known: Records) -> list[tuple[str, str]]:
-    return sorted({(metric, model) for metric, model, _ in known}, key=lambda key: ([*METRICS].index(key[0]), key[1]))
+    return sorted(
+        {(metric, model) for metric, model, _ in known},
+        key=lambda key: ([*METRICS].index(key[0]), key[1]),
+    )
 
 
 def whole(known: Records) -> list[Table]:
     """Figures over all cues and cells, one row per metric and model."""
     rows = [
-        [METRICS[metric], model, *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE))]
+        [
+            METRICS[metric],
+            model,
+            *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE)),
+        ]
         for metric, model in _asked(known)
     ]
     return tabled(TABLES["whole"], rows)
@@ -108,21 +133,37 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
 
     rows = []
     for metric, configuration in product(METRICS, CONFIGURATIONS):
-        of_part = comparisons[(comparisons["metric"] == metric) & (comparisons["configuration"] == configuration)]
+        of_part = comparisons[
+            (comparisons["metric"] == metric) & (comparisons["configuration"] == configuration)
+        ]
         for (against, outcome), pair in of_part.groupby(["against", "outcome"], sort=True):
             known: dict[Any, Any] = {record["method"]: record for record in pair.to_dict("records")}
-            part = [f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}", str(pair["n_models"].iloc[0])]
-            rows.append([*part, f"{outcome} against {against}", *(tested(known.get(method)) for method in methods)])
+            part = [
+                f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}",
+                str(pair["n_models"].iloc[0]),
+            ]
+            rows.append(
+                [
+                    *part,
+                    f"{outcome} against {against}",
+                    *(tested(known.get(method)) for method in methods),
+                ]
+            )
     return tabled(TABLES["comparisons"], rows, methods)
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
-    """Coverage, cells x models (table 2): share of answers that name an option; without cells with placebos."""
+    """Coverage, cells x models (table 2): share of answers that name an option; without cells with
+    placebos.
+    """
     real = exclusions[exclusions["framing"].map(placebo_of) == 0]
     if real.empty:
         return []
     models = sorted(real["model"].unique())
-    known = {(row["metric"], row["task"], row["framing"], row["model"]): row for row in real.to_dict("records")}
+    known = {
+        (row["metric"], row["task"], row["framing"], row["model"]): row
+        for row in real.to_dict("records")
+    }
 
     def covered(*key: Any) -> str | Cell:
         record = known.get(key)
@@ -152,17 +193,28 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     """Share of replies of the neutral class that name another class (appendix A.3)."""
     if source.continuation is None or continuations.empty:
         return []
-    known = {(row["model"], row["factor"], row["cue"]): row for row in continuations.to_dict("records")}
+    known = {
+        (row["model"], row["factor"], row["cue"]): row for row in continuations.to_dict("records")
+    }
     columns = {("all", False): "all replies"}
     for factor, cue in product(source.factors, (False, True)):
         columns[factor, cue] = f"{'with' if cue else 'without'} {in_words(factor)}"
 
     def share(own: Mapping[Any, Any] | None) -> str:
-        return f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})" if own and own["n"] else NONE
+        return (
+            f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})"
+            if own and own["n"]
+            else NONE
+        )
 
     models = sorted(continuations["model"].unique())
-    rows = [[model, *(share(known.get((model, *column))) for column in columns)] for model in models]
-    named = {"neutral": source.continuation.outcome, "keywords": ", ".join(source.continuation.keywords)}
+    rows = [
+        [model, *(share(known.get((model, *column))) for column in columns)] for model in models
+    ]
+    named = {
+        "neutral": source.continuation.outcome,
+        "keywords": ", ".join(source.continuation.keywords),
+    }
     return tabled(TABLES["continuations"], rows, list(columns.values()), **named)
 
 
@@ -175,10 +227,18 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     here = {name: _called(table[table["benchmark"] == contrast]) for name, table in tables.items()}
     asked, sample = here["distributions"]["stimulus"].nunique(), ""
     if 0 < asked < len(source.stimuli):
-        sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
+        sample = (
+            f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a "
+            "sample."
+        )
     effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
-    known = {(row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")}
-    of_words = {name: here[name][here[name]["metric"] == "token"] for name in ("effects", "figures", "shifts")}
+    known = {
+        (row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")
+    }
+    of_words = {
+        name: here[name][here[name]["metric"] == "token"]
+        for name in ("effects", "figures", "shifts")
+    }
     parts: list[Table | Picture] = [
         *effects_with_controls(source, known, here["effects"]),
         *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
@@ -210,14 +270,20 @@ def _called(table: pd.DataFrame) -> pd.DataFrame:
     """`model` with "(chat)" after it for the chat template, and both words of `part` as columns."""
     if "part" in table:
         parts = [str(part).split(", ") for part in table["part"]]
-        table = table.assign(configuration=[part[0] for part in parts], metric=[part[-1] for part in parts])
+        table = table.assign(
+            configuration=[part[0] for part in parts], metric=[part[-1] for part in parts]
+        )
     if "model" not in table:
         return table
-    return table.assign(model=table["model"].mask(table["configuration"] == "chat", table["model"] + " (chat)"))
+    return table.assign(
+        model=table["model"].mask(table["configuration"] == "chat", table["model"] + " (chat)")
+    )
 
 
 def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model") -> pd.DataFrame:
-    """Rows in the order of the declaration, sorted by `first` before other columns, with words in place of slugs."""
+    """Rows in the order of the declaration, sorted by `first` before other columns, with words in
+    place of slugs.
+    """
     words: dict[str, dict[str, str]] = {
         "metric": METRICS,
         "factor": {slug: in_words(slug) for slug in source.factors},
@@ -227,11 +293,17 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
     }
     here = {column: own for column, own in words.items() if column in table}
     for column, own in here.items():
-        table = table.assign(**{column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())])})
-    return table.sort_values([*dict.fromkeys([first, "model", *here])]).astype(dict.fromkeys(here, str))
+        table = table.assign(
+            **{column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())])}
+        )
+    return table.sort_values([*dict.fromkeys([first, "model", *here])]).astype(
+        dict.fromkeys(here, str)
+    )
 
 
-def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+def _cues_among_placebos(
+    source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame
+) -> list[Picture]:
     """Figure 2, by task and with placebos."""
     if effects.empty:
         return []
@@ -241,13 +313,19 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
     return [Picture("Cues and placebos", CAPTIONS["cues_among_placebos"], drawn)]
 
 
-def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
+def _sensitivity(
+    source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame
+) -> list[Picture]:
     """Figure 1, if there are several cues."""
     cues = effects[effects["placebo"] == 0]
     if cues.empty or len(source.factors) < 2:
         return []
     drawn = charts.shift_probability(_declared(cues, source), figures[figures["figure"] == SHIFT])
-    return [Picture("Probability of a shift", CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"]), drawn)]
+    return [
+        Picture(
+            "Probability of a shift", CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"]), drawn
+        )
+    ]
 
 
 def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
@@ -256,7 +334,9 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
         return []
     names = {f"shift: {outcome}": outcome for outcome in source.outcomes}
     own = figures[figures["figure"].isin(names)]
-    means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high"]]
+    means = own.assign(outcome=own["figure"].map(names))[
+        ["model", "outcome", "value", "low", "high"]
+    ]
     drawn = charts.shifts(_declared(shifts, source, "outcome"), means)
     return [Picture("Which classes shift", CAPTIONS["shifts"], drawn)]
 
@@ -276,15 +356,24 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
 
 
 def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
-    """A published study's measures before and after the intervention, and what placebos change (figure 5)."""
+    """A published study's measures before and after the intervention, and what placebos change
+    (figure 5).
+    """
     if source.replicates is None or replications.empty:
         return []
     replications = replications.sort_values("model", kind="stable")  # as elsewhere on the page
     records: list[dict[Any, Any]] = replications.to_dict("records")
     rows = [
         [
-            *(str(own["model"]), str(own["measure"]), METRICS.get(own["metric"], str(own["metric"]))),
-            *(with_interval(own[at], own[f"{at}_low"], own[f"{at}_high"]) for at in ("before", "after")),
+            *(
+                str(own["model"]),
+                str(own["measure"]),
+                METRICS.get(own["metric"], str(own["metric"])),
+            ),
+            *(
+                with_interval(own[at], own[f"{at}_low"], own[f"{at}_high"])
+                for at in ("before", "after")
+            ),
             figure({**own, "value": own["change"]}, decimals=3),
             number(own["control"], 3),
         ]
@@ -295,5 +384,7 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
         return [*told]
-    drawn = charts.replications(measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS)))
+    drawn = charts.replications(
+        measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS))
+    )
     return [*told, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]

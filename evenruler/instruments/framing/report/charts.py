@@ -1,4 +1,6 @@
-"""Charts of a contrast: how much cues change answers, and which classes (figures 1 to 5 of the paper)."""
+"""Charts of a contrast: how much cues change answers, and which classes (figures 1 to 5 of the
+paper).
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,21 +37,32 @@ def in_order(names: "pd.Series[Any]") -> list[str]:
 OF_MEAN: Final = ["value", "low", "high"]
 
 
-def _facet(row: "pd.Series[Any]", column: "pd.Series[Any] | None" = None, width: float = 0) -> dict[str, Any]:
-    """One panel per name of `row`, below each other with the name on the left; those of `column` side by side."""
+def _facet(
+    row: "pd.Series[Any]", column: "pd.Series[Any] | None" = None, width: float = 0
+) -> dict[str, Any]:
+    """One panel per name of `row`, below each other with the name on the left; those of `column`
+    side by side.
+    """
     below = {"labelAngle": 0, "labelAlign": "left", "labelLimit": LABELS, "labelFontSize": 12}
     of_panels: dict[str, Any] = {"type": "nominal", "title": None}
     facet = {"row": {**of_panels, "field": row.name, "sort": in_order(row), "header": below}}
     if column is not None:
         header = {"labelFontWeight": "bold", "labelLimit": width}
-        facet["column"] = {**of_panels, "field": column.name, "sort": in_order(column), "header": header}
+        facet["column"] = {
+            **of_panels,
+            "field": column.name,
+            "sort": in_order(column),
+            "header": header,
+        }
     return facet
 
 
 def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
-    """How much the cues change each model's answers, one dot per stimulus: mean over tasks, then factors (figure 1).
+    """How much the cues change each model's answers, one dot per stimulus: mean over tasks, then
+    factors (figure 1).
 
-    `effects`: by `schemas.EFFECTS`. `means`: by `model` the mean with its interval: `value`, `low`, `high`.
+    `effects`: by `schemas.EFFECTS`. `means`: by `model` the mean with its interval: `value`, `low`,
+    `high`.
     """
     by_factor = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean()
     dots = by_factor.groupby(["model", "stimulus"], sort=False).mean().reset_index()
@@ -57,24 +70,32 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
 
 
 def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
-    """Effect of each cue in each task, with placebos in its place (figure 2, by task and with controls).
+    """Effect of each cue in each task, with placebos in its place (figure 2, by task and with
+    controls).
 
-    `effects`: by `schemas.EFFECTS`, with placebos, one dot each, however few. `means`: of cues, by `model`, `factor`
-    and `task` the mean with its interval; with too few stimuli, one dot per stimulus is drawn instead.
+    `effects`: by `schemas.EFFECTS`, with placebos, one dot each, however few. `means`: of cues, by
+    `model`, `factor` and `task` the mean with its interval; with too few stimuli, one dot per
+    stimulus is drawn instead.
     """
     # One line per dot: `kind`, `value`, for a cue `low` and `high`; `what`: label of the dot.
     panel = ["model", "factor", "task"]
     cues, placebos = effects[effects["placebo"] == 0], effects[effects["placebo"] > 0]
     enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_UNITS
     drawn = cues.loc[enough, panel].drop_duplicates().merge(means, on=panel)
-    single = cues.loc[~enough, [*panel, "stimulus", "apd"]].rename(columns={"apd": "value", "stimulus": "what"})
+    single = cues.loc[~enough, [*panel, "stimulus", "apd"]].rename(
+        columns={"apd": "value", "stimulus": "what"}
+    )
     by_placebo = placebos.groupby([*panel, "placebo"], sort=False)["apd"]
     known = by_placebo.agg(value="mean", size="size").reset_index()
-    what = "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
+    what = (
+        "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
+    )
     dots = [known[[*panel, "value"]].assign(kind=PLACEBO, what=what), single.assign(kind=STIMULUS)]
     found = stacked([*dots, drawn.assign(kind=CUE, what=CUE)])  # later rows are drawn on top
     # Vega puts a panel without rows first, which gives all others wrong names; so add an empty row.
-    every = pd.MultiIndex.from_product([in_order(effects[name]) for name in panel[1:]], names=panel[1:])
+    every = pd.MultiIndex.from_product(
+        [in_order(effects[name]) for name in panel[1:]], names=panel[1:]
+    )
     empty = every.difference(pd.MultiIndex.from_frame(found[panel[1:]]), sort=False)
     found = stacked([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
     data = found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
@@ -95,13 +116,20 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
 
 
 def metrics(effects: pd.DataFrame) -> Any:
-    """Both metrics above each other, one panel per task, one dot per stimulus and model: mean over factors (figure 4).
+    """Both metrics above each other, one panel per task, one dot per stimulus and model: mean over
+    factors (figure 4).
 
     `effects`: by `schemas.EFFECTS`, of cues. Means are over all dots.
     """
-    dots = effects.groupby(["metric", "task", "model", "stimulus"], sort=False)["apd"].mean().reset_index()
+    dots = (
+        effects.groupby(["metric", "task", "model", "stimulus"], sort=False)["apd"]
+        .mean()
+        .reset_index()
+    )
     means = over_stimuli(dots, ["metric", "task"], "apd")
-    return _violins(dots, means, row="metric", column="task", size=(_shared(effects["task"], 820), 84))
+    return _violins(
+        dots, means, row="metric", column="task", size=(_shared(effects["task"], 820), 84)
+    )
 
 
 def _shared(names: "pd.Series[Any]", width: int) -> float:
@@ -109,19 +137,30 @@ def _shared(names: "pd.Series[Any]", width: int) -> float:
 
 
 def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFrame:
-    """Means with jackknife intervals that leave out all rows of a stimulus: `value`, `low`, `high`, `stimuli`."""
+    """Means with jackknife intervals that leave out all rows of a stimulus: `value`, `low`, `high`,
+    `stimuli`.
+    """
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
-        mean = jackknife(lambda sums_and_counts: float(np.divide(*sums_and_counts.sum(axis=0))), stimuli)
+        mean = jackknife(
+            lambda sums_and_counts: float(np.divide(*sums_and_counts.sum(axis=0))), stimuli
+        )
         rows.append({**dict(zip(by, key, strict=True)), **vars(mean), "stimuli": len(stimuli)})
     return pd.DataFrame(rows)
 
 
 def _violins(
-    dots: pd.DataFrame, means: pd.DataFrame, *, row: str, column: str | None = None, size: tuple[float, int]
+    dots: pd.DataFrame,
+    means: pd.DataFrame,
+    *,
+    row: str,
+    column: str | None = None,
+    size: tuple[float, int],
 ) -> Any:
-    """Dots on the mirrored density of a panel, with mean and interval; no density for too few or equal dots."""
+    """Dots on the mirrored density of a panel, with mean and interval; no density for too few or
+    equal dots.
+    """
     panel = [row, *([column] if column else [])]
     title = "APD: 0, the same shares of classes; 1, none in common" if column is None else "APD"
     known = [{"field": name, "type": "nominal"} for name in dots.columns if name != "apd"]
@@ -138,7 +177,9 @@ def _violins(
 
 
 def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
-    """One line per dot, with its place across the violin, and one per mean (no stimulus), unless stimuli are few."""
+    """One line per dot, with its place across the violin, and one per mean (no stimulus), unless
+    stimuli are few.
+    """
     dots = dots.assign(apd=dots["apd"].round(DIGITS))
     by_panel = dots.groupby(panel, sort=False)
     enough = by_panel["stimulus"].transform("nunique") >= FEWEST_UNITS
@@ -146,39 +187,62 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     shaped = enough & (by_panel["apd"].transform("nunique") > 1)
     drawn = means.merge(dots.loc[enough, panel].drop_duplicates(), on=panel)
     seen = drawn.reindex(columns=[*panel, "value", "low", "high"]).round(DIGITS)
-    dots = dots.assign(across=((number * GOLDEN) % 1 - 0.5) * SPREAD, shaped=shaped).round({"across": 2})
+    dots = dots.assign(across=((number * GOLDEN) % 1 - 0.5) * SPREAD, shaped=shaped).round(
+        {"across": 2}
+    )
     return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 
 
 def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     """How much more or less often every class occurs with the cues, one panel per model (figure 3).
 
-    `shifts`: by `schemas.SHIFTS`, of cues; drawn where there are too few stimuli. `means`: by `model` and `outcome` the
-    mean with its interval.
+    `shifts`: by `schemas.SHIFTS`, of cues; drawn where there are too few stimuli. `means`: by
+    `model` and `outcome` the mean with its interval.
     """
     # One line per bar, `stimulus` null; with too few stimuli, one line per stimulus instead.
     bar = ["model", "outcome"]
-    by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
+    by_stimulus = (
+        shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
+    )
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_UNITS
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
-    data = stacked([bars, by_stimulus[~enough]]).reindex(columns=[*bar, "stimulus", *OF_MEAN]).round(DIGITS)
+    data = (
+        stacked([bars, by_stimulus[~enough]])
+        .reindex(columns=[*bar, "stimulus", *OF_MEAN])
+        .round(DIGITS)
+    )
     outcomes = in_order(shifts["outcome"])
-    spec = CHARTS.part("shifts", facet=_facet(shifts["model"]), height=22 * len(outcomes), outcomes=outcomes)
+    spec = CHARTS.part(
+        "shifts", facet=_facet(shifts["model"]), height=22 * len(outcomes), outcomes=outcomes
+    )
     # Leave out layers without rows, which would have no extent.
-    drawn = [data["stimulus"].isna().any(), data["stimulus"].notna().any(), data["low"].notna().any(), True]
-    spec["spec"]["layer"] = [layer for layer, has_rows in zip(spec["spec"]["layer"], drawn, strict=True) if has_rows]
+    drawn = [
+        data["stimulus"].isna().any(),
+        data["stimulus"].notna().any(),
+        data["low"].notna().any(),
+        True,
+    ]
+    spec["spec"]["layer"] = [
+        layer for layer, has_rows in zip(spec["spec"]["layer"], drawn, strict=True) if has_rows
+    ]
     return CHARTS.drawn(spec, data)
 
 
 def replications(replications: pd.DataFrame) -> Any:
-    """Every measure of a study before and after the intervention, one panel per model (framing, figure 5)."""
+    """Every measure of a study before and after the intervention, one panel per model (framing,
+    figure 5).
+    """
     # One line per measure and moment; `way`: direction of the change.
     found = replications.round(DIGITS).reset_index(drop=True)
     ways = (found["after"] - found["before"]).map(np.sign).map({1: "up", -1: "down", 0: "same"})
     moments = []
     for step, moment in enumerate(MOMENTS):
         told: dict[str, Any] = {"moment": moment, "step": step, "way": ways if step else "before"}
-        told |= {"value": found[moment], "low": found[f"{moment}_low"], "high": found[f"{moment}_high"]}
+        told |= {
+            "value": found[moment],
+            "low": found[f"{moment}_low"],
+            "high": found[f"{moment}_high"],
+        }
         moments.append(found[["model", "measure"]].assign(**told))
     data = pd.concat(moments).sort_index(kind="stable")
     measures = in_order(data["measure"])

@@ -1,4 +1,6 @@
-"""Rows of one contrast: tasks x cells x stimuli x orders of options (framing, section 3 and table 3)."""
+"""Rows of one contrast: tasks x cells x stimuli x orders of options (framing, section 3 and table
+3).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,11 +29,18 @@ CONTENT_FREE = ("N/A", "[MASK]", "")
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Build the tables of a contrast: prompts, classes, stimuli and rejected prompts; and its plan."""
+    """Build the tables of a contrast: prompts, classes, stimuli and rejected prompts; and its
+    plan.
+    """
     source = declaration.source
     rows = compose(declaration.name, source, declaration.settings)
-    said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
-    tables = {name: table_of(own, getattr(schemas, name.replace("-", "_").upper())) for name, own in rows.items()}
+    said = (
+        f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
+    )
+    tables = {
+        name: table_of(own, getattr(schemas, name.replace("-", "_").upper()))
+        for name, own in rows.items()
+    }
     return Built(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
 
 
@@ -45,14 +54,21 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
             factor: max((len(own[factor].texts) for own in of_tasks if factor in own), default=0)
             for factor in source.factors
         },
-        outcomes=[PlannedOutcome(outcome=name, **entry.model_dump()) for name, entry in source.outcomes.items()],
+        outcomes=[
+            PlannedOutcome(outcome=name, **entry.model_dump())
+            for name, entry in source.outcomes.items()
+        ],
         options=[
             PlannedOptions(task=name, framing=cell, options=options)
             for name, task in source.tasks.items()
             for cell in task.cells
             if (options := task.options_of(cell, settings.variant))
         ],
-        groups=list(dict.fromkeys(entry.group for entry in source.stimuli.values() if entry.group is not None)),
+        groups=list(
+            dict.fromkeys(
+                entry.group for entry in source.stimuli.values() if entry.group is not None
+            )
+        ),
         continuation=source.continuation,
         replicates=source.replicates,
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
@@ -62,7 +78,8 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
-    """Rows of every task for every feasible cell and stimulus, with options in balanced orders, by `schemas`.
+    """Rows of every task for every feasible cell and stimulus, with options in balanced orders, by
+    `schemas`.
 
     A prompt that repeats that of an earlier row is rejected.
     """
@@ -75,22 +92,36 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, 
         for word in words
     ]
     stimuli = [
-        carried(row_id(family=FAMILY, benchmark=name, stimulus=stimulus), source, entry.text, entry.group)
+        carried(
+            row_id(family=FAMILY, benchmark=name, stimulus=stimulus),
+            source,
+            entry.text,
+            entry.group,
+        )
         | {"stimulus": stimulus, "text": entry.text, "group": entry.group}
         for stimulus, entry in source.stimuli.items()
     ]
     empty = list(_without_content(name, source, settings))
-    return {"prompts": prompts, "content-free": empty, "outcomes": outcomes, "stimuli": stimuli, "rejected": rejected}
+    return {
+        "prompts": prompts,
+        "content-free": empty,
+        "outcomes": outcomes,
+        "stimuli": stimuli,
+        "rejected": rejected,
+    }
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
-    """Orders with each option equally often at every position: k orders of k options if k is even, 2 k if odd.
+    """Orders with each option equally often at every position: k orders of k options if k is even,
+    2 k if odd.
 
-    They come in pairs, an order and its reverse: in any number of whole pairs every option has the same mean position.
-    For one option, or none, there is one order.
+    They come in pairs, an order and its reverse: in any number of whole pairs every option has the
+    same mean position. For one option, or none, there is one order.
     """
     shuffled = [options[i] for i in np.random.default_rng(seed).permutation(len(options))]
-    step = 1 if len(shuffled) % 2 else 2  # rotated by two, an order and its reverse take odd and even positions
+    step = (
+        1 if len(shuffled) % 2 else 2
+    )  # rotated by two, an order and its reverse take odd and even positions
     turned = [shuffled[i:] + shuffled[:i] for i in range(0, len(shuffled), step)]
     pairs = [order for forward in turned or [[]] for order in (forward, forward[::-1])]
     return pairs if len(options) > 1 else pairs[:1]
@@ -98,26 +129,46 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
 
 def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
     for task_name, task in source.tasks.items():
-        # The same orders in every cell and for every stimulus, so that two cells differ only in the cue.
+        # The same orders in every cell and for every stimulus, so that two cells differ only in the
+        # cue.
         seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
         for stimulus, entry in source.stimuli.items():
             for asked in _cells(task, settings.variant):
-                texts = {slug: tasks.option_text(text, entry.text) for slug, text in asked.options.items()}
+                texts = {
+                    slug: tasks.option_text(text, entry.text)
+                    for slug, text in asked.options.items()
+                }
                 for turn, order in enumerate(balanced_orders(list(asked.options), seed)):
-                    prompt = _written(task, asked.template, entry.text, [texts[slug] for slug in order])
+                    prompt = _written(
+                        task, asked.template, entry.text, [texts[slug] for slug in order]
+                    )
                     own = {"stimulus": stimulus, "order": " ".join(order)}
-                    more = {"stimulus": stimulus, "group": entry.group, "placebo": asked.placebo, "turn": turn}
-                    yield _of_cell(name, source, settings, task_name, asked, own, prompt) | more | {"order": order}
+                    more = {
+                        "stimulus": stimulus,
+                        "group": entry.group,
+                        "placebo": asked.placebo,
+                        "turn": turn,
+                    }
+                    yield (
+                        _of_cell(name, source, settings, task_name, asked, own, prompt)
+                        | more
+                        | {"order": order}
+                    )
 
 
 def _without_content(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
-    """Prompts without content that list letters, for a model's prior over the letters (Zhao et al. 2021)."""
+    """Prompts without content that list letters, for a model's prior over the letters (Zhao et al.
+    2021).
+    """
     for task_name, task in source.tasks.items():
         for asked in _cells(task, settings.variant):
             for text in CONTENT_FREE if asked.options else ():
                 prompt = _written(task, asked.template, text, [text] * len(asked.options))
                 own = {"without": text or "nothing"}
-                yield {**_of_cell(name, source, settings, task_name, asked, own, prompt), "letters": len(asked.options)}
+                yield {
+                    **_of_cell(name, source, settings, task_name, asked, own, prompt),
+                    "letters": len(asked.options),
+                }
 
 
 @dataclass(frozen=True)
@@ -144,11 +195,19 @@ def _written(task: tasks.TaskEntry, template: str, stimulus: str, options: Seque
         fill(task.option or "", {tasks.LETTER: letter, tasks.OPTION: option}, "literal")
         for letter, option in zip(LETTERS, options, strict=False)
     )
-    return fill(template, {tasks.STIMULUS: stimulus, tasks.ANSWER: "", tasks.OPTIONS: listed}, "literal").rstrip()
+    return fill(
+        template, {tasks.STIMULUS: stimulus, tasks.ANSWER: "", tasks.OPTIONS: listed}, "literal"
+    ).rstrip()
 
 
 def _of_cell(
-    name: str, source: ContrastSource, settings: Settings, task: str, asked: _Cell, own: dict[str, str], prompt: str
+    name: str,
+    source: ContrastSource,
+    settings: Settings,
+    task: str,
+    asked: _Cell,
+    own: dict[str, str],
+    prompt: str,
 ) -> Row:
     """The columns that every prompt has; `own`: identifies it within its cell."""
     variant = settings.variant if source.variants else "all"

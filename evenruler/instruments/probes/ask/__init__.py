@@ -1,4 +1,6 @@
-"""Requests of probes to models, and score tables from their answers: likelihoods, choices, embeddings of templates."""
+"""Requests of probes to models, and score tables from their answers: likelihoods, choices,
+embeddings of templates.
+"""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -31,8 +33,25 @@ READS = {
 }
 
 PLANNED = (
-    *("descriptive", "embedder", "headline", "name", "placebo_attributes", "placebo_lists", "placebos", "prefixed"),
-    *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "rivals", "targets", "tools"),
+    *(
+        "descriptive",
+        "embedder",
+        "headline",
+        "name",
+        "placebo_attributes",
+        "placebo_lists",
+        "placebos",
+        "prefixed",
+    ),
+    *(
+        "prefixed_targets",
+        "prefixed_templates",
+        "prefixes",
+        "reliability",
+        "rivals",
+        "targets",
+        "tools",
+    ),
 )
 
 LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
@@ -42,7 +61,9 @@ ON_AXIS = "attributes with a criterion or keys"
 FORMS = {
     LIKELIHOOD: Form(("loglikelihood",)),
     CHOICE: Form(("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"),
-    WRITTEN: Form(("generate",), chat=True, instead=True, takes=f"`written`, in English, and {ON_AXIS}"),
+    WRITTEN: Form(
+        ("generate",), chat=True, instead=True, takes=f"`written`, in English, and {ON_AXIS}"
+    ),
 }
 
 ANSWERS = {
@@ -52,9 +73,10 @@ ANSWERS = {
     choosing.SENTENCES: choosing.WROTE,
     "embeddings": columns("text: str; vector: [float32]"),
 }
-"""`likelihoods` of sentences, bare and after prefixes, null where the tokenizer does not know a word; `starts`: after
-another start token, null where there is none; `choices` between two sentences; `sentences` that a chat model
-wrote; `embeddings` of templates, with "someone" for each slot."""
+"""`likelihoods` of sentences, bare and after prefixes, null where the tokenizer does not know a
+word; `starts`: after another start token, null where there is none; `choices` between two
+sentences; `sentences` that a chat model wrote; `embeddings` of templates, with "someone" for each
+slot."""
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
@@ -80,30 +102,45 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     if "starts" not in answers and scored and prefixes.asks_other_start(subject, plan):
         rows = after_other_start(tables["probes"])
         inputs = {"text": rows["text"].tolist()}
-        found.append(Request("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True}))
+        found.append(
+            Request("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True})
+        )
     if "embeddings" not in answers:
         held = [tables[name]["text"] for name in ("templates", "history") if name in tables]
-        texts = pd.DataFrame({"text": sorted({without_slots(text) for own in held for text in own})})
+        texts = pd.DataFrame(
+            {"text": sorted({without_slots(text) for own in held for text in own})}
+        )
         inputs = {"text": texts["text"].tolist()}
-        found.append(Request("embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True))
+        found.append(
+            Request("embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True)
+        )
     return [request for request in found if len(request.rows)]
 
 
-def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
+def scores(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> dict[str, pd.DataFrame]:
     """Score tables made from the answers.
 
     Returns:
-        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `unread`: ids of sentences without, since the
-        tokenizer does not know a word; `started`: as `scores`, after another start token; `diversity`: by
-        `schemas.DIVERSITY` without `benchmark`, of templates within their sets and generations, empty where they were
-        not embedded; `choices` and `sentences` after parsing, where any were asked.
+        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `unread`: ids of sentences
+        without, since the tokenizer does not know a word; `started`: as `scores`, after another
+        start token; `diversity`: by `schemas.DIVERSITY` without `benchmark`, of templates within
+        their sets and generations, empty where they were not embedded; `choices` and `sentences`
+        after parsing, where any were asked.
     """
     names = {"nats": "value", "tokens": "n_tokens"}
-    likelihoods, started = (answers[table].rename(columns=names) for table in ("likelihoods", "starts"))
+    likelihoods, started = (
+        answers[table].rename(columns=names) for table in ("likelihoods", "starts")
+    )
     of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": "bare"}
-    embeddings = dict(zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True))
+    embeddings = dict(
+        zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True)
+    )
     found = {
-        "scores": likelihoods[likelihoods["value"].notna()].assign(**of_subject, measure="loglikelihood"),
+        "scores": likelihoods[likelihoods["value"].notna()].assign(
+            **of_subject, measure="loglikelihood"
+        ),
         "unread": likelihoods.loc[likelihoods["value"].isna(), ["id"]],
         "started": started[started["value"].notna()].assign(**of_subject),
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
@@ -114,7 +151,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     if len(wrote := answers[choosing.SENTENCES]):
         from evenruler.instruments import writing  # needed rarely
 
-        found[choosing.SENTENCES] = writing.read(wrote, sentences(tables, plan), by_group(plan, "pronouns"))
+        found[choosing.SENTENCES] = writing.read(
+            wrote, sentences(tables, plan), by_group(plan, "pronouns")
+        )
     return found
 
 
@@ -124,12 +163,19 @@ def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
 
 
 def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id`: id of the sentence without prefix."""
+    """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id`: id of the sentence
+    without prefix.
+    """
     chosen = probes[~probes["control"]].assign(bare_id=lambda rows: rows["id"])
-    few = (["set"], "template", plan["prefixed_templates"]), (["set", "group"], "target", plan["prefixed_targets"])
+    few = (
+        (["set"], "template", plan["prefixed_templates"]),
+        (["set", "group"], "target", plan["prefixed_targets"]),
+    )
     for within, column, most in few:
         groups = [own for _, own in chosen.groupby(within)]
-        kept = [own[own[column].isin(evenly_spread(sorted(set(own[column])), most))] for own in groups]
+        kept = [
+            own[own[column].isin(evenly_spread(sorted(set(own[column])), most))] for own in groups
+        ]
         chosen = pd.concat(kept) if kept else chosen
     return prefixes.after_prefixes(
         chosen, "attribute", plan, lambda row, prefix: sentence_id(plan["name"], dict(row), prefix)
@@ -137,11 +183,13 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 STARTED_ATTRIBUTES, STARTED_TEMPLATES = 12, 4
-"""Most attributes, and templates of a set, evenly spread, whose sentences are asked again after another start token."""
+"""Most attributes, and templates of a set, evenly spread, whose sentences are asked again after
+another start token."""
 
 
 def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
-    """Sentences that are asked once more after another usual start token: of some attributes and templates.
+    """Sentences that are asked once more after another usual start token: of some attributes and
+    templates.
 
     With all targets, without controls.
     """
@@ -157,20 +205,23 @@ def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
 
 
 PLACEBO, RIVAL = "placebo", "rival"
-"""Framings of sentences with placebo nouns in place of targets, and with rival words in place of attributes."""
+"""Framings of sentences with placebo nouns in place of targets, and with rival words in place of
+attributes."""
 
 TARGETS = "words"
 """Name of the list of targets: every set has only one so far."""
 
 
 def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Sentences of the headline sets with placebo nouns or rivals; derived from the tables, so they are not published.
+    """Sentences of the headline sets with placebo nouns or rivals; derived from the tables, so they
+    are not published.
 
     `tables`: `templates` and `attributes`, by their schemas in `schemas`.
 
     Returns:
-        `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`. Placebo sentences use
-        some attributes, evenly spread along the criterion or equally many per key; `group`: their list, `pole`: 0.
+        `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`.
+        Placebo sentences use some attributes, evenly spread along the criterion or equally many per
+        key; `group`: their list, `pole`: 0.
     """
     templates = tables["templates"]
     templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
@@ -179,11 +230,21 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     chosen = _along(attributes, plan["placebo_attributes"])
     nouns = [(name, noun) for name, own in plan["placebo_lists"].items() for noun in own]
     pairs = [
-        (known[attribute], noun, {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO})
+        (
+            known[attribute],
+            noun,
+            {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO},
+        )
         for attribute, (name, noun) in product(chosen, nouns)
     ]
-    groups = plan.get("groups", list(plan["targets"]))  # `targets` loses its order when a plan is read from file
-    targets = [(pole, plan["targets"][group]) for pole, group in zip((1, -1), groups, strict=True)] if chosen else []
+    groups = plan.get(
+        "groups", list(plan["targets"])
+    )  # `targets` loses its order when a plan is read from file
+    targets = (
+        [(pole, plan["targets"][group]) for pole, group in zip((1, -1), groups, strict=True)]
+        if chosen
+        else []
+    )
     own = {"group": TARGETS, "framing": RIVAL}
     pairs += [
         (rival, word, {"attribute": rival, "key": key, **own, "pole": pole, "target": target})
@@ -194,56 +255,97 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         {
             **{name: template[name] for name in ("set", "template", "keying", "variant")},
             **pair,
-            "text": fill(template["text"], {ATTRIBUTE: attribute, TARGET: target}, template["variant"]),
+            "text": fill(
+                template["text"], {ATTRIBUTE: attribute, TARGET: target}, template["variant"]
+            ),
         }
         for template in templates.to_dict("records")
         for attribute, target, pair in pairs
     ]
-    columns = ["set", "template", "keying", "variant", "attribute", "key", "group", "pole", "target", "framing", "text"]
+    columns = [
+        "set",
+        "template",
+        "keying",
+        "variant",
+        "attribute",
+        "key",
+        "group",
+        "pole",
+        "target",
+        "framing",
+        "text",
+    ]
     found = pd.DataFrame(rows, columns=columns)
     return found.assign(id=[sentence_id(plan["name"], row, row["framing"]) for row in rows])
 
 
 def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Pairs of sentences between which a chat model chooses; derived from the tables, so they are not published.
+    """Pairs of sentences between which a chat model chooses; derived from the tables, so they are
+    not published.
 
     Returns:
-        `id, framing, set, template, keying, attribute, group, word, beside, first, second`: pairs of targets (`BARE`),
-        of nouns (`group` numbers the two pairs that belong together), and of targets with rival words. `word`: both
-        words; `beside`: position of the attribute on its axis. Empty where no attribute has one.
+        `id, framing, set, template, keying, attribute, group, word, beside, first, second`: pairs
+        of targets (`BARE`), of nouns (`group` numbers the two pairs that belong together), and of
+        targets with rival words. `word`: both words; `beside`: position of the attribute on its
+        axis. Empty where no attribute has one.
     """
     own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
-    bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
+    bare = tables["probes"][
+        tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]
+    ]
     bare = bare[bare["attribute"].isin(_along(attributes, plan["choice_attributes"]))]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = axis_of(attributes)
     targets = [(TARGETS, *pair) for pair in own["pairs"]]
-    nouns = [(f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs]
+    nouns = [
+        (f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs
+    ]
     found = []
     for (_, framing), rows in pd.concat([bare, with_nouns]).groupby(["set", "framing"], sort=True):
         most = plan["choice_placebo_templates" if framing == PLACEBO else "choice_templates"]
-        rows = rows[rows["template"].isin(evenly_spread(sorted(set(rows["template"])), most))].drop(columns="group")
-        pairs = pd.DataFrame(nouns if framing == PLACEBO else targets, columns=["group", "target", "other"])
+        rows = rows[rows["template"].isin(evenly_spread(sorted(set(rows["template"])), most))].drop(
+            columns="group"
+        )
+        pairs = pd.DataFrame(
+            nouns if framing == PLACEBO else targets, columns=["group", "target", "other"]
+        )
         others = rows[["template", "attribute", "target", "text"]]
         others = others.rename(columns={"target": "other", "text": SECOND})
-        found.append(pairs.merge(rows, on="target").merge(others, on=["template", "attribute", "other"]))
-    columns = ["id", "framing", "set", "template", "keying", "attribute", "group", "word", "beside", FIRST, SECOND]
+        found.append(
+            pairs.merge(rows, on="target").merge(others, on=["template", "attribute", "other"])
+        )
+    columns = [
+        "id",
+        "framing",
+        "set",
+        "template",
+        "keying",
+        "attribute",
+        "group",
+        "word",
+        "beside",
+        FIRST,
+        SECOND,
+    ]
     if not found:  # no attribute has a position on the axis
         return pd.DataFrame(columns=columns)
     every = stacked(found).rename(columns={"text": FIRST})
     every = every.assign(word=every["target"] + "/" + every["other"])
-    every["beside"] = every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
+    every["beside"] = (
+        every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
+    )
     return every[columns]
 
 
 def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Prompts for sentences that a chat model writes freely, known words (`KNOWN`) in two each; derived as well.
+    """Prompts for sentences that a chat model writes freely, known words (`KNOWN`) in two each;
+    derived as well.
 
     Empty where no attribute has a position on the axis: what known words show is then of no use.
 
     Returns:
-        `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word`: that of the attribute;
-        `right`: the group expected for a known word.
+        `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word`: that
+        of the attribute; `right`: the group expected for a known word.
     """
     from evenruler.instruments import writing  # needed rarely
 
@@ -251,46 +353,70 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
     about = evenly_spread(sorted(own["about"]), plan["written_prompts"])
     beside = axis_of(attributes).dropna()
     asked: list[tuple[Any, ...]] = [
-        (BARE, slug, attributes["word"][slug], at, beside[slug], None) for slug, at in product(beside.index, about)
+        (BARE, slug, attributes["word"][slug], at, beside[slug], None)
+        for slug, at in product(beside.index, about)
     ]
     known = by_group(plan, "known").items() if asked else ()
     for (right, few), at in product(known, evenly_spread(about, 2)):
         asked += [(KNOWN, word, word, at, np.nan, right) for word in few]
-    found = pd.DataFrame(asked, columns=["framing", "attribute", "word", "template", "beside", "right"])
+    found = pd.DataFrame(
+        asked, columns=["framing", "attribute", "word", "template", "beside", "right"]
+    )
     rows = zip(found["template"], found["word"], strict=True)
-    found = found.assign(keying=1, group=WRITTEN, prompt=[writing.prompt(own["about"][at], word) for at, word in rows])
+    found = found.assign(
+        keying=1,
+        group=WRITTEN,
+        prompt=[writing.prompt(own["about"][at], word) for at, word in rows],
+    )
     return found.assign(id=found["prompt"].map(content_sha256))
 
 
 def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
-    """Entries of `written[key]` for the first and the second group, ordered by `groups` of the plan."""
-    return {said: plan["written"][key][group] for said, group in zip((FIRST, SECOND), plan["groups"], strict=True)}
+    """Entries of `written[key]` for the first and the second group, ordered by `groups` of the
+    plan.
+    """
+    return {
+        said: plan["written"][key][group]
+        for said, group in zip((FIRST, SECOND), plan["groups"], strict=True)
+    }
 
 
 def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
-    """Positions of attributes on the axis of the gain: `criterion` if there is one, else `key`; NaN where lacking."""
+    """Positions of attributes on the axis of the gain: `criterion` if there is one, else `key`; NaN
+    where lacking.
+    """
     return attributes["criterion" if attributes["criterion"].notna().any() else "key"].astype(float)
 
 
 def _along(attributes: pd.DataFrame, most: int) -> list[str]:
-    """Slugs of at most `most` attributes that have a position on the axis, evenly spread along it."""
+    """Slugs of at most `most` attributes that have a position on the axis, evenly spread along
+    it.
+    """
     known = attributes["criterion"].dropna().sort_index().sort_values(kind="stable")
     if len(known):
         return evenly_spread(list(map(str, known.index)), most)
     keyed = attributes["key"].dropna().sort_index()
-    return [slug for key in (1, -1) for slug in evenly_spread(list(map(str, keyed.index[keyed == key])), most // 2)]
+    return [
+        slug
+        for key in (1, -1)
+        for slug in evenly_spread(list(map(str, keyed.index[keyed == key])), most // 2)
+    ]
 
 
 def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
-    """SD(t) and LD(t), the semantic and lexical diversity of every template in its set (no controls) or generation.
+    """SD(t) and LD(t), the semantic and lexical diversity of every template in its set (no
+    controls) or generation.
 
-    `set` is null for generations, `run` and `generation` for sets; the best subset of the start has `BEST_START` as
-    `run`. `embeddings`: by text with "someone" for each slot; empty where texts were not embedded.
+    `set` is null for generations, `run` and `generation` for sets; the best subset of the start has
+    `BEST_START` as `run`. `embeddings`: by text with "someone" for each slot; empty where texts
+    were not embedded.
     """
     rows: list[dict[str, object]] = []
     for key, templates in _groups(tables) if embeddings else ():
         texts = templates["text"].tolist()
-        semantic = measurement.semantic_diversity(np.stack([embeddings[without_slots(text)] for text in texts]))
+        semantic = measurement.semantic_diversity(
+            np.stack([embeddings[without_slots(text)] for text in texts])
+        )
         lexical = measurement.lexical_diversity([words(text) for text in texts])
         rows += [
             {**key, "template": template, SEMANTIC: float(near), LEXICAL: float(other)}
@@ -308,6 +434,9 @@ def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
     if "history" in tables:
         history, choices = tables["history"], tables.get("choices")
         if choices is not None and (best := set(choices.loc[choices["best_start"], "template"])):
-            yield {"run": BEST_START}, history[history["template"].isin(best)].drop_duplicates("template")
+            yield (
+                {"run": BEST_START},
+                history[history["template"].isin(best)].drop_duplicates("template"),
+            )
         for (run, generation), templates in history.groupby(["run", "generation"], sort=True):
             yield {"run": run, "generation": generation}, templates

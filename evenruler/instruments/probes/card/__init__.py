@@ -1,6 +1,8 @@
-"""The card of a probe benchmark, with answers on its validity from the evidence, and its tasks for the harness.
+"""The card of a probe benchmark, with answers on its validity from the evidence, and its tasks for
+the harness.
 
-The tasks are YAML for lm-evaluation-harness; the Python modules beside this one are copied beside them.
+The tasks are YAML for lm-evaluation-harness; the Python modules beside this one are copied beside
+them.
 """
 
 import json
@@ -23,7 +25,9 @@ WORDS: dict[str, Any] = read_yaml(HERE / "words.yaml")
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The texts of an instrument's card, the tables it publishes, and its tasks for lm-evaluation-harness."""
+    """The texts of an instrument's card, the tables it publishes, and its tasks for
+    lm-evaluation-harness.
+    """
     source: ProbeSource = declaration.source
     settings, attributes = declaration.settings, tables["attributes"]
     evolve: Evolve | None = settings.evolve
@@ -41,7 +45,9 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         said={
             "evolve": evolve,
             "without_number": len(attributes) - len(criterion),
-            "groups": " and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items()),
+            "groups": " and ".join(
+                f"{len(own)} words for {group}" for group, own in source.targets.items()
+            ),
             "targets": sum(map(len, source.targets.values())),
             "labels": ", ".join(sorted(set(attributes["criterion_label"].dropna()))),
             "exact": int((attributes["match"] == "exact").sum()),
@@ -62,15 +68,20 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def _example(tables: Tables, evolve: Evolve | None) -> str | None:
-    """The id of an example row, never a control: a sentence, or a chosen template if the set evolved."""
+    """The id of an example row, never a control: a sentence, or a chosen template if the set
+    evolved.
+    """
     rows = tables["templates" if evolve else "probes"]
     rows = rows[((rows["set"] == CHOSEN) if evolve else (rows["keying"] == 1)) & ~rows["control"]]
-    # Sorting by variant prefers articles that agree with their word ("agree") to those left as they are ("literal").
+    # Sorting by variant prefers articles that agree with their word ("agree") to those left as they
+    # are ("literal").
     return None if rows.empty else str(rows.sort_values(["variant", "id"])["id"].iloc[0])
 
 
 def _correlations(evidence: Evidence) -> dict[str, float | None]:
-    """By template, set and model in words: the lower end of the correlation with the rest of the set."""
+    """By template, set and model in words: the lower end of the correlation with the rest of the
+    set.
+    """
     return {
         f"`{item}` of `{part}` on {model}": found.get("low")
         for part, models in evidence.items()
@@ -86,7 +97,9 @@ def task_name(domain: str, set_name: str | None = None) -> str:
     return name.replace("-", "_")
 
 
-def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str) -> dict[str, str]:
+def harness_files(
+    domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str
+) -> dict[str, str]:
     """Contents of the files of `lm_eval/`, by name."""
     template = task_template(HERE / "task.yaml.j2")
     files = {"group_difference.py": (HERE / "group_difference.py").read_text(encoding="utf-8")}

@@ -1,4 +1,6 @@
-"""Settings of probes (an entry of `instruments`), the definition of a bias, and the figures in words."""
+"""Settings of probes (an entry of `instruments`), the definition of a bias, and the figures in
+words.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -12,27 +14,40 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, by_scale, by_size
+from evenruler.instruments.instrument import (
+    BaseSettings,
+    Column,
+    Plan,
+    Scaled,
+    Sized,
+    Use,
+    by_scale,
+    by_size,
+)
 from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.measurement.checks import FEWEST_PLACEBOS
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml
 
-_FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()]
+_FIGURES = [
+    Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()
+]
 
 COMMON_LENGTH = 8
-"""Templates at which the reliability of sets of other lengths is compared (Spearman-Brown), as in the paper's sets."""
+"""Templates at which the reliability of sets of other lengths is compared (Spearman-Brown), as in
+the paper's sets."""
 
 OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
-"""Variance components of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, of one template, and
-of one word in each group, interactions included."""
+"""Variance components of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, of
+one template, and of one word in each group, interactions included."""
 
 DETECTED_SHARES = 32, 20
-"""Minimum detectable gains of shares (power .8), percentage points: with up to eight templates, and with more
-(`tests.performance.planted_choices`)."""
+"""Minimum detectable gains of shares (power .8), percentage points: with up to eight templates, and
+with more (`tests.performance.planted_choices`)."""
 
 DETECTED_WRITTEN = 34, 28
-"""The same for pronouns in sentences that a chat model writes, with up to eight prompts and with sixteen."""
+"""The same for pronouns in sentences that a chat model writes, with up to eight prompts and with
+sixteen."""
 
 QUANTILES = 3.08
 """Sum of the .975 and .8 quantiles of t with 11 degrees of freedom (placebo lists minus one)."""
@@ -40,15 +55,21 @@ QUANTILES = 3.08
 FEWEST_ATTRIBUTES = 10
 """Fewest attributes for a verdict where there is a criterion."""
 
-LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference")
+LENGTHS_APART = next(
+    figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference"
+)
 """Difference in mean tokens between groups that is reported; smaller ones are rounding."""
 
 
 def headings(plan: Plan) -> list[Column]:
-    """Figures shown for every set on every model, with the direction of gains where the plan names the groups."""
+    """Figures shown for every set on every model, with the direction of gains where the plan names
+    the groups.
+    """
     if "groups" not in plan:
         return list(_FIGURES)
-    first, second = plan["groups"]  # in the order of the source, which `targets` loses when a plan is read from file
+    first, second = plan[
+        "groups"
+    ]  # in the order of the source, which `targets` loses when a plan is read from file
     said = "attributes high on the criterion are closer to {} than low ones"
     of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
     refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
@@ -58,10 +79,11 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
-    """Words shared by at least two targets of one group and by none of the other; `groups`: of each target.
+    """Words shared by at least two targets of one group and by none of the other; `groups`: of each
+    target.
 
-    The effect of such a word is common to the whole group, as if it were one target: even models with random weights
-    tell "young man, young woman" from "old man, old woman".
+    The effect of such a word is common to the whole group, as if it were one target: even models
+    with random weights tell "young man, young woman" from "old man, old woman".
     """
     having: dict[str, list[object]] = {}
     for target, group in zip(targets, groups, strict=True):
@@ -77,7 +99,8 @@ def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
 
     Args:
         scores: [..., targets] log-likelihoods of whole sentences, nats.
-        groups: [targets] the group of each target, two in all (else ValueError); G1 is the first to occur.
+        groups: [targets] the group of each target, two in all (else ValueError); G1 is the first to
+            occur.
 
     Returns:
         [...] nats; positive means closer to G1.
@@ -111,7 +134,9 @@ class FitnessWeights(Strict):
 
 
 class Evolve(Strict):
-    """Settings of the evolution of a template set. `Scaled` values are those of the scale in use."""
+    """Settings of the evolution of a template set. `Scaled` values are those of the scale in
+    use.
+    """
 
     of: Slug
     """The source under `data/sources/probes` that it evolves from: file name without ending."""
@@ -125,36 +150,42 @@ class Evolve(Strict):
     elites: int = Field(default=4, ge=1)
     """Number of best templates that are kept unchanged."""
     length: int = Field(default=COMMON_LENGTH, ge=1)
-    """Size of the chosen set, as large as `standard` asks of other sets; smaller if there are fewer lineages."""
+    """Size of the chosen set, as large as `standard` asks of other sets; smaller if there are fewer
+    lineages."""
     tournament: int = Field(default=3, ge=1)
     """Number of templates drawn, the best of which becomes a parent."""
     weights: FitnessWeights = Field(default_factory=FitnessWeights)
     guided: tuple[float, float] = Field(default=(0.5, 0.9), strict=False)  # YAML has lists
-    """Probability that a word is replaced rather than the whole template reworded: in the first generation and in the
-    last, linear in between."""
+    """Probability that a word is replaced rather than the whole template reworded: in the first
+    generation and in the last, linear in between."""
     alpha_clip: float = Field(default=1.0, gt=0)
-    """Alpha without a template is clipped to minus and plus this, since one broken set would flatten the rest."""
+    """Alpha without a template is clipped to minus and plus this, since one broken set would
+    flatten the rest."""
     gradient_attributes: Scaled[_FromOne] = by_scale(2, 1000)
     """Most attributes, evenly spread, over which the gradients of words are computed."""
     samples: Scaled[_FromOne] = by_scale(8, 3)
     """Rewordings requested at once for each open place in the population."""
     shots: Scaled[bool] = by_scale(True, False)
-    """Whether the operator gets few-shot examples, which small models need, instead of an instruction."""
+    """Whether the operator gets few-shot examples, which small models need, instead of an
+    instruction."""
     tries: int = Field(default=3, ge=1)
     """Most rounds of requests for a place, until a rewording is acceptable."""
     new_tokens: int = Field(default=48, ge=1)
     """Most tokens in a rewording."""
     max_words: Scaled[Annotated[int, Field(ge=3)]] = by_scale(16, 30)
-    """Most words in a template, slots included. Gradients cost one more shortened template for every word."""
+    """Most words in a template, slots included. Gradients cost one more shortened template for
+    every word."""
     acceptability: float = Field(default=0.75, ge=0)
     """How much less likely a rewording may be than its parent, in nats per token."""
     closeness: float = Field(default=0.5, ge=-1, le=1)
-    """Least cosine of a chosen template with the mean embedding of the starting templates. The lowest in our own sets
-    is .54; "Alabama I met a ..." has .45."""
+    """Least cosine of a chosen template with the mean embedding of the starting templates. The
+    lowest in our own sets is .54; "Alabama I met a ..." has .45."""
     bar: float = Field(default=0.5, ge=0, le=1)
-    """Least share of the operator's replies that keep every rule; below it the sets are called a demonstration."""
+    """Least share of the operator's replies that keep every rule; below it the sets are called a
+    demonstration."""
     ablation: Scaled[bool] = by_scale(False, True)
-    """Whether a second run replaces random words instead of hotspots, to show the benefit of guidance."""
+    """Whether a second run replaces random words instead of hotspots, to show the benefit of
+    guidance."""
     seed: Seed = 7
 
     @field_validator("guided")
@@ -166,7 +197,9 @@ class Evolve(Strict):
 
 
 def halves(attributes: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Split attributes into two halves, alternating in slug order: one half chooses a set, the other judges it."""
+    """Split attributes into two halves, alternating in slug order: one half chooses a set, the
+    other judges it.
+    """
     ordered = sorted(attributes)
     return ordered[::2], ordered[1::2]
 
@@ -183,29 +216,34 @@ class Settings(BaseSettings):
     """How probes are built and asked."""
 
     article: ArticleSetting = "agree"
-    """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
-    For all template sets, or by set (`agree` for those not named). An evolved set has that of its start."""
+    """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has
+    it. For all template sets, or by set (`agree` for those not named). An evolved set has that of
+    its start."""
     embedder: Slug
     """The embedding model from which the semantic diversity of templates is computed."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
-    """Most attributes, evenly spread, whose sentences are also asked after the `framings` of the source."""
+    """Most attributes, evenly spread, whose sentences are also asked after the `framings` of the
+    source."""
     prefixed_templates: Sized[_FromOne] = by_size(3, 3, 1000)
     """Most templates of each set that are asked after framings."""
     prefixed_targets: Sized[_FromOne] = by_size(2, 2, 1000)
     """Most targets of each group that are asked after framings."""
     headline: list[Slug] = Field(default_factory=list)
-    """Template sets that get a verdict and are asked with placebos; by default the first of the source."""
+    """Template sets that get a verdict and are asked with placebos; by default the first of the
+    source."""
     placebo_attributes: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
-    """Most attributes, evenly spread along criterion or keys, whose sentences are also asked with the nouns of
-    `placebos`; 0 leaves no verdict."""
+    """Most attributes, evenly spread along criterion or keys, whose sentences are also asked with
+    the nouns of `placebos`; 0 leaves no verdict."""
     choice_attributes: Sized[_FromOne] = by_size(22, 22, 1000)
-    """Most attributes, evenly spread along criterion or keys, for which a chat model chooses between sentences."""
+    """Most attributes, evenly spread along criterion or keys, for which a chat model chooses
+    between sentences."""
     choice_templates: Sized[_FromOne] = by_size(2, 8, 1000)
     """Most templates of each headline set in which a chat model chooses."""
     choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
     """The same for choices between nouns of two lists of `placebos`; 0 leaves no verdict."""
     written_prompts: Sized[_FromOne] = by_size(1, 8, 16)
-    """Most prompts by which a chat model writes on every attribute; variation between prompts needs at least two."""
+    """Most prompts by which a chat model writes on every attribute; variation between prompts needs
+    at least two."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Least alpha; a set below it is unfit to measure."""
     evolve: Evolve | None = None
@@ -217,16 +255,22 @@ class Settings(BaseSettings):
         return "evolve" if self.evolve else None
 
     def written_as(self, name: str) -> str:
-        """The source file that users write, without ending; an evolved instrument has that of its original."""
+        """The source file that users write, without ending; an evolved instrument has that of its
+        original.
+        """
         return self.evolve.of if self.evolve else name
 
     def replies(self, name: str) -> Path:
-        """The file of the operator's replies: one per operator, so that no scale overwrites that of another."""
+        """The file of the operator's replies: one per operator, so that no scale overwrites that of
+        another.
+        """
         assert self.evolve is not None
         return Path("replies", self.evolve.operator, f"{name}.jsonl")
 
     def uses(self, source: Any) -> list[Use]:
-        """The models it needs: the embedder and, where templates evolve, the measured model and the operator."""
+        """The models it needs: the embedder and, where templates evolve, the measured model and the
+        operator.
+        """
         found = [Use(self.embedder, "embed", "embedder")]
         if self.evolve:
             found.append(Use(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
@@ -234,34 +278,55 @@ class Settings(BaseSettings):
         return found
 
     def warnings(self, source: Any) -> list[str]:
-        """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean less than it says."""
+        """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean
+        less than it says.
+        """
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
-        found = [f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"] * bool(shared)
+        found = [
+            f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"
+        ] * bool(shared)
         if lacking := self._lacking(source):
             found.append(lacking)
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
-            found.append(f"{n} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts will be inconclusive")
+            found.append(
+                f"{n} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts will be "
+                "inconclusive"
+            )
         elif not self.placebo_attributes:
-            found.append(f"the build asks no placebos ({self.size}), so verdicts are inconclusive; `measure` asks them")
+            found.append(
+                f"the build asks no placebos ({self.size}), so verdicts are inconclusive; "
+                "`measure` asks them"
+            )
         if source.keys is not None and source.rivals is None:
-            found.append("keys without `rivals`: an effect may not be specific to the construct of the keyed words")
+            found.append(
+                "keys without `rivals`: an effect may not be specific to the construct of the "
+                "keyed words"
+            )
         return found
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md); choices: simulated."""
+        """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md);
+        choices: simulated.
+        """
         if self._lacking(source, form):
             return None
         if form == "written":
             able = source.written and self.written_prompts > 1
-            return f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points" if able else None
+            return (
+                f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points" if able else None
+            )
         asked = self.choice_placebo_templates if form == "choice" else self.placebo_attributes
         if not asked or len(source.placebos) < FEWEST_PLACEBOS:
             return None
         if form == "choice":
             return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
         words = min(map(len, source.targets.values()))
-        written = {} if self.evolve else {name: len(source.sets[name].scored) for name in self.headline_of(source)}
+        written = (
+            {}
+            if self.evolve
+            else {name: len(source.sets[name].scored) for name in self.headline_of(source)}
+        )
         lengths = {CHOSEN: self.evolve.length} if self.evolve else written
         found = []
         for name, templates in lengths.items():
@@ -277,14 +342,26 @@ class Settings(BaseSettings):
             return "neither a criterion nor keys: figures are descriptive, without verdict"
         known = source.published.values.values() if source.published else [0.0] * FEWEST_ATTRIBUTES
         if (n := len([value for value in known if value is not None])) < FEWEST_ATTRIBUTES:
-            return f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no verdict is possible"
+            return (
+                f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no "
+                "verdict is possible"
+            )
         if form != "written" and min(map(len, source.targets.values())) < 2:
-            return "a group has 1 target (at least 2 needed), so neither likelihoods nor choices get a verdict"
+            return (
+                "a group has 1 target (at least 2 needed), so neither likelihoods nor choices "
+                "get a verdict"
+            )
         return None
 
-    def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """Warn of targets of one group, or placebos, with more tokens: longer words make any sentence less likely."""
-        means = {group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()}
+    def warnings_of(
+        self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]
+    ) -> list[str]:
+        """Warn of targets of one group, or placebos, with more tokens: longer words make any
+        sentence less likely.
+        """
+        means = {
+            group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()
+        }
         (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])
         found = []
         if most - least >= LENGTHS_APART:
@@ -293,7 +370,10 @@ class Settings(BaseSettings):
         if nouns := [noun for own in source.placebos for noun in own]:
             mean = fmean(lengths(nouns))
             if not least - 1 <= mean <= most + 1:
-                found.append(f"placebo nouns have {mean:.1f} tokens, targets {least:.1f} to {most:.1f}: take others")
+                found.append(
+                    f"placebo nouns have {mean:.1f} tokens, targets {least:.1f} to {most:.1f}: "
+                    "take others"
+                )
         return found
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
@@ -304,7 +384,9 @@ class Settings(BaseSettings):
         operator, entry = self.evolve.operator, catalogue.models[self.evolve.operator]
         if not entry.chats:
             remedy = "name a causal model with `chat: true`"
-            raise UserError(f"{operator!r} does not chat", where=where("evolve.operator"), remedy=remedy)
+            raise UserError(
+                f"{operator!r} does not chat", where=where("evolve.operator"), remedy=remedy
+            )
         if self.evolve.shots and not entry.continues:
             what = f"{operator!r} only chats and cannot continue examples"
             raise UserError(what, where=where("evolve.shots"), remedy="say false")
@@ -314,7 +396,9 @@ class Settings(BaseSettings):
         return self.headline or [next(iter(source.sets))]
 
     def article_of(self, template_set: str) -> Article:
-        """How articles before slots of a template set are filled, whether it is written or evolved."""
+        """How articles before slots of a template set are filled, whether it is written or
+        evolved.
+        """
         if isinstance(self.article, str):
             return self.article
         return self.article.get(self.evolve.start if self.evolve else template_set, "agree")

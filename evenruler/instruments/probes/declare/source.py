@@ -1,4 +1,6 @@
-"""Sources of probes, `data/sources/probes/*.yaml` or evolved: templates, attributes, targets, criterion of a domain."""
+"""Sources of probes, `data/sources/probes/*.yaml` or evolved: templates, attributes, targets,
+criterion of a domain.
+"""
 
 import re
 from collections import Counter
@@ -36,7 +38,8 @@ class CriterionEntry(Strict):
     """A published number per attribute to validate against."""
 
     file: Text
-    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and that named by `column`."""
+    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and that
+    named by `column`."""
     column: Text
     complement_of: float | None = None
     """The criterion is this minus the column (100 turns percent of women into percent of men)."""
@@ -55,9 +58,15 @@ class Criterion:
     """By attribute slug: `exact` (one title), `group` (several, weighted) or `none`."""
 
 
-def _read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
+def _read_criterion(
+    entry: CriterionEntry, attributes: Mapping[str, str], folder: Path
+) -> Criterion:
     path = folder / entry.file
-    _, found = read_csv(path, "put the criterion there or fix `criterion.file`", ("attribute", "match", entry.column))
+    _, found = read_csv(
+        path,
+        "put the criterion there or fix `criterion.file`",
+        ("attribute", "match", entry.column),
+    )
     rows: dict[str, dict[str, str]] = {}
     for line, row in found:
         if wrong := flaw(row["attribute"]):
@@ -69,7 +78,9 @@ def _read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder
         rows[slug] = row
     if missing := [word for slug, word in attributes.items() if slug not in rows]:
         what = f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}"
-        remedy = "add a row for each (with an empty figure and match `none` if nothing is published)"
+        remedy = (
+            "add a row for each (with an empty figure and match `none` if nothing is published)"
+        )
         raise UserError(what, where=str(path), remedy=remedy)
     values = {slug: _value(rows[slug], entry, path) for slug in attributes}
     return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in attributes})
@@ -79,15 +90,25 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
     text, match = row[entry.column], row["match"]
     where = f"{path}: {row['attribute']}"
     if match not in MATCHES:
-        raise UserError(f"match is {match!r}, expected one of {', '.join(MATCHES)}", where=where, remedy="fix it")
+        raise UserError(
+            f"match is {match!r}, expected one of {', '.join(MATCHES)}",
+            where=where,
+            remedy="fix it",
+        )
     if (text == "") != (match == "none"):
-        raise UserError(f"figure {text!r} with match {match!r}", where=where, remedy="`none` goes with no figure")
+        raise UserError(
+            f"figure {text!r} with match {match!r}",
+            where=where,
+            remedy="`none` goes with no figure",
+        )
     if text == "":
         return None
     try:
         number = number_of(text)
     except ValueError as error:
-        raise UserError(str(error), where=where, remedy="write it in digits 0 to 9, as 5.5") from None
+        raise UserError(
+            str(error), where=where, remedy="write it in digits 0 to 9, as 5.5"
+        ) from None
     return number if entry.complement_of is None else round(entry.complement_of - number, 9)
 
 
@@ -106,14 +127,17 @@ class TemplateEntry(Strict):
     keying: Keying = 1
     """+1; -1 where a higher likelihood means less association."""
     control: bool = False
-    """Whether it is asked and shown but not scored: the baseline of a model that ignores the wording of the others."""
+    """Whether it is asked and shown but not scored: the baseline of a model that ignores the
+    wording of the others."""
 
     @field_validator("text")
     @classmethod
     def _both_slots_once(cls, text: str) -> str:
         found = Counter(slots(text))
         if unknown := sorted(set(found) - set(SLOTS)):
-            raise ValueError(f"{text!r} holds the unknown slot {unknown[0]}; {nearest(unknown[0], SLOTS)}")
+            raise ValueError(
+                f"{text!r} holds the unknown slot {unknown[0]}; {nearest(unknown[0], SLOTS)}"
+            )
         for slot in SLOTS:
             if found[slot] != 1:
                 raise ValueError(f"{text!r} holds {slot} {found[slot]} times, expected once")
@@ -133,7 +157,9 @@ class TemplateSet(Strict):
     source: Text | None = None
     """Who wrote the templates; by default the `source` of the file."""
     licence: Text | None = None
-    templates: dict[Slug, Annotated[TemplateEntry, BeforeValidator(_template)]] = Field(min_length=1)
+    templates: dict[Slug, Annotated[TemplateEntry, BeforeValidator(_template)]] = Field(
+        min_length=1
+    )
 
     @model_validator(mode="after")
     def _distinct(self) -> "TemplateSet":
@@ -150,7 +176,9 @@ class TemplateSet(Strict):
 
 
 class Keys(Strict):
-    """Attributes at the two ends of the construct, where there is no criterion; words as in `attributes`."""
+    """Attributes at the two ends of the construct, where there is no criterion; words as in
+    `attributes`.
+    """
 
     high: list[Word] = Field(min_length=1)
     """With a positive gain they are closer to the first group of targets than `low` is."""
@@ -170,7 +198,9 @@ LEAST_NOUNS = 2
 
 
 class Written(Strict):
-    """Pronouns that assign a sentence of a chat model to a group, and words whose group is known."""
+    """Pronouns that assign a sentence of a chat model to a group, and words whose group is
+    known.
+    """
 
     pronouns: dict[Slug, list[Word]]
     known: dict[Slug, list[Word]]
@@ -192,13 +222,17 @@ class ProbeSource(Source):
     keys: Keys | None = None
     """Used instead of a criterion."""
     placebos: list[list[Word]] = Field(default_factory=list)
-    """Lists of nouns for persons, unrelated to the construct: they show what any list of words does."""
+    """Lists of nouns for persons, unrelated to the construct: they show what any list of words
+    does."""
     concept: Concept | None = None
-    """The concept of attributes, if other instruments measure them too; high values are closer to the first targets."""
+    """The concept of attributes, if other instruments measure them too; high values are closer to
+    the first targets."""
     rivals: Keys | None = None
-    """Words in place of attributes, off the construct, that differ as the keyed ones do: good and bad, say."""
+    """Words in place of attributes, off the construct, that differ as the keyed ones do: good and
+    bad, say."""
     written: Written | None = None
-    """How sentences that a chat model writes about an attribute are read, where pronouns tell the groups apart."""
+    """How sentences that a chat model writes about an attribute are read, where pronouns tell the
+    groups apart."""
     framings: Framings | None = None
     """Prefixes after which sentences are asked too, to see how they shift biases."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
@@ -224,7 +258,9 @@ class ProbeSource(Source):
     @field_validator("placebos")
     @classmethod
     def _of_equal_length(cls, placebos: list[list[str]]) -> list[list[str]]:
-        if len({len(nouns) for nouns in placebos}) > 1 or any(len(nouns) < LEAST_NOUNS for nouns in placebos):
+        if len({len(nouns) for nouns in placebos}) > 1 or any(
+            len(nouns) < LEAST_NOUNS for nouns in placebos
+        ):
             raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
         if found := twice(word for nouns in placebos for word in nouns):
             raise ValueError(f"{both(*found)} stands in the lists twice")
@@ -238,7 +274,10 @@ class ProbeSource(Source):
             raise ValueError(f"the placebo {both(*taken)} is a target")
         for own in (self.written.pronouns, self.written.known) if self.written else ():
             if list(own) != list(self.targets):
-                raise ValueError(f"written: found {', '.join(own)}, expected the groups {', '.join(self.targets)}")
+                raise ValueError(
+                    f"written: found {', '.join(own)}, expected the groups "
+                    f"{', '.join(self.targets)}"
+                )
         if self.keys is None:
             if self.rivals is not None:
                 raise ValueError("rivals go with keys, and it has none")
@@ -247,12 +286,17 @@ class ProbeSource(Source):
             raise ValueError("it has keys and a criterion, expected one of them")
         keyed = [*self.keys.high, *self.keys.low]
         if unknown := sorted(set(keyed) - set(self.attributes.values())):
-            raise ValueError(f"the key {unknown[0]!r} is no attribute; {nearest(unknown[0], self.attributes.values())}")
+            raise ValueError(
+                f"the key {unknown[0]!r} is no attribute; "
+                f"{nearest(unknown[0], self.attributes.values())}"
+            )
         if twice(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
         for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
             if keys is not None and (few := min(len(keys.high), len(keys.low))) < FEWEST_KEYED:
-                raise ValueError(f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)")
+                raise ValueError(
+                    f"{few} {what} have one of the keys (at least {FEWEST_KEYED} needed)"
+                )
         rivals = [] if self.rivals is None else [*self.rivals.high, *self.rivals.low]
         if taken := twice([*self.attributes.values(), *rivals]):
             raise ValueError(f"the rival {both(*taken)} stands twice, or is an attribute")
@@ -260,10 +304,16 @@ class ProbeSource(Source):
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
-    """Read a source, written or evolved, with its criterion; check it, also against the settings."""
-    require_written(path, "source for the probes", "write the file or check the name in params.yaml")
+    """Read a source, written or evolved, with its criterion; check it, also against the
+    settings.
+    """
+    require_written(
+        path, "source for the probes", "write the file or check the name in params.yaml"
+    )
     source = validate(ProbeSource, read_yaml(path), path)
-    if not (path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
+    if not (
+        path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}
+    ):  # users wrote it
         for name in settings.article if isinstance(settings.article, dict) else ():
             if name not in source.sets:
                 what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
@@ -271,7 +321,9 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
         if settings.evolve:
             if not source.in_english:
                 what = f"templates evolve by English prompts, and these are in {source.language!r}"
-                raise UserError(what, where=f"{path}: language", remedy="take `evolve` out of its entry")
+                raise UserError(
+                    what, where=f"{path}: language", remedy="take `evolve` out of its entry"
+                )
             _require_start(path, source, settings.evolve)
     if source.criterion is not None:
         source._published = _read_criterion(source.criterion, source.attributes, shared)
@@ -279,14 +331,24 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
 
 
 def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
-    """Check the starting set: it exists, is large enough to select from, and uses no slugs of evolved templates."""
+    """Check the starting set: it exists, is large enough to select from, and uses no slugs of
+    evolved templates.
+    """
     if evolve.start not in source.sets:
-        what = f"no template set {evolve.start!r} for `evolve.start`; {nearest(evolve.start, source.sets)}"
+        what = (
+            f"no template set {evolve.start!r} for `evolve.start`; "
+            f"{nearest(evolve.start, source.sets)}"
+        )
         raise UserError(what, where=str(path), remedy="check the name in params.yaml")
     templates = source.sets[evolve.start].scored
     if len(templates) <= max(evolve.elites, 2):
-        what = f"{len(templates)} templates of {evolve.start} to start with, of which {evolve.elites} are elites"
-        raise UserError(what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)")
+        what = (
+            f"{len(templates)} templates of {evolve.start} to start with, of which "
+            f"{evolve.elites} are elites"
+        )
+        raise UserError(
+            what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)"
+        )
     if taken := next(filter(_OF_WHAT_EVOLVES.fullmatch, templates), None):
         what = f"a template of {evolve.start} is called {taken!r}, as those that evolve are"
         raise UserError(what, where=str(path), remedy="rename it")

@@ -1,4 +1,6 @@
-"""Diagnosis of probes: what models associate, how well each template set measures it, what evolution achieved."""
+"""Diagnosis of probes: what models associate, how well each template set measures it, what
+evolution achieved.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -23,7 +25,13 @@ from evenruler.instruments.probes.ask import (
 )
 from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.gain import contrast
-from evenruler.instruments.probes.diagnose.quality import CELL, Cube, cubes, cubes_after_prefixes, shifts
+from evenruler.instruments.probes.diagnose.quality import (
+    CELL,
+    Cube,
+    cubes,
+    cubes_after_prefixes,
+    shifts,
+)
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.reliability import concepts, errors_beside_items
@@ -36,9 +44,21 @@ from evenruler.terminal import note
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
 
 _OF_EVOLUTION = ("comparisons", "generations", "rewordings")
-_OF_SETS = ("associations", "biases", "correlations", "curve", "diversity", "figures", "items", "shifts", "variances")
+_OF_SETS = (
+    "associations",
+    "biases",
+    "correlations",
+    "curve",
+    "diversity",
+    "figures",
+    "items",
+    "shifts",
+    "variances",
+)
 
-TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in (*_OF_SETS, *_OF_EVOLUTION)}
+TABLES: dict[str, pa.Schema] = {
+    name: getattr(schemas, name.upper()) for name in (*_OF_SETS, *_OF_EVOLUTION)
+}
 TABLES["concepts"] = CONCEPTS
 
 _OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
@@ -51,11 +71,14 @@ COMPARED = ("value", "other", "difference", "low", "high")
 Found = dict[str, pd.DataFrame]
 
 
-def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
-    """Associations of one model, and how well every template set of one instrument measures them; by `TABLES`.
+def figures(
+    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+) -> Found:
+    """Associations of one model, and how well every template set of one instrument measures them;
+    by `TABLES`.
 
-    ValueError where the model lacks the score of a sentence, UserError where no attribute has all its sentences in a
-    set.
+    ValueError where the model lacks the score of a sentence, UserError where no attribute has all
+    its sentences in a set.
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
     if {"choices", "sentences"} & set(scores):
@@ -65,14 +88,29 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     prefixed = after_prefixes(probes, plan)
     unread = set(scores["unread"]["id"])
     _require_both_groups(probes, unread, subject)
-    probes, placebos, prefixed = (rows[~rows["id"].isin(unread)] for rows in (probes, placebos, prefixed))
+    probes, placebos, prefixed = (
+        rows[~rows["id"].isin(unread)] for rows in (probes, placebos, prefixed)
+    )
     started = Started(scores["started"], no_other_start(subject, plan))
-    found = diagnose(probes, tables["attributes"], scores["scores"], prefixed, placebos, plan, resampling, started)
+    found = diagnose(
+        probes,
+        tables["attributes"],
+        scores["scores"],
+        prefixed,
+        placebos,
+        plan,
+        resampling,
+        started,
+    )
     if not found:
         return {"diversity": diversity}
-    of_template = diversity[diversity["set"].notna()][["set", "template", schemas.SEMANTIC, schemas.LEXICAL]]
+    of_template = diversity[diversity["set"].notna()][
+        ["set", "template", schemas.SEMANTIC, schemas.LEXICAL]
+    ]
     items = found["items"].merge(of_template, on=["set", "template"], how="left", validate="m:1")
-    of_parts = found["figures"].rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
+    of_parts = (
+        found["figures"].rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
+    )
     return {**found, "diversity": diversity, "figures": of_parts, "items": items}
 
 
@@ -101,10 +139,10 @@ def diagnose(
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one model on every template set of one instrument.
 
-    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `placebos`: by `ask.with_placebos`;
-    `scores`: empty where the model returns no likelihoods; `started`: likelihoods after another start token. Returns
-    tables by `TABLES` (`figures` with `set` for `part`, `items` without diversities), without empty ones. Errors as in
-    `figures`.
+    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `placebos`: by
+    `ask.with_placebos`; `scores`: empty where the model returns no likelihoods; `started`:
+    likelihoods after another start token. Returns tables by `TABLES` (`figures` with `set` for
+    `part`, `items` without diversities), without empty ones. Errors as in `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
@@ -130,7 +168,13 @@ def diagnose(
         of_set = after.get(cell, {})
         moved = shifts(of_set, set(plan["placebos"]))
         own = _of_biases(cube, known, resampling.level)
-        for table, rows in {**own, "items": items, "variances": variances, "curve": curve, "shifts": moved}.items():
+        for table, rows in {
+            **own,
+            "items": items,
+            "variances": variances,
+            "curve": curve,
+            "shifts": moved,
+        }.items():
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
         found = [
@@ -139,8 +183,12 @@ def diagnose(
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking),
         ]
-        fit = gain.fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
-        if key["set"] in plan["headline"] and (found_of := _headline(cube, known, asked[asked["set"] == key["set"]])):
+        fit = gain.fitness(
+            cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"]
+        )
+        if key["set"] in plan["headline"] and (
+            found_of := _headline(cube, known, asked[asked["set"] == key["set"]])
+        ):
             headline, made_of = found_of
             chose = plan.get("evolved", {}).get("model") == key["model"]
             figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
@@ -149,29 +197,44 @@ def diagnose(
             tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
             if plan.get("concept"):
                 tables.setdefault("concepts", []).append(_concepts(cube, known, key, plan))
-        figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
+        figures += [
+            (key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit)
+            for figure in found
+        ]
     judged = judge([(figure, fit) for _, figure, fit in figures])
     records = [{**key, **asdict(figure)} for (key, *_), figure in zip(figures, judged, strict=True)]
     told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(Confirmed))])
-    return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
+    return {
+        **{name: pd.concat(own, ignore_index=True) for name, own in tables.items()},
+        "figures": told,
+    }
 
 
 FLATTERED = "The templates were selected on this model, so its figures are too high."
 """Note on the headline of an evolved set on the model that it evolved on."""
 
 ASSOCIATED = (quality.SPREAD, quality.R)
-"""Figures of associations other than the headline; they are marked where the instrument is invalid."""
+"""Figures of associations other than the headline; they are marked where the instrument is
+invalid."""
 
 
-def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Confirmatory, pd.DataFrame] | None:
-    """The gain of a set on a model, and the rows of `asked` it is made of; None if no attribute lies on an axis."""
+def _headline(
+    cube: Cube, known: pd.DataFrame, asked: pd.DataFrame
+) -> tuple[Confirmatory, pd.DataFrame] | None:
+    """The gain of a set on a model, and the rows of `asked` it is made of; None if no attribute
+    lies on an axis.
+    """
     beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
-    rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
+    rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(
+        beside=beside
+    )
     rows = rows[rows["at"].isin(cube.templates) & beside.notna()]
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    return gain.gain_of(made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0], rivals), made_of
+    return gain.gain_of(
+        made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0], rivals
+    ), made_of
 
 
 def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
@@ -180,7 +243,12 @@ def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Pla
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
     own = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
     criterion = known.set_index("word")["criterion"].reindex(own.index)
-    of = {"benchmark": key["benchmark"], "part": key["set"], "model": key["model"], "trait": plan["concept"]["trait"]}
+    of = {
+        "benchmark": key["benchmark"],
+        "part": key["set"],
+        "model": key["model"],
+        "trait": plan["concept"]["trait"],
+    }
     of["kin"] = plan.get("evolved", {}).get("of", key["benchmark"])
     return own.assign(**of, criterion=criterion).reindex(columns=CONCEPTS.names)
 
@@ -204,10 +272,16 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
 
 
 def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
-    """Tables of one set on one model. `centred` associations are beyond each template's mean, with intervals."""
+    """Tables of one set on one model. `centred` associations are beyond each template's mean, with
+    intervals.
+    """
     biases = cube.biases()
     intervals = [quality.mean_interval(row, level) for row in (biases - biases.mean()).to_numpy()]
-    associations = known.loc[biases.index, ["word", "criterion", "match"]].rename_axis("attribute").reset_index()
+    associations = (
+        known.loc[biases.index, ["word", "criterion", "match"]]
+        .rename_axis("attribute")
+        .reset_index()
+    )
     associations["bias"], associations["n"] = biases.mean(axis=1).to_numpy(), biases.shape[1]
     associations[["centred", "low", "high"]] = [(own.value, own.low, own.high) for own in intervals]
     by_template = biases.rename_axis("attribute").reset_index()
@@ -215,33 +289,51 @@ def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
     return {
         "associations": associations.filter(schemas.ASSOCIATIONS.names),
         "biases": by_template.melt("attribute", var_name="template", value_name="bias"),
-        "correlations": correlations.melt(id_vars="template", var_name="other", value_name="correlation"),
+        "correlations": correlations.melt(
+            id_vars="template", var_name="other", value_name="correlation"
+        ),
     }
 
 
 def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: Subject) -> None:
-    """UserError if the tokenizer knows no target of a group of some set; `unread`: ids of sentences without a score."""
-    for (template_set, group), rows in probes[~probes["control"]].groupby(["set", "group"], sort=True):
+    """UserError if the tokenizer knows no target of a group of some set; `unread`: ids of sentences
+    without a score.
+    """
+    for (template_set, group), rows in probes[~probes["control"]].groupby(
+        ["set", "group"], sort=True
+    ):
         if unread.issuperset(rows["id"]):
             words = ", ".join(sorted(set(rows["target"]))[:5])
-            what = f"all targets of {group} in set {template_set} are unknown to its tokenizer ({words})"
+            what = (
+                f"all targets of {group} in set {template_set} are unknown to its tokenizer "
+                f"({words})"
+            )
             raise UserError(what, where=subject.name, remedy="take other words, or another model")
 
 
-def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame) -> None:
-    """Require at least one scored attribute, and report what was left out because a sentence was rejected."""
+def _require_some(
+    cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame
+) -> None:
+    """Require at least one scored attribute, and report what was left out because a sentence was
+    rejected.
+    """
     here = probes[(probes["set"] == key["set"]) & ~probes["control"]]
     where = f"{key['benchmark']}, set {key['set']}"
     if not cube.attributes:
         remedy = "see rejected.parquet and fix the templates"
         raise UserError("every attribute has a rejected sentence", where=where, remedy=remedy)
-    left_out = [*sorted(set(here["template"]) - set(cube.templates)), *sorted(set(known.index) - set(cube.attributes))]
+    left_out = [
+        *sorted(set(here["template"]) - set(cube.templates)),
+        *sorted(set(known.index) - set(cube.attributes)),
+    ]
     if left_out:
         note(f"{where}: left out for rejected sentences: {', '.join(left_out)}")
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
-    """Figures of no single model, and evolved sets against their originals; by `TABLES`, without empty tables."""
+    """Figures of no single model, and evolved sets against their originals; by `TABLES`, without
+    empty tables.
+    """
     firsts = {record.instrument: record for record in reversed(records)}
     found: dict[str, list[pd.DataFrame]] = {}
     for name in sorted(firsts):
@@ -272,14 +364,17 @@ def _of_instrument(
 def evidence(tables: Tables) -> dict[str, Any]:
     """Evidence for cards: figures by instrument, set and model.
 
-    `items`: statistics of every template in its set. Of evolved sets also `compared`, comparisons with other sets, and
-    `generations`, figures by run and generation on the model that they evolved on, under the last population.
+    `items`: statistics of every template in its set. Of evolved sets also `compared`, comparisons
+    with other sets, and `generations`, figures by run and generation on the model that they evolved
+    on, under the last population.
     """
     if tables["figures"].empty:  # no model was asked
         return {}
     found = as_metrics(tables["figures"], "part")
     for row in tables["items"].to_dict("records"):
-        statistics = {name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS}
+        statistics = {
+            name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS
+        }
         items = _below(found, row["benchmark"], row["set"], row["model"], "items")
         items[row["template"]] = {"control": bool(row["control"]), **statistics}
     for row in tables["comparisons"].to_dict("records"):
@@ -288,9 +383,15 @@ def evidence(tables: Tables) -> dict[str, Any]:
         told = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
         told |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
         told |= {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
-        _below(found, row["benchmark"], row["set"], row["model"], "compared", against)[row["figure"]] = told
+        _below(found, row["benchmark"], row["set"], row["model"], "compared", against)[
+            row["figure"]
+        ] = told
     generations = tables["generations"]  # without columns where nothing evolved
-    by_run = generations.groupby(["benchmark", "model", "run", "generation"], sort=True) if len(generations) else ()
+    by_run = (
+        generations.groupby(["benchmark", "model", "run", "generation"], sort=True)
+        if len(generations)
+        else ()
+    )
     for key, rows in by_run:
         benchmark, model, run, generation = map(str, key)
         of_run = _below(found, benchmark, schemas.POPULATION, model, "generations", run)
@@ -309,7 +410,9 @@ def plots(tables: Tables) -> Found:
     """Tables that `dvc plots` draws."""
     associations = tables["associations"]
     return {
-        "validity": associations if associations.empty else associations.dropna(subset=["criterion"]),
+        "validity": associations
+        if associations.empty
+        else associations.dropna(subset=["criterion"]),
         "correlations": tables["correlations"],
         "distributions": tables["biases"],
     }

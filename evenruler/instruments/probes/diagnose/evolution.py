@@ -1,8 +1,10 @@
-"""Results of an evolution: figures by generation, evolved sets against others, and outcomes of the replies.
+"""Results of an evolution: figures by generation, evolved sets against others, and outcomes of the
+replies.
 
-The figures are those of any set of templates (`quality`). An evolved set was chosen for its figures on the model that
-it evolved on, so they flatter it there; its worth shows on other models (`transfer`), on held-out halves of the
-attributes, and against cheaper sets: subsets of the start, elites, random rewordings.
+The figures are those of any set of templates (`quality`). An evolved set was chosen for its figures
+on the model that it evolved on, so they flatter it there; its worth shows on other models
+(`transfer`), on held-out halves of the attributes, and against cheaper sets: subsets of the start,
+elites, random rewordings.
 """
 
 import math
@@ -19,7 +21,11 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
 from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, halves
 from evenruler.instruments.probes.diagnose import quality
-from evenruler.instruments.probes.diagnose.gain import DETECTABLE, Scores, detectable_at_common_length
+from evenruler.instruments.probes.diagnose.gain import (
+    DETECTABLE,
+    Scores,
+    detectable_at_common_length,
+)
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats, correlation
@@ -44,18 +50,33 @@ def _row(
     reason: str | None = None,
     **ends: float | None,
 ) -> Row:
-    """A row by `schemas.COMPARISONS`, without benchmark and model; `ends`: `low` and `high` of the difference."""
+    """A row by `schemas.COMPARISONS`, without benchmark and model; `ends`: `low` and `high` of the
+    difference.
+    """
     sides = {"set": of[0], "against": of[1], "half": None, "value": value, "other": other}
     difference = None if value is None or other is None else value - other
-    return {"figure": figure, **sides, "difference": difference, "n": n, "unit": unit, "reason": reason, **ends}
+    return {
+        "figure": figure,
+        **sides,
+        "difference": difference,
+        "n": n,
+        "unit": unit,
+        "reason": reason,
+        **ends,
+    }
 
 
 def compared(
-    of: Sides, sets: Sequence[pd.DataFrame], criterion: "pd.Series[float] | None", resampling: Resampling
+    of: Sides,
+    sets: Sequence[pd.DataFrame],
+    criterion: "pd.Series[float] | None",
+    resampling: Resampling,
 ) -> Iterator[Row]:
-    """Compare all figures that rest on biases, over the attributes that both sets share; no `r` without a criterion.
+    """Compare all figures that rest on biases, over the attributes that both sets share; no `r`
+    without a criterion.
 
-    `sets`: biases of both, attributes x templates, nats; jackknife intervals leave an attribute out of both at once.
+    `sets`: biases of both, attributes x templates, nats; jackknife intervals leave an attribute out
+    of both at once.
     """
     shared = sets[0].index.intersection(sets[1].index).sort_values()
     both = [matrix.loc[shared] for matrix in sets]
@@ -64,8 +85,14 @@ def compared(
     if criterion is not None and criterion.notna().any():
         known = criterion.reindex(shared).dropna()
         sides = [np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both]
-        few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        yield _of_both(of, "r", lambda both: correlation(*both.T), sides, lambda _: few, resampling.level)
+        few = (
+            f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate"
+            if len(known) < FEWEST_PAIRS
+            else None
+        )
+        yield _of_both(
+            of, "r", lambda both: correlation(*both.T), sides, lambda _: few, resampling.level
+        )
 
 
 def _of_both(
@@ -76,9 +103,14 @@ def _of_both(
     why: Callable[[Floats], str | None],
     level: float,
 ) -> Row:
-    """A figure of each set, and their difference with interval; `why`: why a matrix has none, or None."""
+    """A figure of each set, and their difference with interval; `why`: why a matrix has none, or
+    None.
+    """
     n, none = len(matrices[0]), [why(x) for x in matrices]
-    one, other = (None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, none, strict=True))
+    one, other = (
+        None if reason else finite(float(statistic(x)))
+        for x, reason in zip(matrices, none, strict=True)
+    )
     named = zip(of, (one, other), none, strict=True)
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
     if reasons or n < FEWEST_UNITS:
@@ -91,15 +123,25 @@ def _of_both(
 
 
 def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Row]:
-    """Mean diversity of both sets, from that of their templates; n counts the templates of the first."""
-    for one, against in zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True):
-        yield _row(of, one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
+    """Mean diversity of both sets, from that of their templates; n counts the templates of the
+    first.
+    """
+    for one, against in zip(
+        quality.mean_diversities(templates), quality.mean_diversities(other), strict=True
+    ):
+        yield _row(
+            of, one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason
+        )
 
 
 def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
-    """Reliability and diversity of each population, by `schemas.GENERATIONS`; ValueError where a bias is missing."""
+    """Reliability and diversity of each population, by `schemas.GENERATIONS`; ValueError where a
+    bias is missing.
+    """
     rows, diversity, model = [], record.found["diversity"], record.plan["evolved"]["model"]
-    for (run, generation), population in record.tables["history"].groupby(["run", "generation"], sort=True):
+    for (run, generation), population in record.tables["history"].groupby(
+        ["run", "generation"], sort=True
+    ):
         x = _of_population(population, record.tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
         key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
@@ -109,11 +151,12 @@ def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
 
 
 def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
-    """Effect of replacing hotspots: last population and chosen set of the guided run, against the random run's last.
+    """Effect of replacing hotspots: last population and chosen set of the guided run, against the
+    random run's last.
 
-    There is one run of each: intervals are over attributes and do not cover the chance between runs. By
-    `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness is
-    relative to a population, so it is not compared.
+    There is one run of each: intervals are over attributes and do not cover the chance between
+    runs. By `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty
+    unless both ran. Fitness is relative to a population, so it is not compared.
     """
     tables, diversity = record.tables, record.found["diversity"]
     history, biases, choices = tables["history"], tables["biases"], tables["choices"]
@@ -129,7 +172,10 @@ def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
             *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
             *compared((CHOSEN, RANDOM), (own, other), criterion, resampling),
         ]
-        rows = [{"benchmark": record.instrument, "model": model, "transfer": False, **row} for row in found]
+        rows = [
+            {"benchmark": record.instrument, "model": model, "transfer": False, **row}
+            for row in found
+        ]
     return pd.DataFrame(rows, columns=schemas.COMPARISONS.names)
 
 
@@ -143,21 +189,33 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """Outcomes of the replies to each kind of wish, by `schemas.REWORDINGS`.
 
-    One row per reason, with the number of replies rejected for it and their share of that kind's replies. Accepted
-    replies come first, with a null reason, even if there are none. The n of a kind add up to its replies.
+    One row per reason, with the number of replies rejected for it and their share of that kind's
+    replies. Accepted replies come first, with a null reason, even if there are none. The n of a
+    kind add up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]
-    taken = tries.groupby(kind, dropna=False, as_index=False).agg(n=("accepted", "sum"), replies=("accepted", "size"))
-    refused = tries[~tries["accepted"]].groupby([*kind, "reason"], dropna=False).size().reset_index(name="n")
+    taken = tries.groupby(kind, dropna=False, as_index=False).agg(
+        n=("accepted", "sum"), replies=("accepted", "size")
+    )
+    refused = (
+        tries[~tries["accepted"]]
+        .groupby([*kind, "reason"], dropna=False)
+        .size()
+        .reset_index(name="n")
+    )
     refused = refused.merge(taken[[*kind, "replies"]], on=kind).assign(rank=1)
     rows = pd.concat([taken.assign(reason=None, rank=0), refused], ignore_index=True)
     order = {**dict.fromkeys(kind, True), "rank": True, "n": False, "reason": True}
     rows = rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
-    return rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark).filter(schemas.REWORDINGS.names)
+    return rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark).filter(
+        schemas.REWORDINGS.names
+    )
 
 
 def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
-    """Biases as attributes x templates, both in slug order; an attribute that lacks a bias is left out."""
+    """Biases as attributes x templates, both in slug order; an attribute that lacks a bias is left
+    out.
+    """
     return biases.pivot(index="attribute", columns="template", values="bias").dropna()
 
 
@@ -165,50 +223,82 @@ def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFra
     """Biases of one run and generation, attributes x templates; ValueError where one is missing."""
     run, templates = population["run"].iloc[0], sorted(population["template"])
     own = biases[(biases["run"] == run) & biases["template"].isin(templates)]
-    matrix: pd.DataFrame = own.pivot(index="attribute", columns="template", values="bias").reindex(columns=templates)
+    matrix: pd.DataFrame = own.pivot(index="attribute", columns="template", values="bias").reindex(
+        columns=templates
+    )
     if matrix.empty or matrix.isna().to_numpy().any():
-        raise ValueError(f"run {run}, generation {population['generation'].iloc[0]}: a template lacks a bias")
+        raise ValueError(
+            f"run {run}, generation {population['generation'].iloc[0]}: a template lacks a bias"
+        )
     return matrix
 
 
-def comparisons(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
-    """The chosen set, and the paper's elites, against sets that cost no evolution, on every model that was asked both.
+def comparisons(
+    record: Record, other: Record, records: Sequence[Record], resampling: Resampling
+) -> pd.DataFrame:
+    """The chosen set, and the paper's elites, against sets that cost no evolution, on every model
+    that was asked both.
 
-    Both are compared with the sets of `held_against`, with `UNREVERSED` (the start without the templates whose
-    correlation with the rest has an interval below 0 on that model) and with `BEST_START` (chosen like the chosen set,
-    but from the start alone); the chosen set also with the elites. In rows of `HELD_OUT` each half of the attributes
-    chose a set that the other half judges, mean of both ways; their model is the one that the templates evolved on. So
-    it is for diversity, which depends on no model, and whose n counts the evolved set's templates.
+    Both are compared with the sets of `held_against`, with `UNREVERSED` (the start without the
+    templates whose correlation with the rest has an interval below 0 on that model) and with
+    `BEST_START` (chosen like the chosen set, but from the start alone); the chosen set also with
+    the elites. In rows of `HELD_OUT` each half of the attributes chose a set that the other half
+    judges, mean of both ways; their model is the one that the templates evolved on. So it is for
+    diversity, which depends on no model, and whose n counts the evolved set's templates.
 
-    By `schemas.COMPARISONS`; intervals leave the same attribute out of both sets, `TAKEN` and diversities have none.
-    `record`: of the evolved instrument, `other`: of its original, on any model; `records`: all instruments and models.
+    By `schemas.COMPARISONS`; intervals leave the same attribute out of both sets, `TAKEN` and
+    diversities have none. `record`: of the evolved instrument, `other`: of its original, on any
+    model; `records`: all instruments and models.
     """
     name, plan = record.instrument, record.plan["evolved"]
     both = (name, other.instrument)
-    own, of = ({one.subject.name: one.found for one in records if one.instrument == which} for which in both)
-    attributes, against_sets = record.tables["attributes"].set_index("attribute"), held_against(record, other)
+    own, of = (
+        {one.subject.name: one.found for one in records if one.instrument == which}
+        for which in both
+    )
+    attributes, against_sets = (
+        record.tables["attributes"].set_index("attribute"),
+        held_against(record, other),
+    )
     rows: list[Row] = []
-    for model in sorted(model for model in own.keys() & of.keys() if "biases" in own[model] and "biases" in of[model]):
+    for model in sorted(
+        model
+        for model in own.keys() & of.keys()
+        if "biases" in own[model] and "biases" in of[model]
+    ):
         here, beside = {"model": model, "transfer": model != plan["model"]}, of[model]["figures"]
-        pairs = _pairs(own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"])
-        found = [row for pair in pairs for row in compared(*pair, attributes["criterion"], resampling)]
+        pairs = _pairs(
+            own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"]
+        )
+        found = [
+            row for pair in pairs for row in compared(*pair, attributes["criterion"], resampling)
+        ]
         found += _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)])
         rows += [{**here, **row} for row in found]
     once = [
         *_diverse(record, other, against_sets),
-        *({**row, "half": schemas.HELD_OUT} for row in _held_out(record.tables, plan["start"], attributes, resampling)),
+        *(
+            {**row, "half": schemas.HELD_OUT}
+            for row in _held_out(record.tables, plan["start"], attributes, resampling)
+        ),
     ]
     rows += [{"model": plan["model"], "transfer": False, **row} for row in once]
-    return pd.DataFrame([{"benchmark": name, **row} for row in rows], columns=schemas.COMPARISONS.names)
+    return pd.DataFrame(
+        [{"benchmark": name, **row} for row in rows], columns=schemas.COMPARISONS.names
+    )
 
 
 def held_against(record: Record, other: Record) -> list[str]:
-    """Sets of the original that evolved sets are compared with: those with a verdict, and the start."""
+    """Sets of the original that evolved sets are compared with: those with a verdict, and the
+    start.
+    """
     return list(dict.fromkeys([*other.plan["headline"], record.plan["evolved"]["start"]]))
 
 
 def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
-    """Whether the best subset of the start is the whole start, so that it needs no comparison of its own."""
+    """Whether the best subset of the start is the whole start, so that it needs no comparison of
+    its own.
+    """
     return bool(choices.loc[choices["template"] == choices["root"], list(columns)].all(axis=None))
 
 
@@ -224,7 +314,9 @@ def _pairs(
     sets[schemas.UNREVERSED] = first.drop(columns=list(reversed_))
     if not _all_of_start(choices, "best_start"):
         sets[schemas.BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
-    for (name, own_set), (against, other) in product(((CHOSEN, chosen), (ELITES, elites)), sets.items()):
+    for (name, own_set), (against, other) in product(
+        ((CHOSEN, chosen), (ELITES, elites)), sets.items()
+    ):
         yield (name, against), (own_set, other)
     yield (CHOSEN, ELITES), (chosen, elites)
 
@@ -245,9 +337,13 @@ def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
 
 
 def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iterator[Row]:
-    """Diversities, which depend on no model, of the chosen set against others, but subsets that a model decides."""
+    """Diversities, which depend on no model, of the chosen set against others, but subsets that a
+    model decides.
+    """
     own, of = record.found["diversity"], other.found["diversity"]
-    against = {name: of[of["set"] == name] for name in against_sets} | {ELITES: own[own["set"] == ELITES]}
+    against = {name: of[of["set"] == name] for name in against_sets} | {
+        ELITES: own[own["set"] == ELITES]
+    }
     if not _all_of_start(record.tables["choices"], "best_start"):
         against[schemas.BEST_START] = own[own["run"] == schemas.BEST_START]
     for name, rows in against.items():
@@ -255,8 +351,12 @@ def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iter
             yield from diversities_compared((CHOSEN, name), own[own["set"] == CHOSEN], rows)
 
 
-def _held_out(tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling) -> Iterator[Row]:
-    """Sets chosen by one half, judged by the other, both ways, words fixed: against the start and its best subset."""
+def _held_out(
+    tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling
+) -> Iterator[Row]:
+    """Sets chosen by one half, judged by the other, both ways, words fixed: against the start and
+    its best subset.
+    """
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
     first = history[(history["run"] == GUIDED) & (history["generation"] == 0)]["template"]
@@ -287,21 +387,34 @@ def _judged(
     known: "pd.Series[float]",
     level: float,
 ) -> Row:
-    """One figure of the sets that each half chose, on the other half, mean of both; the jackknife is over attributes.
+    """One figure of the sets that each half chose, on the other half, mean of both; the jackknife
+    is over attributes.
 
-    `biases`: for each side, the set that the first half chose and that of the second, attributes x templates;
-    `second`: mask of the attributes in the second half; `known`: value by attribute that the figure needs, if any.
+    `biases`: for each side, the set that the first half chose and that of the second, attributes x
+    templates; `second`: mask of the attributes in the second half; `known`: value by attribute that
+    the figure needs, if any.
     """
     n = len(second)
-    if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(x.size for side in biases for x in side):
-        return _row(of, figure, None, None, n, reason="a half of the attributes is too few, or may choose no template")
+    if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(
+        x.size for side in biases for x in side
+    ):
+        return _row(
+            of,
+            figure,
+            None,
+            None,
+            n,
+            reason="a half of the attributes is too few, or may choose no template",
+        )
 
     def statistic(x: Floats, known: Floats) -> float:
         if figure == "r":
             return correlation(x.mean(axis=1), known)
         if figure == DETECTABLE:
             both = np.stack([x, np.zeros_like(x)], axis=2)
-            found = detectable_at_common_length(Scores(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2))
+            found = detectable_at_common_length(
+                Scores(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2)
+            )
             return math.nan if found is None else found
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
@@ -309,7 +422,9 @@ def _judged(
         ways = zip(side, (second, ~second), strict=True)
         return float(np.mean([statistic(x[half], known[half]) for x, half in ways]))
 
-    def apart(a: Floats, b: Floats, c: Floats, d: Floats, second: NDArray[np.bool_], known: Floats) -> float:
+    def apart(
+        a: Floats, b: Floats, c: Floats, d: Floats, second: NDArray[np.bool_], known: Floats
+    ) -> float:
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
     numbers: Floats = np.asarray(known, dtype=np.float64)

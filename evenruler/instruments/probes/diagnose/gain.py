@@ -1,10 +1,12 @@
-"""The gain, headline of a set of probes: how the score difference of two groups' words changes along the attributes.
+"""The gain, headline of a set of probes: how the score difference of two groups' words changes
+along the attributes.
 
-Only placebo lists can tell it from what any two lists of words do: slopes on a criterion are as large for lists of
-fruits and tools (docs/controls.md).
+Only placebo lists can tell it from what any two lists of words do: slopes on a criterion are as
+large for lists of fruits and tools (docs/controls.md).
 
-A chat model's choice, asked in both orders, scores a pair of words from -50 to 50 points, and so does the pronoun of a
-sentence that it writes; the gain is computed from these scores as from likelihoods, with pairs in place of words.
+A chat model's choice, asked in both orders, scores a pair of words from -50 to 50 points, and so
+does the pronoun of a sentence that it writes; the gain is computed from these scores as from
+likelihoods, with pairs in place of words.
 """
 
 import math
@@ -20,8 +22,20 @@ from numpy.typing import NDArray
 from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import CHOICE, PLACEBO, READS, RIVAL, WRITTEN, questions, sentences
-from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, FEWEST_ATTRIBUTES, shared_words
+from evenruler.instruments.probes.ask import (
+    CHOICE,
+    PLACEBO,
+    READS,
+    RIVAL,
+    WRITTEN,
+    questions,
+    sentences,
+)
+from evenruler.instruments.probes.declare.settings import (
+    COMMON_LENGTH,
+    FEWEST_ATTRIBUTES,
+    shared_words,
+)
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import Cube, mean_interval
 from evenruler.measurement.answered import MOST_UNANSWERED, marked, unvaried
@@ -35,8 +49,8 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES
 
 GAIN, SHARE_GAIN, WRITTEN_GAIN, UNANSWERED = "gain", "share_gain", "written_gain", "unanswered"
-"""Gains of log-likelihoods, nats; and in percentage points, of shares of chosen sentences, of pronouns in sentences
-that a chat model wrote, and of unanswered replies."""
+"""Gains of log-likelihoods, nats; and in percentage points, of shares of chosen sentences, of
+pronouns in sentences that a chat model wrote, and of unanswered replies."""
 
 KNOWN, SHARE, WRITTEN_SHARE, NAMED = "known_answers", "chosen_share", "written_share", "named_share"
 """Figures of choices and of written sentences that are no gains."""
@@ -44,44 +58,59 @@ KNOWN, SHARE, WRITTEN_SHARE, NAMED = "known_answers", "chosen_share", "written_s
 UNIT = "attributes"
 
 CRITERION_SPAN = 80.0
-"""Percentage points of the criterion over which the gain is given: from an attribute at 10% to one at 90%."""
+"""Percentage points of the criterion over which the gain is given: from an attribute at 10% to one
+at 90%."""
 
 SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0, UNANSWERED: 15.0}
-"""Smallest gains of interest: a factor of two; a tenth of the choices; for unanswered replies, as in family `saged`."""
+"""Smallest gains of interest: a factor of two; a tenth of the choices; for unanswered replies, as
+in family `saged`."""
 
 
 def along_criterion(criterion: Floats) -> Floats:
-    """[attributes] weights whose sum over scores is their slope on a criterion (percentage points) times the span."""
+    """[attributes] weights whose sum over scores is their slope on a criterion (percentage points)
+    times the span.
+    """
     centred = criterion - criterion.mean()
     found: Floats = CRITERION_SPAN * centred / (centred @ centred)
     return found
 
 
 def between_keys(keying: Floats) -> Floats:
-    """[attributes] weights whose sum over scores is the mean of those keyed 1 minus that of those keyed -1."""
+    """[attributes] weights whose sum over scores is the mean of those keyed 1 minus that of those
+    keyed -1.
+    """
     found: Floats = np.where(keying > 0, 1 / (keying > 0).sum(), -1 / (keying < 0).sum())
     return found
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of one model on one set, with what a gain needs: groups of words, an axis of attributes."""
+    """Scores of one model on one set, with what a gain needs: groups of words, an axis of
+    attributes.
+    """
 
     values: Floats
-    """[attributes, templates, words] log-likelihoods, nats, signed by keying; or percentage points of choices."""
+    """[attributes, templates, words] log-likelihoods, nats, signed by keying; or percentage points
+    of choices."""
     axis: Floats
     """[attributes] the criterion in percentage points, or a key of 1 or -1."""
     poles: NDArray[np.int8]
-    """[words] 1 or -1 by group; 1 for pairs of words between which a chat model chose, 0 for placebos."""
+    """[words] 1 or -1 by group; 1 for pairs of words between which a chat model chose, 0 for
+    placebos."""
     lists: Sequence[str]
-    """[words] the list within the group (pronouns, kin, names), or the placebo list; all of these have one length."""
+    """[words] the list within the group (pronouns, kin, names), or the placebo list; all of these
+    have one length."""
     units: Sequence[str] = ()
     """[attributes] names, needed to compare two models."""
 
     @classmethod
     def of(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
-        """From `rows` by `tables.schemas.HEADLINES` (not empty), scores in column `value`; drops units with gaps."""
-        wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
+        """From `rows` by `tables.schemas.HEADLINES` (not empty), scores in column `value`; drops
+        units with gaps.
+        """
+        wide = rows.pivot(
+            index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value
+        ).dropna()
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
         words = columns.droplevel("at").unique()
@@ -100,7 +129,9 @@ class Scores:
 
     @property
     def sides(self) -> int:
-        """Number of placebo lists in one score: two for choices, which compare words of two lists, else one."""
+        """Number of placebo lists in one score: two for choices, which compare words of two lists,
+        else one.
+        """
         return 1 if (self.poles == -1).any() else 2
 
     def weights(self, axis: Floats) -> Floats:
@@ -110,9 +141,13 @@ class Scores:
     def facets(self) -> dict[str, Facet]:
         """Attributes within keys, templates, and words within the list of a group."""
         return {
-            "attributes": Facet([int(key) for key in self.axis] if self.keyed else [0] * len(self.axis)),
+            "attributes": Facet(
+                [int(key) for key in self.axis] if self.keyed else [0] * len(self.axis)
+            ),
             "templates": Facet.of(self.values.shape[1]),
-            "words": Facet([f"{pole} {name}" for pole, name in zip(self.poles, self.lists, strict=True)]),
+            "words": Facet(
+                [f"{pole} {name}" for pole, name in zip(self.poles, self.lists, strict=True)]
+            ),
         }
 
     def gain(self, attributes: Kept, templates: Kept, words: Kept) -> float:
@@ -134,14 +169,18 @@ class Scores:
         return crossed(amount, list(facets.values()))
 
 
-def gain(own: Scores, placebos: Scores | None = None, rival: Scores | None = None, figure: str = GAIN) -> Confirmatory:
-    """The gain of the first group's words over the other's: nats (`exp` of it is a factor), or points of shares.
+def gain(
+    own: Scores, placebos: Scores | None = None, rival: Scores | None = None, figure: str = GAIN
+) -> Confirmatory:
+    """The gain of the first group's words over the other's: nats (`exp` of it is a factor), or
+    points of shares.
 
     Args:
         own: Scores of the set on the model.
-        placebos: Scores with placebo nouns in place of targets, for some attributes of the set; None where none were
-            asked. For shares, a placebo list is a pair of lists.
-        rival: Scores of keyed attributes off the construct, if asked: an effect has to be significantly larger.
+        placebos: Scores with placebo nouns in place of targets, for some attributes of the set;
+            None where none were asked. For shares, a placebo list is a pair of lists.
+        rival: Scores of keyed attributes off the construct, if asked: an effect has to be
+            significantly larger.
         figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices.
 
     Source: docs/formulas.md; the criterion as in section 4 of PMPO.
@@ -154,23 +193,30 @@ def gain(own: Scores, placebos: Scores | None = None, rival: Scores | None = Non
     if placebos is not None:
         pairs = len(set(own.lists)) * own.sides
         placebo = placebo_lists(placebos.values, own.weights(placebos.axis), placebos.lists, pairs)
-    found = confirmatory(figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo))
+    found = confirmatory(
+        figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo)
+    )
     return found if rival is None else _beside_rival(found, own, rival)
 
 
 def gain_of(
     real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, figure: str = GAIN
 ) -> Confirmatory:
-    """`gain` of rows by `tables.schemas.HEADLINES`: of targets, of nouns by placebo list, of targets with rivals.
+    """`gain` of rows by `tables.schemas.HEADLINES`: of targets, of nouns by placebo list, of
+    targets with rivals.
 
-    For shares, words are pairs, and `group` of nouns names the two placebo lists that they come from.
+    For shares, words are pairs, and `group` of nouns names the two placebo lists that they come
+    from.
     """
-    placebos, rival = (None if beside is None or beside.empty else Scores.of(beside) for beside in (nouns, rivals))
+    placebos, rival = (
+        None if beside is None or beside.empty else Scores.of(beside) for beside in (nouns, rivals)
+    )
     return gain(Scores.of(real), placebos, rival, figure)
 
 
 def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> Confirmatory:
-    """A gain without placebo, since it does not depend on the words for the groups, or no word was filled in.
+    """A gain without placebo, since it does not depend on the words for the groups, or no word was
+    filled in.
 
     Args:
         figure: `WRITTEN_GAIN` or `UNANSWERED`.
@@ -191,13 +237,21 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
 
 
 def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmatory:
-    """The gain with a stricter test: attributes off the construct, keyed alike, have to gain significantly less."""
+    """The gain with a stricter test: attributes off the construct, keyed alike, have to gain
+    significantly less.
+    """
     n, facets = len(own.axis), own.facets()
-    rival = replace(rival, poles=own.poles)  # same words; without `groups` in the plan, poles of rivals may be swapped
-    facets["attributes"] = Facet([*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)])
+    rival = replace(
+        rival, poles=own.poles
+    )  # same words; without `groups` in the plan, poles of rivals may be swapped
+    facets["attributes"] = Facet(
+        [*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)]
+    )
 
     def beyond(attributes: Kept, templates: Kept, words: Kept) -> float:
-        return own.gain(attributes[:n], templates, words) - rival.gain(attributes[n:], templates, words)
+        return own.gain(attributes[:n], templates, words) - rival.gain(
+            attributes[n:], templates, words
+        )
 
     rest = crossed(beyond, list(facets.values()))
     effect = found.effect
@@ -213,12 +267,13 @@ def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmato
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
     """How much larger the gain of one model is than that of another, at equal sharpness, in nats.
 
-    A more confident model gives every list, placebos too, a larger gain; so each model's scores are divided by how far
-    attributes lie apart in sentences with placebo nouns, and multiplied by the mean of both. The jackknife leaves an
-    attribute, template, word or placebo list out of both models at once, since its effect on them is shared.
+    A more confident model gives every list, placebos too, a larger gain; so each model's scores are
+    divided by how far attributes lie apart in sentences with placebo nouns, and multiplied by the
+    mean of both. The jackknife leaves an attribute, template, word or placebo list out of both
+    models at once, since its effect on them is shared.
 
-    `first` and `second`: rows of one set on two models, by `tables.schemas.HEADLINES`; what one lacks is left out.
-    `smallest`: smallest difference of interest, nats.
+    `first` and `second`: rows of one set on two models, by `tables.schemas.HEADLINES`; what one
+    lacks is left out. `smallest`: smallest difference of interest, nats.
 
     Source: docs/formulas.md.
     """
@@ -227,14 +282,20 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     real, nouns = both[both["pole"] != 0], both[both["pole"] == 0]
     figure = str(first["figure"].iloc[0]) if len(first) else GAIN
     if figure in (WRITTEN_GAIN, UNANSWERED) and len(real):
-        return gain_alone(figure, real.assign(value=real["value_first"] - real["value_second"]), smallest)
+        return gain_alone(
+            figure, real.assign(value=real["value_first"] - real["value_second"]), smallest
+        )
     if real.empty or nouns.empty:
         lacking = "no sentence that both were asked" if real.empty else "no placebo"
         return Confirmatory(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
     if figure == SHARE_GAIN:  # shares of two models are on one scale
-        real, nouns = (own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns))
+        real, nouns = (
+            own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns)
+        )
         return replace(gain_of(real, nouns, figure=SHARE_GAIN), smallest=smallest)
-    models = [(Scores.of(real, side), Scores.of(nouns, side)) for side in ("value_first", "value_second")]
+    models = [
+        (Scores.of(real, side), Scores.of(nouns, side)) for side in ("value_first", "value_second")
+    ]
     (one, asked), (_, placebos) = models
     members = Facet(asked.lists).members()
     facets = {**one.facets(), "placebo lists": Facet.of(len(members))}
@@ -244,7 +305,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     with_nouns = np.isin(one.units, asked.units)
 
     def sharpness(scores: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
-        """SD over attributes of the mean score of a placebo list, averaged over lists, for one model."""
+        """SD over attributes of the mean score of a placebo list, averaged over lists, for one
+        model.
+        """
         means = scores[attributes[with_nouns]][:, templates].mean(axis=1)
         by_list = [means[:, of].mean(axis=1) for of in compress(members, kept)]
         return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
@@ -255,15 +318,20 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
         """Gain of the first model minus that of the second, at the mean of their sharpness."""
         a, b = (
-            own.gain(attributes, templates, words) / sharpness(beside.values, attributes, templates, kept)
+            own.gain(attributes, templates, words)
+            / sharpness(beside.values, attributes, templates, kept)
             for own, beside in models
         )
         return sum(sharp) / 2 * (a - b)
 
     effect = crossed(difference, list(facets.values()))
     apart = sum(sharp) / 2 * (asked.values / sharp[0] - placebos.values / sharp[1])
-    placebo = placebo_lists(apart, one.weights(one.axis[with_nouns]), asked.lists, len(set(one.lists)))
-    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo))
+    placebo = placebo_lists(
+        apart, one.weights(one.axis[with_nouns]), asked.lists, len(set(one.lists))
+    )
+    return confirmatory(
+        GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo)
+    )
 
 
 DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
@@ -272,8 +340,9 @@ DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
 def detectable_at_common_length(own: Scores) -> float | None:
     """Minimum detectable gain (power .8) with `COMMON_LENGTH` templates like these, nats.
 
-    Variance between placebo lists is ignored, since it is the same for any templates. Sets whose scores all vary little
-    have small values too, so read it with a reliability coefficient. A single word per group is taken as fixed.
+    Variance between placebo lists is ignored, since it is the same for any templates. Sets whose
+    scores all vary little have small values too, so read it with a reliability coefficient. A
+    single word per group is taken as fixed.
 
     None for a single template, or for too few attributes, such as one alone with its key.
     """
@@ -282,14 +351,17 @@ def detectable_at_common_length(own: Scores) -> float | None:
     if length < 2 or "attributes" not in random or _too_few(own, {}):
         return None
     every, others = (
-        own.gain_over({name: facets[name] for name in random if name != fixed}) for fixed in ("", "templates")
+        own.gain_over({name: facets[name] for name in random if name != fixed})
+        for fixed in ("", "templates")
     )
     of_one = max(0.0, every.variance - others.variance) * length
     return finite(replace(every, variance=others.variance + of_one / COMMON_LENGTH).detectable())
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
-    """Gains of placebo `lists` [words], all of one length, from `scores` [attributes, templates, words]."""
+    """Gains of placebo `lists` [words], all of one length, from `scores` [attributes, templates,
+    words].
+    """
     values = weights @ scores.mean(axis=1)
     members = [values[levels] for levels in Facet(list(lists)).members()]
     of_words = float(np.mean([own.var(ddof=1) for own in members]))
@@ -299,7 +371,10 @@ def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: 
 def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
     """Why no gain can be computed, in words, or None."""
     if np.ptp(own.axis) == 0 or len(own.axis) < FEWEST_UNITS:
-        return f"{len(own.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) that differ"
+        return (
+            f"{len(own.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) that "
+            "differ"
+        )
     single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
     return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
@@ -310,14 +385,18 @@ def _lacking(own: Scores, placebo: Lists | None) -> str | None:
         return "no placebo"
     if (asked := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
         return f"{asked} placebo lists (at least {FEWEST_PLACEBOS} needed)"
-    fewest = min(int((own.axis > 0).sum()), int((own.axis < 0).sum())) if own.keyed else len(own.axis)
+    fewest = (
+        min(int((own.axis > 0).sum()), int((own.axis < 0).sum())) if own.keyed else len(own.axis)
+    )
     least = FEWEST_KEYED if own.keyed else FEWEST_ATTRIBUTES
     what = "attributes of one key" if own.keyed else "attributes"
     return f"{fewest} {what} (at least {least} needed)" if fewest < least else None
 
 
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
-    """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by `quality.items_of`."""
+    """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by
+    `quality.items_of`.
+    """
     if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
         return Fitness(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
@@ -325,7 +404,10 @@ def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fit
         several = "templates say" if len(turned) > 1 else "a template says"
         return Fitness(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
     if shared := shared_words(cube.targets, cube.poles.tolist()):
-        return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so they are not independent")
+        return Fitness(
+            doubt=f"targets of one group share a word ({', '.join(shared)}), so they are not "
+            "independent"
+        )
     if alpha.low is None or alpha.high is None or alpha.low >= floor:
         return Fitness()
     said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
@@ -342,8 +424,8 @@ class _Part:
     figure: str
     """`SHARE_GAIN` or `WRITTEN_GAIN`."""
     asked: pd.DataFrame
-    """Questions with `unit, at, group, word, keying, beside, framing, pole`, and with `share` of the first group and
-    `unanswered`."""
+    """Questions with `unit, at, group, word, keying, beside, framing, pole`, and with `share` of
+    the first group and `unanswered`."""
     fit: Fitness
     known: tuple[int, int]
     """Number of right answers to questions with known answers, and number of these questions."""
@@ -354,9 +436,11 @@ class _Part:
 def choice_figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, model: str, level: float
 ) -> dict[str, pd.DataFrame]:
-    """Figures of what one chat model chose or wrote, by `schemas.FIGURES`, and `headlines`, by `HEADLINES`.
+    """Figures of what one chat model chose or wrote, by `schemas.FIGURES`, and `headlines`, by
+    `HEADLINES`.
 
-    `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of descriptive intervals.
+    `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of
+    descriptive intervals.
     """
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     made_of = []
@@ -364,15 +448,22 @@ def choice_figures(
         points, left = _points(part.asked)
         same = unvaried(points.loc[points["framing"] == BARE, "value"], "choices")
         fit = Fitness(unfit=same) if same and part.fit.unfit is None else part.fit
-        silence = part.asked[part.asked["framing"] == BARE].assign(value=100 * part.asked["unanswered"])
+        silence = part.asked[part.asked["framing"] == BARE].assign(
+            value=100 * part.asked["unanswered"]
+        )
         of_gain = points[points["framing"] != RIVAL]
-        for figure, own in ((_gain(part, points, left), of_gain), (gain_alone(UNANSWERED, silence), silence)):
+        for figure, own in (
+            (_gain(part, points, left), of_gain),
+            (gain_alone(UNANSWERED, silence), silence),
+        ):
             rows.append((part.name, figure, fit))
             own = own.assign(part=part.name, model=model, figure=figure.figure)
             made_of.append(own.assign(rows=own["unit"].map(part.rested_on))[HEADLINES.names])
         rows += [(part.name, own, Fitness()) for own in _described(part, points, fit, level)]
     judged = judge([(figure, fit) for _, figure, fit in rows])
-    told = pd.DataFrame(judged).assign(benchmark=name, part=[part for part, *_ in rows], model=model)
+    told = pd.DataFrame(judged).assign(
+        benchmark=name, part=[part for part, *_ in rows], model=model
+    )
     return {"figures": told.reindex(columns=schemas.FIGURES.names), "headlines": stacked(made_of)}
 
 
@@ -381,19 +472,27 @@ def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     asked = questions(tables, plan).merge(choosing.shares(said), on=["id", "framing"])
     asked = asked.rename(columns={"attribute": "unit", "template": "at"})
     asked["pole"] = (asked["framing"] != PLACEBO).astype("int8")
-    rested_on = rows_of(tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"])
+    rested_on = rows_of(
+        tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"]
+    )
     for template_set, of_set in asked.groupby("set", sort=True):
         own = said[said["id"].isin(of_set["id"]) | (said["framing"] == choosing.KNOWN)]
         known = choosing.known_right(own)
         fit = choosing.fitness(own, known)
-        yield _Part(f"{template_set}, {CHOICE}", SHARE_GAIN, of_set, fit, known, rested_on.xs(template_set))
+        yield _Part(
+            f"{template_set}, {CHOICE}", SHARE_GAIN, of_set, fit, known, rested_on.xs(template_set)
+        )
 
 
 def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     said, every = scores[choosing.SENTENCES], sentences(tables, plan)
-    asked = every[every["framing"] == BARE].merge(said[["id", "framing", "said"]], on=["id", "framing"])
+    asked = every[every["framing"] == BARE].merge(
+        said[["id", "framing", "said"]], on=["id", "framing"]
+    )
     asked = asked.rename(columns={"attribute": "unit", "template": "at"})
-    asked = asked.assign(share=asked["said"].map(writing.NAMED), unanswered=asked["said"].isna().astype(float))
+    asked = asked.assign(
+        share=asked["said"].map(writing.NAMED), unanswered=asked["said"].isna().astype(float)
+    )
     rested_on = asked.groupby("unit")["prompt"].agg(lambda own: content_sha256(*own)[:16])
     known = writing.known_right(said, every)
     fit = choosing.fitness(said, known, "pronouns of control words are right")
@@ -401,35 +500,50 @@ def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
 
 
 def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Share of the first sentence minus a half, `value` in percentage points, signed by keying; and what is left out.
+    """Share of the first sentence minus a half, `value` in percentage points, signed by keying; and
+    what is left out.
 
-    Left out are attributes with more than half of the replies unanswered, and words (of nouns, the whole list)
-    without any choice in some template. Other missing values are imputed: the mean of their template and words, plus
-    the mean deviation of the attribute from such means.
+    Left out are attributes with more than half of the replies unanswered, and words (of nouns, the
+    whole list) without any choice in some template. Other missing values are imputed: the mean of
+    their template and words, plus the mean deviation of the attribute from such means.
     """
     silent = asked[asked["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
     kept = asked[~asked["unit"].isin(left)]
     value = 100 * kept["keying"] * (kept["share"] - 0.5)
     cells = value.groupby([kept["framing"], kept["at"], kept["group"], kept["word"]])
-    of_cell, words = cells.transform("mean"), kept["group"].where(kept["framing"] == PLACEBO, kept["word"])
+    of_cell, words = (
+        cells.transform("mean"),
+        kept["group"].where(kept["framing"] == PLACEBO, kept["word"]),
+    )
     unknown = sorted(set(words[of_cell.isna()]))
-    of_unit = (value - of_cell).groupby([kept["framing"], kept["unit"]]).transform("mean").fillna(0.0)
-    return kept.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [*left, *unknown]
+    of_unit = (
+        (value - of_cell).groupby([kept["framing"], kept["unit"]]).transform("mean").fillna(0.0)
+    )
+    return kept.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [
+        *left,
+        *unknown,
+    ]
 
 
 def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
-    own, nouns, rivals = (points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL))
+    own, nouns, rivals = (
+        points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL)
+    )
     if own.empty:
         few = "no attribute with at least half of its choices answered"
         return Confirmatory(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
     alone = part.figure == WRITTEN_GAIN
     found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of(own, nouns, rivals, SHARE_GAIN)
-    return replace(found, note=f"Left out, mostly unanswered: {', '.join(left)}.") if left else found
+    return (
+        replace(found, note=f"Left out, mostly unanswered: {', '.join(left)}.") if left else found
+    )
 
 
 def _described(part: _Part, points: pd.DataFrame, fit: Fitness, level: float) -> Iterator[Figure]:
-    """Share of right known answers, share of the first group, and of written sentences, share that name a group."""
+    """Share of right known answers, share of the first group, and of written sentences, share that
+    name a group.
+    """
     right, n = part.known
     wrote = part.figure == WRITTEN_GAIN
     if n:

@@ -1,4 +1,6 @@
-"""Scores of a template set on a model, and its quality: reliability, validity, diversity, items, variances."""
+"""Scores of a template set on a model, and its quality: reliability, validity, diversity, items,
+variances.
+"""
 
 import math
 from collections.abc import Iterator
@@ -45,7 +47,8 @@ class Cube:
     """A model's scores of every sentence of a set, signed by keying."""
 
     scores: NDArray[np.float64]
-    """[attributes, templates, targets] log-likelihoods, nats; their sign is changed where keying is -1."""
+    """[attributes, templates, targets] log-likelihoods, nats; their sign is changed where keying is
+    -1."""
     attributes: list[str]
     templates: list[str]
     targets: list[str]
@@ -61,31 +64,56 @@ class Cube:
 
     def biases(self) -> pd.DataFrame:
         """Equation 1 of PMPO: attributes x templates, nats."""
-        return pd.DataFrame(bias(self.scores, self.poles.tolist()), index=self.attributes, columns=self.templates)
+        return pd.DataFrame(
+            bias(self.scores, self.poles.tolist()), index=self.attributes, columns=self.templates
+        )
 
 
 def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, Cube]]:
-    """The scores of each set on each model, by `CELL`; attributes with gaps and templates without scores left out."""
-    joined = sentences.merge(likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id")
+    """The scores of each set on each model, by `CELL`; attributes with gaps and templates without
+    scores left out.
+    """
+    joined = sentences.merge(
+        likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id"
+    )
     joined = joined.assign(value=joined["value"] * joined["keying"])
     for cell, rows in joined.groupby(CELL, sort=True):
-        poles = rows.drop_duplicates("target").set_index("target")["pole"].sort_values(ascending=False, kind="stable")
+        poles = (
+            rows.drop_duplicates("target")
+            .set_index("target")["pole"]
+            .sort_values(ascending=False, kind="stable")
+        )
         wide = rows.pivot(index="attribute", columns=["template", "target"], values="value")
-        known = {name: wide[name].reindex(columns=poles.index) for name in sorted(set(rows["template"]))}
+        known = {
+            name: wide[name].reindex(columns=poles.index) for name in sorted(set(rows["template"]))
+        }
         templates = [name for name, own in known.items() if own.notna().all(axis=1).any()]
         stacked = np.stack([known[name].to_numpy() for name in templates or known], axis=1)
         complete = ~np.isnan(stacked).any(axis=(1, 2)) & (len(set(poles)) == 2)
-        tokens = rows.groupby("target")["n_tokens"].mean().reindex(poles.index).to_numpy(dtype=np.float64)
-        attributes, targets = (list(map(str, names)) for names in (wide.index[complete], poles.index))
-        cube = Cube(stacked[complete], attributes, templates, targets, poles.to_numpy(dtype=np.int8), tokens)
+        tokens = (
+            rows.groupby("target")["n_tokens"]
+            .mean()
+            .reindex(poles.index)
+            .to_numpy(dtype=np.float64)
+        )
+        attributes, targets = (
+            list(map(str, names)) for names in (wide.index[complete], poles.index)
+        )
+        cube = Cube(
+            stacked[complete], attributes, templates, targets, poles.to_numpy(dtype=np.int8), tokens
+        )
         yield tuple(map(str, cell)), cube
 
 
-def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> dict[Cell, dict[str, Cube]]:
-    """The scores of the sentences that were asked after prefixes, and of the same sentences without.
+def cubes_after_prefixes(
+    prefixed: pd.DataFrame, likelihoods: pd.DataFrame
+) -> dict[Cell, dict[str, Cube]]:
+    """The scores of the sentences that were asked after prefixes, and of the same sentences
+    without.
 
-    By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one. `prefixed` has a
-    column `benchmark`. ValueError where a model lacks scores of all the sentences, or of some of an attribute.
+    By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one.
+    `prefixed` has a column `benchmark`. ValueError where a model lacks scores of all the sentences,
+    or of some of an attribute.
     """
     if prefixed.empty:
         return {}
@@ -94,7 +122,9 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
             scored = rows["id"].isin(own["id"])
             asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
             if lacking := int((asked & ~scored).sum()) if scored.any() else len(rows):
-                raise ValueError(f"{model}: {lacking} sentences of {benchmark} after prefixes have no score")
+                raise ValueError(
+                    f"{model}: {lacking} sentences of {benchmark} after prefixes have no score"
+                )
     bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
     found: dict[Cell, dict[str, Cube]] = {}
     for cell, cube in cubes(pd.concat([prefixed, bare]), likelihoods):
@@ -104,27 +134,35 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
 
 
 def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
-    """How every prefix shifts the biases of one set on one model: `schemas.SHIFTS` without its key columns."""
+    """How every prefix shifts the biases of one set on one model: `schemas.SHIFTS` without its key
+    columns.
+    """
     biases = {prefix: cube.biases().mean(axis=1) for prefix, cube in of_set.items()}
     return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()
 
 
 def start_flips(cube: Cube, started: Cube | None, level: float, lacking: str) -> Figure:
-    """Share of the pairs of attribute and template whose bias changes sign after another usual start token.
+    """Share of the pairs of attribute and template whose bias changes sign after another usual
+    start token.
 
-    `started`: the scores after it, of some of the attributes; None where there are none, and `lacking` says why. The
-    interval is over attributes.
+    `started`: the scores after it, of some of the attributes; None where there are none, and
+    `lacking` says why. The interval is over attributes.
     """
     after = pd.DataFrame() if started is None else started.biases()
     bare = cube.biases()
-    attributes, templates = bare.index.intersection(after.index), bare.columns.intersection(after.columns)
+    attributes, templates = (
+        bare.index.intersection(after.index),
+        bare.columns.intersection(after.columns),
+    )
     if not len(attributes) or not len(templates):
         return Figure("start_flips", None, 0, "pairs", reason=lacking)
     sides = (np.sign(biases.loc[attributes, templates].to_numpy()) for biases in (bare, after))
     flips = np.not_equal(*sides)
     over = mean_interval(flips.mean(axis=1), level)
     low, high = max(0.0, over.low), min(1.0, over.high)
-    return Figure("start_flips", float(flips.mean()), flips.size, "pairs", finite(low), finite(high))
+    return Figure(
+        "start_flips", float(flips.mean()), flips.size, "pairs", finite(low), finite(high)
+    )
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
@@ -136,16 +174,26 @@ def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
-    """Mean SD(t) and mean LD(t) of templates (PMPO, section 3.2.1), 0 (all alike) upwards; null for a single one."""
+    """Mean SD(t) and mean LD(t) of templates (PMPO, section 3.2.1), 0 (all alike) upwards; null for
+    a single one.
+    """
     reason = "a set of one template" if len(templates) == 1 else None
     return [
-        Figure(figure, finite(float(templates[figure].mean())), len(templates), "templates", reason=reason)
+        Figure(
+            figure,
+            finite(float(templates[figure].mean())),
+            len(templates),
+            "templates",
+            reason=reason,
+        )
         for figure in (SEMANTIC, LEXICAL)
     ]
 
 
 def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
-    """The mean with its t interval, which is NaN for fewer than `FEWEST_UNITS` values or where all are equal."""
+    """The mean with its t interval, which is NaN for fewer than `FEWEST_UNITS` values or where all
+    are equal.
+    """
     mean, n = float(values.mean()), len(values)
     if n < FEWEST_UNITS or np.ptp(values) == 0:
         return Interval(mean, math.nan, math.nan)
@@ -153,10 +201,11 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def halvings(poles: NDArray[np.int8]) -> Floats:
-    """[ways, targets] weights that split targets into halves with equally many of each group, or one more if odd.
+    """[ways, targets] weights that split targets into halves with equally many of each group, or
+    one more if odd.
 
-    Such halves cancel the groups out, which other regroupings do not (docs/controls.md). Empty where the groups differ
-    in size or have one target; `poles`: [targets] 1 or -1.
+    Such halves cancel the groups out, which other regroupings do not (docs/controls.md). Empty
+    where the groups differ in size or have one target; `poles`: [targets] 1 or -1.
     """
     first, other = np.flatnonzero(poles == 1), np.flatnonzero(poles == -1)
     n = len(first)
@@ -168,11 +217,13 @@ def halvings(poles: NDArray[np.int8]) -> Floats:
 
 
 def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
-    """How far a model spreads attributes, and how well that follows the criterion; both are descriptive.
+    """How far a model spreads attributes, and how well that follows the criterion; both are
+    descriptive.
 
-    `spread`: standard deviation over attributes of the mean bias, nats, without an interval: it includes noise
-    (`attribute_sd` does not). `r`: correlation of the mean bias with the criterion; its interval takes attributes,
-    templates and targets as random. The control of both is the median absolute value over halvings of the targets.
+    `spread`: standard deviation over attributes of the mean bias, nats, without an interval: it
+    includes noise (`attribute_sd` does not). `r`: correlation of the mean bias with the criterion;
+    its interval takes attributes, templates and targets as random. The control of both is the
+    median absolute value over halvings of the targets.
 
     `criterion`: by attribute, null where there is no number; without any there is no r.
     """
@@ -198,24 +249,37 @@ def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Ite
     yield replace(found, p=None, low=ends[0], high=ends[1], control=control)
 
 
-def _r_over_all(cube: Cube, known: Floats, there: NDArray[np.bool_], level: float) -> tuple[float | None, float | None]:
-    """The interval of r on Fisher's z, over all three facets; none where one of them has too few levels."""
+def _r_over_all(
+    cube: Cube, known: Floats, there: NDArray[np.bool_], level: float
+) -> tuple[float | None, float | None]:
+    """The interval of r on Fisher's z, over all three facets; none where one of them has too few
+    levels.
+    """
     facets = [Facet.of(int(there.sum())), Facet.of(len(cube.templates)), Facet(cube.poles.tolist())]
-    if min(len(own) for facet in facets for own in facet.members()) < 2 or there.sum() < FEWEST_UNITS:
+    if (
+        min(len(own) for facet in facets for own in facet.members()) < 2
+        or there.sum() < FEWEST_UNITS
+    ):
         return None, None
     scores, criterion = cube.scores[there], known[there]
 
     def on_z(attributes: Kept, templates: Kept, targets: Kept) -> float:
         first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)
-        means = scores[attributes][:, templates].mean(axis=1) @ (first / first.sum() - other / other.sum())
-        return math.atanh(np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING))
+        means = scores[attributes][:, templates].mean(axis=1) @ (
+            first / first.sum() - other / other.sum()
+        )
+        return math.atanh(
+            np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING)
+        )
 
     found = crossed(on_z, facets).interval(level)
     return finite(math.tanh(found.low)), finite(math.tanh(found.high))
 
 
 def alpha_of_halvings(cube: Cube) -> float | None:
-    """Median alpha over all halvings of the targets: how far wordings agree where groups mean nothing."""
+    """Median alpha over all halvings of the targets: how far wordings agree where groups mean
+    nothing.
+    """
     ways = halvings(cube.poles)
     if not len(ways) or min(cube.scores.shape[:2]) < 2:
         return None
@@ -223,8 +287,12 @@ def alpha_of_halvings(cube: Cube) -> float | None:
     return finite(float(np.median([measurement.cronbach_alpha(x) for x in differences])))
 
 
-def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Rho of mean bias (nats, by attribute) with the criterion; r and rho over attributes that match it exactly."""
+def further_validity(
+    mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float
+) -> Iterator[Figure]:
+    """Rho of mean bias (nats, by attribute) with the criterion; r and rho over attributes that
+    match it exactly.
+    """
     if attributes["criterion"].isna().all():
         return
     joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
@@ -234,11 +302,15 @@ def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, le
         ("r_exact", measurement.jackknifed_r, exact),
         ("rho_exact", measurement.spearman, exact),
     ):
-        yield correlated(figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT)
+        yield correlated(
+            figure, correlate, rows["bias"].to_numpy(), rows["criterion"].to_numpy(), level, UNIT
+        )
 
 
 def alpha_at_common_length(x: NDArray[np.float64]) -> float:
-    """Alpha of attributes x templates, extrapolated to `COMMON_LENGTH` templates; NaN where that is undefined."""
+    """Alpha of attributes x templates, extrapolated to `COMMON_LENGTH` templates; NaN where that is
+    undefined.
+    """
     return measurement.spearman_brown(measurement.mean_inter_item_correlation(x), COMMON_LENGTH)
 
 
@@ -275,17 +347,27 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
-    """Each template against the rest of its set, controls against all: `schemas.ITEMS` without keys and diversities."""
+    """Each template against the rest of its set, controls against all: `schemas.ITEMS` without keys
+    and diversities.
+    """
     biases = cube.biases()
     total = biases.sum(axis=1)
     alone = biases.shape[1] < 2  # nothing to hold an item against
-    rests = pd.DataFrame({name: total * np.nan if alone else total - biases[name] for name in biases})
-    removed = measurement.item_statistics(biases.to_numpy()).alpha_if_removed if min(biases.shape) > 1 else math.nan
+    rests = pd.DataFrame(
+        {name: total * np.nan if alone else total - biases[name] for name in biases}
+    )
+    removed = (
+        measurement.item_statistics(biases.to_numpy()).alpha_if_removed
+        if min(biases.shape) > 1
+        else math.nan
+    )
     found = [_described(biases, rests, level).assign(control=False, alpha_if_removed=removed)]
     if controls is not None:
         others = controls.biases().reindex(biases.index)
         rests = pd.DataFrame(dict.fromkeys(others, total))
-        found.append(_described(others, rests, level).assign(control=True, alpha_if_removed=math.nan))
+        found.append(
+            _described(others, rests, level).assign(control=True, alpha_if_removed=math.nan)
+        )
     return pd.concat(found, ignore_index=True)
 
 
@@ -319,15 +401,17 @@ EFFECTS = {
 """Names of the variance components, by facets."""
 
 
-def variance_components(cube: Cube, level: float) -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
+def variance_components(
+    cube: Cube, level: float
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
     """Variance components of a set on a model, its coefficient, and the offset of its wordings.
 
-    By `schemas.VARIANCES` and `schemas.CURVE` without key columns, empty where undefined, and these figures:
-    `offset`: mean bias, nats; its interval takes attributes, templates and targets as random.
-    `generalizability`: how well mean biases order the attributes, 0 to 1; `COEFFICIENT`: with `COMMON_LENGTH`
-    templates.
-    `attribute_sd`: SD of the attributes' biases, nats, from the variance component: the spread without noise of
-    templates and targets; 0 where the component is not above 0.
+    By `schemas.VARIANCES` and `schemas.CURVE` without key columns, empty where undefined, and these
+    figures: `offset`: mean bias, nats; its interval takes attributes, templates and targets as
+    random. `generalizability`: how well mean biases order the attributes, 0 to 1; `COEFFICIENT`:
+    with `COMMON_LENGTH` templates. `attribute_sd`: SD of the attributes' biases, nats, from the
+    variance component: the spread without noise of templates and targets; 0 where the component is
+    not above 0.
 
     Source: Brennan (2001), Generalizability Theory.
     """
@@ -343,14 +427,26 @@ def variance_components(cube: Cube, level: float) -> tuple[pd.DataFrame, pd.Data
         return pd.DataFrame(), pd.DataFrame(), [offset, *nothing]
     found = difference_of_groups(cube.scores, cube.poles)
     interval = found.interval(level)
-    coefficients = [finite(found.coefficient(length, targets // 2)) for length in (templates, COMMON_LENGTH)]
+    coefficients = [
+        finite(found.coefficient(length, targets // 2)) for length in (templates, COMMON_LENGTH)
+    ]
     values = [*coefficients, math.sqrt(max(found.variances["unit",], 0.0))]
-    figures = [Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high))]
+    figures = [
+        Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high))
+    ]
     for name, value in zip(names, values, strict=True):
-        figures.append(Figure(name, value, n, UNIT, reason="no variance" if value is None else None))
-    variances = [{"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()]
+        figures.append(
+            Figure(name, value, n, UNIT, reason="no variance" if value is None else None)
+        )
+    variances = [
+        {"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()
+    ]
     curve = [
-        {"templates": length, "targets": words, "coefficient": finite(found.coefficient(length, words))}
+        {
+            "templates": length,
+            "targets": words,
+            "coefficient": finite(found.coefficient(length, words)),
+        }
         for words, length in product(TARGETS, TEMPLATES)
     ]
     return pd.DataFrame(variances), pd.DataFrame(curve), figures

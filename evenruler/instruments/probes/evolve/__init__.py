@@ -1,4 +1,6 @@
-"""Evolution of a template set (PMPO, section 3.2): the resulting source, and tables of its history."""
+"""Evolution of a template set (PMPO, section 3.2): the resulting source, and tables of its
+history.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +32,20 @@ from evenruler.instruments.probes.declare.source import (
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot
-from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator, key_of
-from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Try
+from evenruler.instruments.probes.evolve.operators import (
+    Asking,
+    ModelOperator,
+    Operator,
+    ReplayedOperator,
+    key_of,
+)
+from evenruler.instruments.probes.evolve.population import (
+    Generation,
+    Measured,
+    Ruler,
+    Template,
+    Try,
+)
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, OUTDONE, POPULATION
 from evenruler.tables.frames import table_of, without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
@@ -61,17 +75,26 @@ class Run:
         """A line that sums the run up: generations, replies and sentences."""
         taken = sum(one.reason is None for one in self.tries)
         sentences = sum(measured.sentences for _, measured in self.measured())
-        found = f"{self.generations[-1].number} generations, {taken} of {len(self.tries):,} replies taken"
+        found = (
+            f"{self.generations[-1].number} generations, {taken} of {len(self.tries):,} "
+            "replies taken"
+        )
         return f"{self.name} run: {found}, {sentences:,} sentences"
 
     @property
     def passed(self) -> float:
-        """Share of replies that keep every rule, whether they were accepted or another was more acceptable."""
+        """Share of replies that keep every rule, whether they were accepted or another was more
+        acceptable.
+        """
         return sum(one.reason in (None, OUTDONE) for one in self.tries) / max(1, len(self.tries))
 
     def measured(self) -> list[tuple[str, Measured]]:
         """Slug and measurements of every template, each once."""
-        pairs = (pair for each in self.generations for pair in zip(each.population, each.measured, strict=True))
+        pairs = (
+            pair
+            for each in self.generations
+            for pair in zip(each.population, each.measured, strict=True)
+        )
         return list({template.slug: measured for template, measured in pairs}.items())
 
 
@@ -81,8 +104,15 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
     for run in runs:
         for one in run.tries:
             seed = run.evolution.seed_of(one.generation, one.place, one.attempt, one.sample)
-            key = key_of(run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None))
-            wish = {"parent": one.parent, "operation": one.operation, "voice": one.voice, "word": one.word}
+            key = key_of(
+                run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None)
+            )
+            wish = {
+                "parent": one.parent,
+                "operation": one.operation,
+                "voice": one.voice,
+                "word": one.word,
+            }
             found.setdefault(key, {"key": key, **wish, "seed": seed, "reply": one.reply})
     # JSON in ASCII escapes every character that some reader takes for the end of a line.
     return "".join(f"{json.dumps(row)}\n" for row in found.values())
@@ -100,7 +130,9 @@ TOLD = {
 def tables_of(
     run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
-    """Every population, reply, word and bias of a run, by table of `TOLD`; `shared`: `source`, `licence`, `variant`."""
+    """Every population, reply, word and bias of a run, by table of `TOLD`; `shared`: `source`,
+    `licence`, `variant`.
+    """
     tries = pd.DataFrame(map(asdict, run.tries), columns=[each.name for each in fields(Try)])
     gradients = [
         (slug, place, word.begin, word.word, word.gradient)
@@ -113,13 +145,18 @@ def tables_of(
         for attribute, bias in zip(attributes, measured.biases, strict=True)
     ]
     found = {
-        "history": pd.concat([_population(run.evolution, one) for one in run.generations], ignore_index=True),
+        "history": pd.concat(
+            [_population(run.evolution, one) for one in run.generations], ignore_index=True
+        ),
         "tries": tries.assign(operator=run.evolution.operator, accepted=tries["reason"].isna()),
-        "gradients": pd.DataFrame(gradients, columns=["template", "place", "begin", "word", "gradient"]),
+        "gradients": pd.DataFrame(
+            gradients, columns=["template", "place", "begin", "word", "gradient"]
+        ),
         "biases": pd.DataFrame(biases, columns=["template", "attribute", "bias"]),
     }
     return {
-        name: _identified(rows.assign(run=run.name, **shared), benchmark, *TOLD[name]) for name, rows in found.items()
+        name: _identified(rows.assign(run=run.name, **shared), benchmark, *TOLD[name])
+        for name, rows in found.items()
     }
 
 
@@ -135,14 +172,21 @@ def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
     ]
     found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
     found = found.rename(columns={"slug": "template"})
-    return found.assign(acceptability=generation.acceptability, elite=found["place"] <= evolution.elites)
+    return found.assign(
+        acceptability=generation.acceptability, elite=found["place"] <= evolution.elites
+    )
 
 
-def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:
+def _identified(
+    table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]
+) -> pd.DataFrame:
     """The table with rounded numbers, and with ids and checksums of its rows."""
     table = without_last_bits(table)
     values = table.astype(object).where(table.notna(), None).to_dict("records")
-    ids = [row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity}) for row in values]
+    ids = [
+        row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity})
+        for row in values
+    ]
     checksums = [content_sha256(*(row[key] for key in content)) for row in values]
     return table.assign(id=ids, content_sha256=checksums, framing=BARE)
 
@@ -170,21 +214,32 @@ class Evolved:
         return f"# Written by `dvc repro`: what evolved, as a source of probes.\n{text.getvalue()}"
 
 
-def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
-    """Evolve the templates of an instrument; an interrupted run resumes after its last complete generation.
+def evolve(
+    declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path
+) -> Evolved:
+    """Evolve the templates of an instrument; an interrupted run resumes after its last complete
+    generation.
 
-    `declaration`: with the source that users wrote; `load`: returns a model by its name in the catalogue, not called
-    for the operator; `kept`: the folder of saved generations; `replies`: the file of the operator's replies. UserError
-    where that is missing or lacks a needed reply, or where no template may be chosen.
+    `declaration`: with the source that users wrote; `load`: returns a model by its name in the
+    catalogue, not called for the operator; `kept`: the folder of saved generations; `replies`: the
+    file of the operator's replies. UserError where that is missing or lacks a needed reply, or
+    where no template may be chosen.
     """
     source: ProbeSource = declaration.source
     wanted: Evolve = declaration.settings.evolve
     runs, attributes = runs_of(declaration, load, kept, replies), list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
-    refused, sets = fitness.refusals(pool, wanted.closeness), fitness.choices(pool, attributes, wanted)
+    refused, sets = (
+        fitness.refusals(pool, wanted.closeness),
+        fitness.choices(pool, attributes, wanted),
+    )
     if not sets["chosen"]:
         what = f"no template may be chosen: each is one of {sorted(set(filter(None, refused)))}"
-        raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
+        raise UserError(
+            what,
+            where=declaration.name,
+            remedy="lower `evolve.closeness`, or start with other templates",
+        )
     found = as_source(source, wanted, runs[0], [pool.templates[i] for i in sets["chosen"]])
     first = next(iter(found.sets.values()))
     article = declaration.settings.article_of(wanted.start)
@@ -197,35 +252,55 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
         "closeness": pool.closeness,
         "item_rest_correlation": pool.item_rest(),
         "refused": refused,
-        **{name: [i in chosen for i in range(len(pool.templates))] for name, chosen in sets.items()},
+        **{
+            name: [i in chosen for i in range(len(pool.templates))] for name, chosen in sets.items()
+        },
     }
     content = ["root", "refused", *sets]
-    rows["choices"] = _identified(pd.DataFrame(choices).assign(**shared), declaration.name, ["template"], content)
-    schema = {name: getattr(schemas, name.upper()) for name in rows} | {"biases": schemas.OWN_BIASES}
+    rows["choices"] = _identified(
+        pd.DataFrame(choices).assign(**shared), declaration.name, ["template"], content
+    )
+    schema = {name: getattr(schemas, name.upper()) for name in rows} | {
+        "biases": schemas.OWN_BIASES
+    }
     tables = {name: table_of(own[schema[name].names], schema[name]) for name, own in rows.items()}
     return Evolved(found, tables, [run.in_words for run in runs])
 
 
-def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
-    """Ask the operator again: its replies as the file that `evolve` replays, and lines to print for the user."""
+def asked_anew(
+    declaration: Declaration, load: Callable[[str], Any], kept: Path
+) -> tuple[str, list[str]]:
+    """Ask the operator again: its replies as the file that `evolve` replays, and lines to print for
+    the user.
+    """
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept)
     return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), [run.in_words for run in runs]
 
 
 def merge_replies(recorded: str, new: str) -> str:
-    """Lines of a file of replies, and after them those of new replies whose question it does not have."""
+    """Lines of a file of replies, and after them those of new replies whose question it does not
+    have.
+    """
     known = {json.loads(line)["key"] for line in recorded.splitlines()}
     added = [line for line in new.splitlines(keepends=True) if json.loads(line)["key"] not in known]
     return recorded + "".join(added)
 
 
-def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None) -> list[Run]:
-    """The guided run and, if the settings say `ablation`, the random one; without `replies` the operator is asked."""
+def runs_of(
+    declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None
+) -> list[Run]:
+    """The guided run and, if the settings say `ablation`, the random one; without `replies` the
+    operator is asked.
+    """
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     evolve: Evolve = declaration.settings.evolve
-    model, embedder, asking = load(evolve.model), load(settings.embedder), Asking(evolve.new_tokens, evolve.shots)
+    model, embedder, asking = (
+        load(evolve.model),
+        load(settings.embedder),
+        Asking(evolve.new_tokens, evolve.shots),
+    )
     operator: Operator
     if replies is None:
         writer = load(evolve.operator)
@@ -240,14 +315,21 @@ def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, re
         found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
         return found
 
-    depends = [VERSION, evolve.model_dump(mode="json"), article, source.model_dump(mode="json", exclude=UNUSED)]
+    depends = [
+        VERSION,
+        evolve.model_dump(mode="json"),
+        article,
+        source.model_dump(mode="json", exclude=UNUSED),
+    ]
     depends += [model.engine, said, embedder.engine]
     found = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
         evolution = Evolution(ruler, operator, embed, evolve, run)
         path = kept / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
         # No `splitlines`: replies may hold other characters that it takes for the end of a line.
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
+        lines = (
+            path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
+        )
         generations = list(map(LINES.validate_json, lines))
         for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
             generations.append(generation)
@@ -258,17 +340,25 @@ def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, re
 
 def starting(source: ProbeSource, start: str) -> list[Template]:
     """The templates of a set that evolution starts with: all but controls."""
-    return [Template(slug, entry.text, entry.keying) for slug, entry in source.sets[start].scored.items()]
+    return [
+        Template(slug, entry.text, entry.keying)
+        for slug, entry in source.sets[start].scored.items()
+    ]
 
 
 BELOW = (
-    "A demonstration, no instrument: {passed:.0%} of the replies of {operator}, which reworded the templates, keep "
+    "A demonstration, no instrument: {passed:.0%} of the replies of {operator}, which reworded the "
+    "templates, keep "
     "every rule, where {bar:.0%} are asked for."
 )
 
 
-def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Template]) -> ProbeSource:
-    """The source with the evolved sets instead of its own; title and limits say if the operator is below its bar."""
+def as_source(
+    source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Template]
+) -> ProbeSource:
+    """The source with the evolved sets instead of its own; title and limits say if the operator is
+    below its bar.
+    """
     first, last = source.sets[evolve.start], run.generations[-1]
     elites = "The best templates of the last population, each by itself (the paper's elites)"
     titles = {
@@ -279,9 +369,12 @@ def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Te
     sets = {
         name: TemplateSet(
             title=title,
-            source=f"{first.source or source.source}; rewordings by {run.evolution.operator}, prompted by Even Ruler",
+            source=f"{first.source or source.source}; rewordings by {run.evolution.operator}, "
+            "prompted by Even Ruler",
             licence=first.licence or source.licence,
-            templates={own.slug: TemplateEntry(text=own.text, keying=own.keying) for own in templates},
+            templates={
+                own.slug: TemplateEntry(text=own.text, keying=own.keying) for own in templates
+            },
         )
         for name, (title, templates) in titles.items()
     }
@@ -289,4 +382,6 @@ def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Te
     if run.passed >= evolve.bar:
         return found
     below = BELOW.format(passed=run.passed, operator=run.evolution.operator, bar=evolve.bar)
-    return found.model_copy(update={"title": f"{found.title}{DEMONSTRATION}", "limits": [*found.limits, below]})
+    return found.model_copy(
+        update={"title": f"{found.title}{DEMONSTRATION}", "limits": [*found.limits, below]}
+    )

@@ -11,7 +11,14 @@ from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.operators import Operator
-from evenruler.instruments.probes.evolve.population import Generation, Operation, Ruler, Template, Try, Wish
+from evenruler.instruments.probes.evolve.population import (
+    Generation,
+    Operation,
+    Ruler,
+    Template,
+    Try,
+    Wish,
+)
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.terminal import note
@@ -28,7 +35,8 @@ class _Place:
     """A place to fill in the next population."""
 
     wishes: Sequence[Wish]
-    """Requests by attempt: where one failed, the word with the next largest gradient, or the next voice."""
+    """Requests by attempt: where one failed, the word with the next largest gradient, or the next
+    voice."""
     floor: float
     """Least acceptability of a child."""
     child: Template | None = None
@@ -53,20 +61,31 @@ class Evolution:
         """Number of templates of a population that are kept unchanged."""
         self.operator = operator.name
 
-    def generations(self, start: Sequence[Template], finished: Sequence[Generation] = ()) -> Iterator[Generation]:
-        """Yield each generation once complete, except `finished` ones of an interrupted run; the rest is the same."""
+    def generations(
+        self, start: Sequence[Template], finished: Sequence[Generation] = ()
+    ) -> Iterator[Generation]:
+        """Yield each generation once complete, except `finished` ones of an interrupted run; the
+        rest is the same.
+        """
         done = list(finished)
         if not done:
             note(f"{self._run} run, generation 0: {len(start)} templates to start with")
-            measured, acceptability = self._ruler.measure(start), self._ruler.acceptability([one.text for one in start])
-            done.append(Generation(0, tuple(start), tuple(measured), tuple(acceptability.tolist()), ()))
+            measured, acceptability = (
+                self._ruler.measure(start),
+                self._ruler.acceptability([one.text for one in start]),
+            )
+            done.append(
+                Generation(0, tuple(start), tuple(measured), tuple(acceptability.tolist()), ())
+            )
             yield done[-1]
         for number in range(len(done), self._settings.generations + 1):
             done.append(self._next(done, number))
             yield done[-1]
 
     def appraised(self, generation: Generation) -> pd.DataFrame:
-        """One row per template of a population: raw parts of its fitness, `*_part`, `fitness`, and `place` from 1."""
+        """One row per template of a population: raw parts of its fitness, `*_part`, `fitness`, and
+        `place` from 1.
+        """
         raw = fitness.parts(
             np.array([measured.biases for measured in generation.measured]).T,
             [[word.gradient for word in measured.gradients] for measured in generation.measured],
@@ -75,7 +94,9 @@ class Evolution:
             self._settings.alpha_clip,
         )
         found = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
-        return found.assign(place=np.argsort(ranked(found["fitness"].to_numpy(), generation.population)) + 1)
+        return found.assign(
+            place=np.argsort(ranked(found["fitness"].to_numpy(), generation.population)) + 1
+        )
 
     def best(self, generation: Generation) -> list[Template]:
         """The elites of a population, the best first."""
@@ -93,23 +114,30 @@ class Evolution:
         tries = list(self._fill(places, number, seen))
         children = {place.child: place.acceptability for place in places if place.child is not None}
         note(
-            f"{self._run} run, generation {number} of {self._settings.generations}: {len(children)} new "
+            f"{self._run} run, generation {number} of {self._settings.generations}: "
+            f"{len(children)} new "
             f"templates of {len(places)} wanted, from {len(tries)} replies"
         )
         known = {
             template: (measured, likely)
             for each in done
-            for template, measured, likely in zip(each.population, each.measured, each.acceptability, strict=True)
+            for template, measured, likely in zip(
+                each.population, each.measured, each.acceptability, strict=True
+            )
         }
         if children:
             new = zip(children.items(), self._ruler.measure(list(children)), strict=True)
-            known |= {template: (measured, acceptability) for (template, acceptability), measured in new}
+            known |= {
+                template: (measured, acceptability) for (template, acceptability), measured in new
+            }
         population = [*elites, *self._reserve(done, elites, len(places) - len(children)), *children]
         measured, acceptability = zip(*(known[template] for template in population), strict=True)
         return Generation(number, tuple(population), measured, acceptability, tuple(tries))
 
     def _places(self, last: Generation, order: Sequence[int], number: int) -> Iterator[_Place]:
-        """The places that elites leave open, each with its wishes: a parent and the operation on it."""
+        """The places that elites leave open, each with its wishes: a parent and the operation on
+        it.
+        """
         settings = self._settings
         draw = np.random.default_rng([settings.seed, number])
         share = guided_share(number, settings.generations, settings.guided)
@@ -125,20 +153,32 @@ class Evolution:
                 operation: Operation = "hotspot" if guided else "random-word"
                 any_order = own.permutation(len(gradients))
                 chosen = fitness.telling(gradients) if guided else [gradients[i] for i in any_order]
-                wishes = [Wish(place + 1, parent, operation, None, chosen[i % len(chosen)]) for i in attempts]
+                wishes = [
+                    Wish(place + 1, parent, operation, None, chosen[i % len(chosen)])
+                    for i in attempts
+                ]
             else:
                 voices = self._operator.voices
-                wishes = [Wish(place + 1, parent, "reword", voices[(voice + i) % len(voices)], None) for i in attempts]
+                wishes = [
+                    Wish(place + 1, parent, "reword", voices[(voice + i) % len(voices)], None)
+                    for i in attempts
+                ]
             yield _Place(wishes, floor)
 
     def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
-        """Request rewordings until every place is filled or out of attempts; yield all replies with their outcome."""
+        """Request rewordings until every place is filled or out of attempts; yield all replies with
+        their outcome.
+        """
         samples = self._settings.samples
         for attempt in range(1, self._settings.tries + 1):
             empty = [place for place in places if place.child is None]
             if not empty:
                 return
-            asked = [(place.wishes[attempt - 1], sample) for place in empty for sample in range(1, samples + 1)]
+            asked = [
+                (place.wishes[attempt - 1], sample)
+                for place in empty
+                for sample in range(1, samples + 1)
+            ]
             seeds = [self.seed_of(number, wish.place, attempt, sample) for wish, sample in asked]
             replies = self._operator.reword([wish for wish, _ in asked], seeds)
             tries, passed = list[Try](), list[str]()
@@ -147,17 +187,30 @@ class Evolution:
                 text, reason = read_reply(wish, shown)
                 if text is not None:
                     reason = refusal(text, wish, seen, self._settings.max_words)
-                lineage = (wish.parent.slug, wish.operation, wish.voice, wish.word.word if wish.word else None)
-                tries.append(Try(number, wish.place, attempt, sample, *lineage, prompt, shown, text, reason))
+                lineage = (
+                    wish.parent.slug,
+                    wish.operation,
+                    wish.voice,
+                    wish.word.word if wish.word else None,
+                )
+                tries.append(
+                    Try(number, wish.place, attempt, sample, *lineage, prompt, shown, text, reason)
+                )
                 if text is not None and reason is None and text not in passed:
                     passed.append(text)
             values = self._ruler.acceptability(passed).tolist() if passed else []
             acceptability = dict(zip(passed, values, strict=True))
             for row, place in enumerate(empty):
-                yield from _best(tries[row * samples : (row + 1) * samples], place, acceptability, seen)
+                yield from _best(
+                    tries[row * samples : (row + 1) * samples], place, acceptability, seen
+                )
 
-    def _reserve(self, done: Sequence[Generation], elites: Sequence[Template], n: int) -> list[Template]:
-        """The n best templates so far except elites, by their fitness in the last population that had them."""
+    def _reserve(
+        self, done: Sequence[Generation], elites: Sequence[Template], n: int
+    ) -> list[Template]:
+        """The n best templates so far except elites, by their fitness in the last population that
+        had them.
+        """
         if not n:
             return []
         latest: dict[Template, float] = {}
@@ -169,12 +222,18 @@ class Evolution:
         return [others[i] for i in order[:n]]
 
     def seed_of(self, *place: int) -> int:
-        """Seed of one reply, from nothing but its place in the run: generation, place, attempt, sample."""
+        """Seed of one reply, from nothing but its place in the run: generation, place, attempt,
+        sample.
+        """
         return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
 
 
-def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float], seen: set[str]) -> list[Try]:
-    """Fill a place with its most acceptable valid sample, the first of equals; return its samples with outcomes."""
+def _best(
+    tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float], seen: set[str]
+) -> list[Try]:
+    """Fill a place with its most acceptable valid sample, the first of equals; return its samples
+    with outcomes.
+    """
     found, said = [], set[str]()
     for one in tries:
         reason, text = one.reason, fold(one.text or "")
@@ -188,9 +247,16 @@ def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float
     if not left:
         return found
     best = max(left, key=lambda i: acceptability[found[i].text or ""])
-    one, parent, text = found[best], place.wishes[found[best].attempt - 1].parent, found[best].text or ""
+    one, parent, text = (
+        found[best],
+        place.wishes[found[best].attempt - 1].parent,
+        found[best].text or "",
+    )
     slug, came_by = f"g{one.generation}-{one.place}", (one.operation, one.voice, one.word)
     place.child = Template(slug, text, parent.keying, one.generation, parent.slug, *came_by)
     place.acceptability = acceptability[text]
     seen.add(fold(text))
-    return [replace(one, reason=OUTDONE) if i in left and i != best else one for i, one in enumerate(found)]
+    return [
+        replace(one, reason=OUTDONE) if i in left and i != best else one
+        for i, one in enumerate(found)
+    ]

@@ -1,8 +1,9 @@
-"""Fitness of templates (PMPO, section 3.2.1, equation 2): within a population, as parents, and jointly as a set.
+"""Fitness of templates (PMPO, section 3.2.1, equation 2): within a population, as parents, and
+jointly as a set.
 
-The paper takes the elites of the last population, each for its own fitness there; so a set can consist of near copies
-of one template, and of templates that drifted off the construct. Here the set is chosen from the templates of all
-generations, and judged as a whole.
+The paper takes the elites of the last population, each for its own fitness there; so a set can
+consist of near copies of one template, and of templates that drifted off the construct. Here the
+set is chosen from the templates of all generations, and judged as a whole.
 """
 
 import math
@@ -15,7 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.settings import (
+    COMMON_LENGTH,
+    Evolve,
+    FitnessWeights,
+    halves,
+)
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import Floats, correlation_matrix
@@ -25,7 +31,8 @@ from evenruler.text import words
 RAW = ("alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity")
 
 DECIMALS = 12
-"""Values that agree in these decimals are equal: the rest is rounding, and must not decide anything."""
+"""Values that agree in these decimals are equal: the rest is rounding, and must not decide
+anything."""
 
 
 def parts(
@@ -35,29 +42,35 @@ def parts(
     token_sets: Sequence[frozenset[str]],
     clip: float,
 ) -> pd.DataFrame:
-    """The four parts of the fitness of each template of a population, not normalised, without their last bits.
+    """The four parts of the fitness of each template of a population, not normalised, without their
+    last bits.
 
-    From `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats; `embeddings` [n,
-    dimensions] of texts; `token_sets` [n] of distinct words, lower-cased, without slots. Alpha is clipped to -`clip`
-    and `clip`, since one broken set would flatten the rest.
+    From `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats;
+    `embeddings` [n, dimensions] of texts; `token_sets` [n] of distinct words, lower-cased, without
+    slots. Alpha is clipped to -`clip` and `clip`, since one broken set would flatten the rest.
 
-    One row per template; in every column more is better. `alpha_contribution`: minus Cronbach's alpha of the others;
-    an undefined alpha counts as -clip, since without this template nothing is measured. `gradient_focus`: variance
-    (ddof 0) of its gradients over words, square nats; 0 for fewer than two words. `semantic_diversity`,
-    `lexical_diversity`: as in `evenruler.measurement`; 0 for a single template. ValueError where arguments are not
-    finite, or differ in their number of templates.
+    One row per template; in every column more is better. `alpha_contribution`: minus Cronbach's
+    alpha of the others; an undefined alpha counts as -clip, since without this template nothing is
+    measured. `gradient_focus`: variance (ddof 0) of its gradients over words, square nats; 0 for
+    fewer than two words. `semantic_diversity`, `lexical_diversity`: as in `evenruler.measurement`;
+    0 for a single template. ValueError where arguments are not finite, or differ in their number of
+    templates.
     """
     matrix, rows = np.asarray(biases, dtype=np.float64), np.asarray(embeddings, dtype=np.float64)
     sizes = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
     if len(sizes) > 1:
-        raise ValueError(f"biases, gradients, embeddings and token sets of {sorted(sizes)} templates")
+        raise ValueError(
+            f"biases, gradients, embeddings and token sets of {sorted(sizes)} templates"
+        )
     alpha_of_others = np.full(matrix.shape[1], -np.inf)  # where there is none
     if matrix.shape[0] > 1 and matrix.shape[1] > 2:
         alpha_of_others = np.nan_to_num(item_statistics(matrix).alpha_if_removed, nan=-np.inf)
     frame = pd.DataFrame(
         {
             "alpha_contribution": 0 - alpha_of_others.clip(-clip, clip),
-            "gradient_focus": [float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients],
+            "gradient_focus": [
+                float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients
+            ],
             "semantic_diversity": np.nan_to_num(semantic_diversity(rows)),
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
         }
@@ -66,7 +79,9 @@ def parts(
 
 
 def normalised(frame: pd.DataFrame) -> pd.DataFrame:
-    """Every column scaled to [0, 1] by its minimum and maximum; 0.5 throughout where all values are equal."""
+    """Every column scaled to [0, 1] by its minimum and maximum; 0.5 throughout where all values are
+    equal.
+    """
     least = frame.min()
     spread = frame.max() - least
     equal = spread <= 10.0**-DECIMALS * frame.abs().max().clip(lower=1)
@@ -74,11 +89,12 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
-    """Fitness of each template of a population (PMPO, equation 2), and the contribution of each part.
+    """Fitness of each template of a population (PMPO, equation 2), and the contribution of each
+    part.
 
-    `frame`: the whole population, by `parts`; of `weights` only the proportions matter. One row per template:
-    `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their sum: in [0, 1], higher is
-    better, relative to the population.
+    `frame`: the whole population, by `parts`; of `weights` only the proportions matter. One row per
+    template: `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their
+    sum: in [0, 1], higher is better, relative to the population.
     """
     normal = normalised(frame) / sum(dict(weights).values())
     of = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
@@ -97,20 +113,29 @@ def telling(gradients: Sequence[WordGradient]) -> list[WordGradient]:
 
 
 def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
-    """Indices in a population, best (highest) first; ties go to the older, then to the first by slug."""
+    """Indices in a population, best (highest) first; ties go to the older, then to the first by
+    slug.
+    """
     values = np.round(np.asarray(fitness, dtype=np.float64), DECIMALS).tolist()
-    by = [(-value, template.born, template.slug) for value, template in zip(values, templates, strict=True)]
+    by = [
+        (-value, template.born, template.slug)
+        for value, template in zip(values, templates, strict=True)
+    ]
     return sorted(range(len(by)), key=by.__getitem__)
 
 
 def tournament(ranks: Sequence[int], size: int, draw: np.random.Generator) -> int:
-    """Index of a parent: the best of `size` drawn without replacement, or of all; `ranks`: by `ranked`, not empty."""
+    """Index of a parent: the best of `size` drawn without replacement, or of all; `ranks`: by
+    `ranked`, not empty.
+    """
     drawn = draw.choice(len(ranks), size=min(size, len(ranks)), replace=False)
     return ranks[int(drawn.min())]
 
 
 def guided_share(generation: int, generations: int, guided: tuple[float, float]) -> float:
-    """Probability that a word is replaced in a generation (from 1): linear between the two values of `guided`."""
+    """Probability that a word is replaced in a generation (from 1): linear between the two values
+    of `guided`.
+    """
     if not 1 <= generation <= generations:
         raise ValueError(f"generation {generation} of {generations}")
     first, last = guided
@@ -118,7 +143,8 @@ def guided_share(generation: int, generations: int, guided: tuple[float, float])
 
 
 MOST_SETS: Final = 300_000
-"""Most sets that are compared exhaustively; for more, a search by single exchanges finds a local optimum."""
+"""Most sets that are compared exhaustively; for more, a search by single exchanges finds a local
+optimum."""
 
 FAR = "too far from the construct"
 REVERSED = "reversed: it falls where the others rise"
@@ -147,9 +173,13 @@ class Pool:
         return _rounded(item_statistics(self.biases).item_rest_correlation)
 
 
-def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]) -> Pool:
+def pool_of(
+    generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]
+) -> Pool:
     """All templates of a run's generations; `embed` gives [texts, dimensions] of their texts."""
-    measured = {t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)}
+    measured = {
+        t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)
+    }
     templates = sorted(measured, key=lambda template: template.slug)
     known = {template.slug: template for template in templates}
     roots: list[str] = []
@@ -166,7 +196,9 @@ def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDAr
         roots=tuple(roots),
         biases=np.array([measured[template].biases for template in templates]).T,
         cosine=_rounded(directions @ directions.T),
-        jaccard=_rounded(np.array([[len(a & b) / max(1, len(a | b)) for b in tokens] for a in tokens])),
+        jaccard=_rounded(
+            np.array([[len(a & b) / max(1, len(a | b)) for b in tokens] for a in tokens])
+        ),
         closeness=_rounded(directions @ start / np.linalg.norm(start)),
     )
 
@@ -180,29 +212,38 @@ def refusals(pool: Pool, floor: float) -> list[str | None]:
 
 
 def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> dict[str, tuple[int, ...]]:
-    """The published set and the best subset of the start, chosen by all attributes and by each half of them.
+    """The published set and the best subset of the start, chosen by all attributes and by each half
+    of them.
 
-    Each half alone decides all that rests on biases, also which templates are reversed. `attributes`: in the order of
-    the pool. Returns indices in the pool by column of `schemas.CHOICES`; empty where no template may be chosen.
+    Each half alone decides all that rests on biases, also which templates are reversed.
+    `attributes`: in the order of the pool. Returns indices in the pool by column of
+    `schemas.CHOICES`; empty where no template may be chosen.
     """
     sets = {}
-    for suffix, own in zip(("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True):
+    for suffix, own in zip(
+        ("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True
+    ):
         part = replace(pool, biases=pool.biases[[attributes.index(slug) for slug in own]])
-        allowed = [i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None]
+        allowed = [
+            i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None
+        ]
         start = [i for i in allowed if pool.templates[i].parent is None]
         for name, candidates in (("chosen", allowed), ("best_start", start)):
             sets[f"{name}{suffix}"] = choose(part, candidates, settings.length, settings.weights)
     return sets
 
 
-def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeights) -> tuple[int, ...]:
+def choose(
+    pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeights
+) -> tuple[int, ...]:
     """The set of templates with the highest `worth`, at most one per lineage.
 
-    Up to `MOST_SETS` sets are all compared. Above, the search begins with the first of each lineage by slug and makes
-    the best exchange of one template until none improves; a better set may exist then.
+    Up to `MOST_SETS` sets are all compared. Above, the search begins with the first of each lineage
+    by slug and makes the best exchange of one template until none improves; a better set may exist
+    then.
 
-    `allowed`: indices that may be chosen; `size`: of the set, at most the number of lineages. Returns sorted indices in
-    the pool; ties go to the first set by slugs.
+    `allowed`: indices that may be chosen; `size`: of the set, at most the number of lineages.
+    Returns sorted indices in the pool; ties go to the first set by slugs.
     """
     allowed, size = sorted(allowed), min(size, len({pool.roots[i] for i in allowed}))
 
@@ -217,7 +258,10 @@ def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeight
     best = tuple(sorted(firsts.values())[:size])
     while True:
         others = [i for i in allowed if i not in best]
-        sets = [best, *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in others)]
+        sets = [
+            best,
+            *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in others),
+        ]
         better = sets[int(np.argmax(worth(pool, sets, weights)))]
         if better == best:
             return best
@@ -227,20 +271,26 @@ def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeight
 def worth(pool: Pool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
     """Worth of sets of equal size, given as indices in the pool.
 
-    [sets] weighted sum of alpha at `COMMON_LENGTH` templates from the mean inter-item correlation (-1 if undefined),
-    mean semantic and mean lexical diversity, not normalised; 0 for sets of one. Gradient focus has no part in it.
+    [sets] weighted sum of alpha at `COMMON_LENGTH` templates from the mean inter-item correlation
+    (-1 if undefined), mean semantic and mean lexical diversity, not normalised; 0 for sets of one.
+    Gradient focus has no part in it.
     """
     if not sets or len(sets[0]) < 2:
         return np.zeros(len(sets))
     pairs = np.array([list(combinations(chosen, 2)) for chosen in sets])
     one, other = pairs[:, :, 0], pairs[:, :, 1]
     r, cosine, jaccard = (
-        matrix[one, other].mean(axis=1) for matrix in (correlation_matrix(pool.biases), pool.cosine, pool.jaccard)
+        matrix[one, other].mean(axis=1)
+        for matrix in (correlation_matrix(pool.biases), pool.cosine, pool.jaccard)
     )
     divisor = 1 + (COMMON_LENGTH - 1) * r
-    alpha = np.where(divisor > 0, COMMON_LENGTH * r / np.where(divisor > 0, divisor, 1), -1).clip(-1, 1)
+    alpha = np.where(divisor > 0, COMMON_LENGTH * r / np.where(divisor > 0, divisor, 1), -1).clip(
+        -1, 1
+    )
     return _rounded(
-        weights.alpha * alpha + weights.semantic_diversity * (1 - cosine) + weights.lexical_diversity * (1 - jaccard)
+        weights.alpha * alpha
+        + weights.semantic_diversity * (1 - cosine)
+        + weights.lexical_diversity * (1 - jaccard)
     )
 
 

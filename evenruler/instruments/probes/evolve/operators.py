@@ -1,8 +1,10 @@
-"""The genetic operator, which rewords templates (PMPO, section 3.2.2): a language model, or its recorded replies.
+"""The genetic operator, which rewords templates (PMPO, section 3.2.2): a language model, or its
+recorded replies.
 
-Prompts are ours. A large model gets an instruction in its chat template. A small one continues few-shot examples: it
-does best where every example begins as its reply should and then nearly repeats the sentence, so a seed decides how
-they begin. Replies are a file in git: a run replays them, and only `evenruler evolve` requests new ones.
+Prompts are ours. A large model gets an instruction in its chat template. A small one continues
+few-shot examples: it does best where every example begins as its reply should and then nearly
+repeats the sentence, so a seed decides how they begin. Replies are a file in git: a run replays
+them, and only `evenruler evolve` requests new ones.
 """
 
 import json
@@ -25,7 +27,8 @@ TEMPERATURE: Final = 0.8
 TOP_P: Final = 0.9
 
 WORD_TOKENS: Final = 16
-"""Most new tokens of a word list after few-shot examples, since a small model does not end its reply there."""
+"""Most new tokens of a word list after few-shot examples, since a small model does not end its
+reply there."""
 
 _WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 
@@ -44,12 +47,17 @@ class Asking:
 
     new_tokens: int
     few_shot: bool
-    """Whether it continues few-shot examples, as small models should, or gets an instruction in its chat template."""
+    """Whether it continues few-shot examples, as small models should, or gets an instruction in its
+    chat template."""
 
     def of(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, int, int]]:
         """Prompt, seed and most new tokens of each wish."""
         return [
-            (shown(wish, seed) if self.few_shot else told(wish), seed, self.new_tokens_of(wish.word is not None))
+            (
+                shown(wish, seed) if self.few_shot else told(wish),
+                seed,
+                self.new_tokens_of(wish.word is not None),
+            )
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
 
@@ -68,7 +76,9 @@ class ModelOperator:
         self.name = model.name
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """Each prompt with its reply, batched by most new tokens; `seeds` also pick the openings of examples."""
+        """Each prompt with its reply, batched by most new tokens; `seeds` also pick the openings of
+        examples.
+        """
         asked = self._asking.of(wishes, seeds)
         replies: dict[int, str] = {}
         for length in sorted({tokens for _, _, tokens in asked}):
@@ -96,17 +106,26 @@ def told(wish: Wish) -> str:
 def shown(wish: Wish, seed: int) -> str:
     """The few-shot prompt: examples, and the template as the last of them.
 
-    Examples negate where the template does, and are about occupations where its attribute is a noun, about qualities
-    where it is a quality, about both where that is unclear.
+    Examples negate where the template does, and are about occupations where its attribute is a
+    noun, about qualities where it is a quality, about both where that is unclear.
     """
     text = wish.parent.text
     if wish.word is not None:
-        solved = [f"Sentence: {sentence}\nSynonyms of {word}: {others}\n" for sentence, word, others in REPLACED]
+        solved = [
+            f"Sentence: {sentence}\nSynonyms of {word}: {others}\n"
+            for sentence, word, others in REPLACED
+        ]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
     voice, use = VOICES[str(wish.voice)], use_of(ATTRIBUTE, text)
     opening, label = voice["openings"][seed % len(voice["openings"])], voice["label"]
-    sentences = [other for other in (NEGATING if negations(text) else PLAIN) if use in (None, use_of(ATTRIBUTE, other))]
-    examples = [f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences]
+    sentences = [
+        other
+        for other in (NEGATING if negations(text) else PLAIN)
+        if use in (None, use_of(ATTRIBUTE, other))
+    ]
+    examples = [
+        f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences
+    ]
     return "\n".join([*examples, f"Sentence: {text}\n{label}:"])
 
 
@@ -146,5 +165,5 @@ class ReplayedOperator:
 
 
 Operator = ModelOperator | ReplayedOperator
-"""`voices`: the styles in which it can reword a whole template, at least one; `reword`: returns the prompt of each wish
-and the raw reply."""
+"""`voices`: the styles in which it can reword a whole template, at least one; `reword`: returns the
+prompt of each wish and the raw reply."""

@@ -1,6 +1,8 @@
-"""Records of an evolution: templates with their lineage, their measurements, and the replies of the operator.
+"""Records of an evolution: templates with their lineage, their measurements, and the replies of the
+operator.
 
-All numbers are rounded here, before any selection: the last bits of likelihoods differ between processors.
+All numbers are rounded here, before any selection: the last bits of likelihoods differ between
+processors.
 """
 
 from collections.abc import Sequence
@@ -21,7 +23,8 @@ from evenruler.tables.frames import rounded
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
 Operation = Literal["hotspot", "random-word", "reword"]
-"""How a template was made: its hotspot replaced, or a random word (ablation), or the whole reworded."""
+"""How a template was made: its hotspot replaced, or a random word (ablation), or the whole
+reworded."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class WordGradient:
     """Where the word begins in the template."""
     word: str
     gradient: float
-    """Mean over attributes of how far the bias moves when the word is taken out: nats, 0 or more."""
+    """Mean over attributes of how far the bias moves when the word is taken out: nats, 0 or
+    more."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,12 @@ class Generation:
 class Ruler:
     """One model that measures templates of one domain."""
 
-    def __init__(self, model: CausalModel, source: ProbeSource, article: Article, gradient_attributes: int) -> None:
-        """`gradient_attributes`: most attributes used for gradients, evenly spread. Positive: the first targets."""
+    def __init__(
+        self, model: CausalModel, source: ProbeSource, article: Article, gradient_attributes: int
+    ) -> None:
+        """`gradient_attributes`: most attributes used for gradients, evenly spread. Positive: the
+        first targets.
+        """
         self._model, self._article = model, article
         self._targets = [word for words in source.targets.values() for word in words.values()]
         self._groups = [group for group, words in source.targets.items() for _ in words]
@@ -126,16 +134,19 @@ class Ruler:
         self._few = [source.attributes[slug] for slug in chosen]
 
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
-        """The biases of each template, and how far each of its words moves them (PMPO, equation 1, section 3.2.1).
+        """The biases of each template, and how far each of its words moves them (PMPO, equation 1,
+        section 3.2.1).
 
-        All sentences are scored in one call, so that the model computes shared parts once. Results of a template do not
-        depend on the others; attributes are in the order of the source.
+        All sentences are scored in one call, so that the model computes shared parts once. Results
+        of a template do not depend on the others; attributes are in the order of the source.
         """
         asked = []
         for template in templates:
             shorter = (without(template.text, *word) for word in words_of(template.text))
             of_shorter = (self._filled(text, self._few) for text in shorter)
-            asked.append([*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)])
+            asked.append(
+                [*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)]
+            )
         texts = [text for sentences in asked for text in sentences]
         likelihoods = self._model.loglikelihood(texts)
         likelihoods.require_all(self._model.name, texts)
@@ -144,7 +155,9 @@ class Ruler:
         for template, sentences, own in zip(templates, asked, of_templates, strict=True):
             cells = bias(own.reshape(-1, len(self._targets)), self._groups)
             whole, shortened = np.split(cells, [len(self._attributes)])
-            moved = np.abs(shortened.reshape(-1, len(self._few)) - whole[self._of_gradients]).mean(axis=1)
+            moved = np.abs(shortened.reshape(-1, len(self._few)) - whole[self._of_gradients]).mean(
+                axis=1
+            )
             gradients = [
                 WordGradient(*one, rounded(gradient))
                 for one, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
@@ -154,11 +167,15 @@ class Ruler:
         return found
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
-        """[n] mean log-likelihood of each template over attributes of gradients and all targets, nats per token."""
+        """[n] mean log-likelihood of each template over attributes of gradients and all targets,
+        nats per token.
+        """
         texts = [text for template in templates for text in self._filled(template, self._few)]
         found = self._model.loglikelihood(texts)
         found.require_all(self._model.name, texts)
-        per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))
+        per_token = (found.nats / found.tokens).reshape(
+            len(templates), len(self._few) * len(self._targets)
+        )
         return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
 
     def _filled(self, text: str, attributes: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
-"""Extraction of the template from a reply, and formal rules for joining a population, the same for every operator.
+"""Extraction of the template from a reply, and formal rules for joining a population, the same for
+every operator.
 
-Replies come from a model that may write anything. They are truncated before any other step, and the reasons for
-rejecting them are fixed strings, so that they can be counted.
+Replies come from a model that may write anything. They are truncated before any other step, and the
+reasons for rejecting them are fixed strings, so that they can be counted.
 """
 
 import re
@@ -28,14 +29,18 @@ _TASK = re.compile(
 """Words of a reply that talks about the task, or gives orders, instead of rewording."""
 
 _STRAIGHT = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201a\u02bc`\u00b4", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
+    dict.fromkeys("\u2018\u2019\u201a\u02bc`\u00b4", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
 )
 _EMPHASIS = re.compile(r"[*#~]+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[{}])")
 _BULLET = re.compile(r"\A(?:[-\u2022>]|\d{1,2}[.)])\s+")
 _SAID_TO_BE = (
-    "anecdote|answer|hypothesis|observation|output|replacement|reply|result|sentence|synonym|template|version|word"
+    "anecdote|answer|hypothesis|observation|output|replacement|reply|result|sentence|synonym|"
+    "template|version|word"
 )
-_LABEL = re.compile(rf"\A(?:[A-Za-z'-]{{1,20}} ){{0,6}}(?:{_SAID_TO_BE}|feeling|choice)(?: \d)?: ?", re.IGNORECASE)
+_LABEL = re.compile(
+    rf"\A(?:[A-Za-z'-]{{1,20}} ){{0,6}}(?:{_SAID_TO_BE}|feeling|choice)(?: \d)?: ?", re.IGNORECASE
+)
 _QUOTED = re.compile(r"\"([^\"]*)\"|'(.*)'\Z")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _LAST_WORD = re.compile(rf"(?:.*[^\w'-])?({_WORD.pattern})\Z")
@@ -46,10 +51,10 @@ _SENTENCE_END = re.compile(r"[.!?]+[\"')]*(?=\s)")
 def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
     """Extract the template from a reply.
 
-    It is the first line with content, skipping announcements ("Here it is:") and fences of code blocks; bullets,
-    emphasis, labels and surrounding quotes are removed, spaces and quotes normalised. Where one word is to be replaced
-    and the line has no slot, the line is a word or a list of words, and the first that is neither the old word nor a
-    form of it replaces it.
+    It is the first line with content, skipping announcements ("Here it is:") and fences of code
+    blocks; bullets, emphasis, labels and surrounding quotes are removed, spaces and quotes
+    normalised. Where one word is to be replaced and the line has no slot, the line is a word or a
+    list of words, and the first that is neither the old word nor a form of it replaces it.
 
     Returns:
         The template and None, or None and the reason, a fixed string.
@@ -57,7 +62,11 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
     text = ""
     for line in reply[:LONGEST].translate(_STRAIGHT).splitlines():
         bare = _bare(line)
-        if re.search(r"[\w{\[]", bare) and not bare.endswith(":") and not line.lstrip().startswith(("```", "'''")):
+        if (
+            re.search(r"[\w{\[]", bare)
+            and not bare.endswith(":")
+            and not line.lstrip().startswith(("```", "'''"))
+        ):
             text = bare
             break
     if not text:
@@ -66,8 +75,13 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
         return text, None
     # The first word of the list that is no form of the old one, else the first word.
     entries = [entry.strip(" .!\"'") for entry in re.split(r"[,;/]", text)]
-    found = [entry if entry == "I" else entry.lower() for entry in entries if _WORD.fullmatch(entry)]
-    word = next((other for other in found if _stem(other) != _stem(wish.word.word)), found[0] if found else None)
+    found = [
+        entry if entry == "I" else entry.lower() for entry in entries if _WORD.fullmatch(entry)
+    ]
+    word = next(
+        (other for other in found if _stem(other) != _stem(wish.word.word)),
+        found[0] if found else None,
+    )
     if word is None:
         return None, "no single word and no template"
     return replaced(wish.parent.text, wish.word.begin, wish.word.word, word), None
@@ -79,7 +93,9 @@ def fold(text: str) -> str:
 
 
 def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> str | None:
-    """The reason, a fixed string, to reject a `text` of `read_reply`, or None; `taken`: texts by `fold`."""
+    """The reason, a fixed string, to reject a `text` of `read_reply`, or None; `taken`: texts by
+    `fold`.
+    """
     parent, word = wish.parent.text, wish.word
     if reason := _shape(text, parent, max_words):
         return reason
@@ -107,8 +123,14 @@ def _bare(line: str) -> str:
 
 
 def _shape(text: str, parent: str, max_words: int) -> str | None:
-    """What is wrong with the form of a template, or None; some faults are allowed where its parent has them."""
-    if len(text) > LONGEST or len(text.split()) > max_words or any(len(word) > LONGEST_WORD for word in tokens(text)):
+    """What is wrong with the form of a template, or None; some faults are allowed where its parent
+    has them.
+    """
+    if (
+        len(text) > LONGEST
+        or len(text.split()) > max_words
+        or any(len(word) > LONGEST_WORD for word in tokens(text))
+    ):
         return "too long"
     uses = [{use_of(slot, text), use_of(slot, parent)} for slot in (ATTRIBUTE, TARGET)]
     counts = (text.count(ATTRIBUTE), text.count(TARGET))
@@ -118,8 +140,14 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
         ("another slot, brace or tag", any(character in "{}[]<>|\\" for character in bare)),
         ("a slot stands twice", max(counts) > 1),
         ("a slot is missing", min(counts) < 1),
-        ("the name of a slot as a word", not own.isdisjoint({"attribute", "attributes", "target", "targets"})),
-        ("a slot within a word", not set(_WITHIN_WORD.findall(text)) <= set(_WITHIN_WORD.findall(parent))),
+        (
+            "the name of a slot as a word",
+            not own.isdisjoint({"attribute", "attributes", "target", "targets"}),
+        ),
+        (
+            "a slot within a word",
+            not set(_WITHIN_WORD.findall(text)) <= set(_WITHIN_WORD.findall(parent)),
+        ),
         ("no end of a sentence", text.rstrip("\"')")[-1:] not in {".", "!", parent[-1]}),
         ("several sentences", _SENTENCE_END.search(text) is not None),
         ("it speaks of the task", "language model" in fold(text) or any(map(_TASK.fullmatch, own))),
@@ -130,7 +158,9 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
 
 
 def _loops(text: str) -> bool:
-    """Whether a word occurs twice in a row ("that" three times), or a sequence of `RUN` words twice."""
+    """Whether a word occurs twice in a row ("that" three times), or a sequence of `RUN` words
+    twice.
+    """
     found = tokens(text)
     runs = list(zip(*(found[i:] for i in range(RUN)), strict=False))
     twice = any(word == after != "that" for word, after in pairwise(found))

@@ -1,4 +1,6 @@
-"""Words of a template: which may be taken out or replaced, and their grammatical role, by a dependency parse."""
+"""Words of a template: which may be taken out or replaced, and their grammatical role, by a
+dependency parse.
+"""
 
 import re
 from dataclasses import dataclass
@@ -25,8 +27,8 @@ _PAUSES, _ENDS = ",;:", ".!?"
 def words_of(text: str) -> list[tuple[int, str]]:
     """The words of a template that may be taken out or replaced, and where each begins, in order.
 
-    A word is a run of letters with inner apostrophes or hyphens. What is attached to a slot ("{TARGET}'s") or to digits
-    is left out, and so is an article before a slot.
+    A word is a run of letters with inner apostrophes or hyphens. What is attached to a slot
+    ("{TARGET}'s") or to digits is left out, and so is an article before a slot.
     """
     runs = list(_RUN.finditer(text))
     of_slots = {
@@ -36,15 +38,20 @@ def words_of(text: str) -> list[tuple[int, str]]:
         and "{" in following[0]
         and _TO_SLOT.fullmatch(text, run.end(), following.start())
     }
-    return [(run.start(), run[0]) for run in runs if _WORD.fullmatch(run[0]) and run.start() not in of_slots]
+    return [
+        (run.start(), run[0])
+        for run in runs
+        if _WORD.fullmatch(run[0]) and run.start() not in of_slots
+    ]
 
 
 def without(text: str, begin: int, word: str) -> str:
     """A template with one word taken out, so that a sentence is left.
 
-    An adjacent space is removed too, and a comma left before another mark or at the beginning. A capital of the first
-    word passes to the next one; an article before the word agrees with the word after it (before a slot, when that is
-    filled). ValueError where the word does not begin at `begin`.
+    An adjacent space is removed too, and a comma left before another mark or at the beginning. A
+    capital of the first word passes to the next one; an article before the word agrees with the
+    word after it (before a slot, when that is filled). ValueError where the word does not begin at
+    `begin`.
     """
     before, after = _around(text, begin, word)
     head, tail = before.rstrip(), after.lstrip()
@@ -61,7 +68,9 @@ def without(text: str, begin: int, word: str) -> str:
 
 
 def replaced(text: str, begin: int, word: str, new: str) -> str:
-    """A template with one word replaced; capital of a first word, article and errors as in `without`."""
+    """A template with one word replaced; capital of a first word, article and errors as in
+    `without`.
+    """
     before, after = _around(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():
         new = _capital(new)
@@ -110,10 +119,23 @@ _NUMBER: Final = {"NN": 1, "NNP": 1, "VBZ": 1, "NNS": 2, "NNPS": 2, "VBP": 2}
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIMES: Final = frozenset((*_DAYS, "yesterday", "today", "tonight", "tomorrow", "nowadays"))
-"""Nouns used as adverbs of time; listed, since the parser takes any noun at the start of a sentence for one."""
+"""Nouns used as adverbs of time; listed, since the parser takes any noun at the start of a sentence
+for one."""
 
 _TIME_ADVERBS: Final = frozenset(
-    ("afterwards", "before", "earlier", "formerly", "lately", "later", "now", "once", "previously", "recently", "then")
+    (
+        "afterwards",
+        "before",
+        "earlier",
+        "formerly",
+        "lately",
+        "later",
+        "now",
+        "once",
+        "previously",
+        "recently",
+        "then",
+    )
 )
 """Adverbs that may replace such a noun; "nearly" in "nearly I met her" may not."""
 
@@ -130,35 +152,45 @@ class _Role:
     """Of a pronoun, where the form shows it."""
 
     def fits(self, other: "_Role") -> bool:
-        """Whether words of these roles may replace each other; number and case count only where both are known."""
+        """Whether words of these roles may replace each other; number and case count only where
+        both are known.
+        """
         seen = ((self.number, other.number), (self.case, other.case))
         same = (self.kind, self.relation) == (other.kind, other.relation)
         return same and all(None in pair or pair[0] == pair[1] for pair in seen)
 
 
 def same_role(parent: str, text: str, after: str) -> bool:
-    """Whether a new word has the grammatical role in its template that the old one had in the parent.
+    """Whether a new word has the grammatical role in its template that the old one had in the
+    parent.
 
-    It has to be the same kind of word (noun, name, verb, adjective and so on), with the same dependency relation, and
-    the same number and case where the form shows them. A participle used as an adjective counts as one, and a noun of
-    time ("yesterday") as an adverb of time. Of interrogative and relative words ("who", "when") only "when" and
-    "whenever" may replace each other.
+    It has to be the same kind of word (noun, name, verb, adjective and so on), with the same
+    dependency relation, and the same number and case where the form shows them. A participle used
+    as an adjective counts as one, and a noun of time ("yesterday") as an adverb of time. Of
+    interrogative and relative words ("who", "when") only "when" and "whenever" may replace each
+    other.
 
-    `after`: the text after the word in both. UserError where the package with spaCy's model is not installed.
+    `after`: the text after the word in both. UserError where the package with spaCy's model is not
+    installed.
     """
     return _role(parent, after).fits(_role(text, after))
 
 
 def _role(text: str, after: str) -> _Role:
     """The role of the word that stands right before `after`, the end of a template."""
-    words = {slot: (_QUALITIES if use_of(slot, text) == "quality" else _NOUNS)[slot] for slot in (ATTRIBUTE, TARGET)}
+    words = {
+        slot: (_QUALITIES if use_of(slot, text) == "quality" else _NOUNS)[slot]
+        for slot in (ATTRIBUTE, TARGET)
+    }
     sentence = fill(text, words, "agree")
     end = len(sentence) - len(fill(after, words, "agree"))
     span = pipeline("lemmas")(sentence).char_span(end - 1, end, alignment_mode="expand")
     assert span is not None  # the range lies within the sentence
     word = span.root
     kind, relation = _kind_and_relation(word)
-    return _Role(kind, relation, _NUMBER.get(word.tag_), next(iter(word.morph.get("Case", [])), None))
+    return _Role(
+        kind, relation, _NUMBER.get(word.tag_), next(iter(word.morph.get("Case", [])), None)
+    )
 
 
 def _kind_and_relation(word: "Token") -> tuple[str, str]:
@@ -171,7 +203,9 @@ def _kind_and_relation(word: "Token") -> tuple[str, str]:
     noun, adverb = word.dep_ == "npadvmod", word.dep_ == "advmod" and word.tag_.startswith("RB")
     if (noun and word.lower_ in _TIMES) or (adverb and word.lower_ in _TIME_ADVERBS):
         return "time", "advmod"
-    if word.tag_.startswith("W"):  # no two of these mean the same: "whom" and "who", "where" and "when"
+    if word.tag_.startswith(
+        "W"
+    ):  # no two of these mean the same: "whom" and "who", "where" and "when"
         return "when" if word.lower_ == "whenever" else word.lower_, word.dep_
     if word.pos_ == "PROPN":
         return "name", word.dep_

@@ -1,4 +1,5 @@
-"""Blind ratings of templates by people, who do not know their origin (PMPO, section 4.2 and appendix B).
+"""Blind ratings of templates by people, who do not know their origin (PMPO, section 4.2 and
+appendix B).
 
 Raters get a blind sheet and instructions, never the key, against which filled sheets are checked.
 """
@@ -26,8 +27,10 @@ from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 CRITERIA = {
     "clarity": "Is the sentence correct English, and understood at once?",
     "relevance": "Does it get at the construct, and at nothing else?",
-    "naturalness": "Is it worded neutrally and without strain, so that the wording itself pushes to no answer?",
-    "subtlety": "Does it get at the construct in a considered way, so that its purpose is not plain to see?",
+    "naturalness": "Is it worded neutrally and without strain, so that the wording itself pushes "
+    "to no answer?",
+    "subtlety": "Does it get at the construct in a considered way, so that its purpose is not "
+    "plain to see?",
 }
 """The four criteria, each as raters are asked about it; meanings after PMPO, appendix B."""
 
@@ -47,7 +50,9 @@ _SHORT_CELL = 40
 
 @dataclass(frozen=True)
 class Construct:
-    """What templates of a domain measure, as raters are told, with a few of the words that fill the slots."""
+    """What templates of a domain measure, as raters are told, with a few of the words that fill the
+    slots.
+    """
 
     name: str
     attributes: Sequence[str]
@@ -57,7 +62,9 @@ class Construct:
 
 
 class Blinded(NamedTuple):
-    """The sheet, one row per probe (id, text, construct), and its key (`KEY`), one row per probe and place."""
+    """The sheet, one row per probe (id, text, construct), and its key (`KEY`), one row per probe
+    and place.
+    """
 
     rows: pd.DataFrame
     key: pd.DataFrame
@@ -66,19 +73,23 @@ class Blinded(NamedTuple):
 def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
     """Blind the templates of several sets: neither ids nor order reveal where they come from.
 
-    Ids are a keyed hash (HMAC-SHA256) of construct and text, and rows are sorted by id: both depend only on the sheet,
-    the seed and the secret, which is random and stored in the key alone. `templates`: `construct`, `domain`, `set`,
-    `template` (slug) and `text`; equal texts (but for spaces) in several places are one probe, rated once, and the key
-    lists all places.
+    Ids are a keyed hash (HMAC-SHA256) of construct and text, and rows are sorted by id: both depend
+    only on the sheet, the seed and the secret, which is random and stored in the key alone.
+    `templates`: `construct`, `domain`, `set`, `template` (slug) and `text`; equal texts (but for
+    spaces) in several places are one probe, rated once, and the key lists all places.
     """
     placed = templates.assign(text=_folded(templates["text"]))
     probes = placed[["construct", "text"]].drop_duplicates()
-    words = [f"{seed}\x1f{construct}\x1f{text}" for construct, text in probes.itertuples(index=False)]
+    words = [
+        f"{seed}\x1f{construct}\x1f{text}" for construct, text in probes.itertuples(index=False)
+    ]
     digests = [hmac.new(secret.encode(), word.encode(), "sha256").hexdigest() for word in words]
     rows = probes.assign(id=[digest[:12].translate(_LETTERS) for digest in digests])
     rows = rows.sort_values("id", ignore_index=True)[["id", "text", "construct"]]
     key = placed.merge(rows, on=["construct", "text"]).assign(seed=seed, secret=secret)
-    return Blinded(rows, key.sort_values(["domain", "set", "template"], ignore_index=True)[list(KEY)])
+    return Blinded(
+        rows, key.sort_values(["domain", "set", "template"], ignore_index=True)[list(KEY)]
+    )
 
 
 def _folded(texts: "pd.Series[str]") -> "pd.Series[str]":
@@ -87,7 +98,9 @@ def _folded(texts: "pd.Series[str]") -> "pd.Series[str]":
 
 def as_sheet(rows: pd.DataFrame) -> str:
     """The CSV that raters fill in with a spreadsheet: columns of ratings and rater are empty."""
-    return for_spreadsheets(rows.reindex(columns=list(SHEET))).to_csv(index=False, lineterminator="\n")
+    return for_spreadsheets(rows.reindex(columns=list(SHEET))).to_csv(
+        index=False, lineterminator="\n"
+    )
 
 
 def instructions(constructs: Sequence[Construct]) -> str:
@@ -96,18 +109,22 @@ def instructions(constructs: Sequence[Construct]) -> str:
 
 
 def read_key(text: str, where: str) -> pd.DataFrame:
-    """A key as a frame: id, set, domain, template and text at least; UserError where a column is missing."""
+    """A key as a frame: id, set, domain, template and text at least; UserError where a column is
+    missing.
+    """
     key = _table(text, ("id", "set", "domain", "template", "text"), where).drop(columns="row")
     return key.assign(text=_folded(key["text"]))
 
 
 def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
-    """The ratings of all sheets: one row per rater, probe of the key and criterion, sorted; a missing one is null.
+    """The ratings of all sheets: one row per rater, probe of the key and criterion, sorted; a
+    missing one is null.
 
-    `sheets`: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by several, whose names are
-    compared without spaces and case; `key`: by `read_key`. UserError, with file and row (the header is row 1), where a
-    column or a rater is missing, the text of an id differs, a rating is no whole number from 1 to 5, or a rater occurs
-    twice for an id or in several files.
+    `sheets`: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by
+    several, whose names are compared without spaces and case; `key`: by `read_key`. UserError, with
+    file and row (the header is row 1), where a column or a rater is missing, the text of an id
+    differs, a rating is no whole number from 1 to 5, or a rater occurs twice for an id or in
+    several files.
     """
     parts, sheet_of = [], dict[str, str]()
     for where, text in sheets.items():
@@ -115,11 +132,15 @@ def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
         for rater, row in rows.drop_duplicates("rater")[["rater", "row"]].itertuples(index=False):
             if rater in sheet_of:
                 what = f"the rater {rater!r} is in {sheet_of[rater]}, too"
-                raise UserError(what, where=f"{where}: row {row}", remedy="give each sheet of a rater once")
+                raise UserError(
+                    what, where=f"{where}: row {row}", remedy="give each sheet of a rater once"
+                )
             sheet_of[rater] = where
         parts.append(rows)
     wide = pd.concat(parts).set_index(["rater", "id"])[list(CRITERIA)]
-    everything = pd.MultiIndex.from_product([sorted(sheet_of), sorted(key["id"].unique())], names=["rater", "id"])
+    everything = pd.MultiIndex.from_product(
+        [sorted(sheet_of), sorted(key["id"].unique())], names=["rater", "id"]
+    )
     rows = wide.reindex(everything).reset_index()
     long = rows.melt(id_vars=["rater", "id"], var_name="criterion", value_name="rating")
     long = long.sort_values(["rater", "id"], kind="stable", ignore_index=True)
@@ -132,15 +153,31 @@ def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
 
     def refuse(bad: "pd.Series[bool]", what: str, remedy: str) -> None:
         if bad.any():
-            first = {str(name): str(value)[:_SHORT_CELL] for name, value in rows[bad].iloc[0].items()}
-            raise UserError(what.format(**first), where=f"{where}: row {first['row']}", remedy=remedy)
+            first = {
+                str(name): str(value)[:_SHORT_CELL] for name, value in rows[bad].iloc[0].items()
+            }
+            raise UserError(
+                what.format(**first), where=f"{where}: row {first['row']}", remedy=remedy
+            )
 
     texts = key.drop_duplicates("id").set_index("id")["text"]
     refuse(rows["rater"] == "", "no rater", "write a name or code into every row")
-    refuse(~rows["id"].isin(texts.index), "{id!r} is no id of the key", "give the key that came with the sheet")
+    refuse(
+        ~rows["id"].isin(texts.index),
+        "{id!r} is no id of the key",
+        "give the key that came with the sheet",
+    )
     other = rows["text"] != rows["id"].map(texts)
-    refuse(other, "the text is not that of {id}", "sort whole rows, and leave ids and texts as they are")
-    refuse(rows.duplicated(["rater", "id"]), "{id} stands twice for the rater {rater!r}", "keep one of the two")
+    refuse(
+        other,
+        "the text is not that of {id}",
+        "sort whole rows, and leave ids and texts as they are",
+    )
+    refuse(
+        rows.duplicated(["rater", "id"]),
+        "{id} stands twice for the rater {rater!r}",
+        "keep one of the two",
+    )
     for criterion in CRITERIA:
         rows[criterion] = rows[criterion].str.strip()
         numbers = pd.to_numeric(rows[criterion], errors="coerce")
@@ -165,8 +202,9 @@ def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
 def fleiss_kappa(ratings: ArrayLike) -> float:
     """Fleiss' kappa by `statsmodels`: agreement on the very same rating, beyond chance.
 
-    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal. `ratings`: units x raters, taken as
-    nominal; ValueError where one is missing, or there is no unit or fewer than two raters.
+    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal. `ratings`: units
+    x raters, taken as nominal; ValueError where one is missing, or there is no unit or fewer than
+    two raters.
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
     """
@@ -175,20 +213,24 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
 
     x = np.asarray(ratings, dtype=np.float64)
     if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 2 or np.isnan(x).any():
-        raise ValueError(f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}")
+        raise ValueError(
+            f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}"
+        )
     counts, values = aggregate_raters(x)
     return math.nan if len(values) == 1 else float(kappa(counts))
 
 
 def krippendorff_alpha(ratings: ArrayLike) -> float:
-    """Krippendorff's alpha for ordinal ratings: agreement beyond chance, where a near miss counts for less.
+    """Krippendorff's alpha for ordinal ratings: agreement beyond chance, where a near miss counts
+    for less.
 
-    With o the coincidences of values within units, n their margins and N their sum,
-    alpha = 1 - (N - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: the
+    With o the coincidences of values within units, n their margins and N their sum, alpha = 1 - (N
+    - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: the
     number of ratings between two values, squared.
 
-    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has two. `ratings`:
-    units x raters, NaN where one is missing; units with fewer than two are left out.
+    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has
+    two. `ratings`: units x raters, NaN where one is missing; units with fewer than two are left
+    out.
 
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability, section E.
     """
@@ -233,20 +275,23 @@ COLUMNS = ["criterion", "statistic", "set", "other", "value", "low", "high", "n"
 
 
 def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """All statistics of the ratings, by criterion; p values are not corrected for the four criteria.
+    """All statistics of the ratings, by criterion; p values are not corrected for the four
+    criteria.
 
-    The unit is the probe, with its mean rating over raters. A probe in two sets counts in both, so that these sets are
-    not fully independent.
+    The unit is the probe, with its mean rating over raters. A probe in two sets counts in both, so
+    that these sets are not fully independent.
 
-    `ratings`: by `collect`; `resampling`: level of all intervals, draws for those of agreement, which are over probes.
+    `ratings`: by `collect`; `resampling`: level of all intervals, draws for those of agreement,
+    which are over probes.
 
     Returns:
-        Columns `COLUMNS`, one row per statistic. By set: `mean` (t interval) and `sd` of n probes. Over sets with two
-        rated probes or more: `anova_f`, `anova_df_between`, `anova_df_within` and `anova_p` of n probes, and for each
-        pair of sets `tukey_difference` (set minus other; Tukey-Kramer interval) and `tukey_p`. Over all raters:
-        `missing` of n ratings, `fleiss_kappa` of the n probes that every rater rated, `krippendorff_alpha` (ordinal) of
-        the n that two or more rated, and how many of n `fleiss_left_out` and `krippendorff_left_out`; for criterion
-        `all` a unit is a probe and criterion.
+        Columns `COLUMNS`, one row per statistic. By set: `mean` (t interval) and `sd` of n probes.
+        Over sets with two rated probes or more: `anova_f`, `anova_df_between`, `anova_df_within`
+        and `anova_p` of n probes, and for each pair of sets `tukey_difference` (set minus other;
+        Tukey-Kramer interval) and `tukey_p`. Over all raters: `missing` of n ratings,
+        `fleiss_kappa` of the n probes that every rater rated, `krippendorff_alpha` (ordinal) of the
+        n that two or more rated, and how many of n `fleiss_left_out` and `krippendorff_left_out`;
+        for criterion `all` a unit is a probe and criterion.
     """
     membership = key[["id", "set"]].drop_duplicates()
     means = ratings.groupby(["criterion", "id"], as_index=False)["rating"].mean().dropna()
@@ -254,7 +299,10 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     found: list[Statistic] = []
     for criterion in CRITERIA:
         rated = placed[placed["criterion"] == criterion].set_index("set")["rating"].astype(float)
-        by_set = {name: rated[rated.index == name].to_numpy() for name in sorted(membership["set"].unique())}
+        by_set = {
+            name: rated[rated.index == name].to_numpy()
+            for name in sorted(membership["set"].unique())
+        }
         for name, values in by_set.items():
             found += _spread(criterion, name, values, resampling.level)
         found += _comparison(criterion, by_set, resampling.level)
@@ -274,20 +322,32 @@ def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator
         yield Statistic(criterion, "sd", sd, n, name)
         return
     alone = "a single value has no {}" if n else "no rated probe"
-    yield Statistic(criterion, "mean", float(values[0]) if n else None, n, name, reason=alone.format("interval"))
+    yield Statistic(
+        criterion, "mean", float(values[0]) if n else None, n, name, reason=alone.format("interval")
+    )
     yield Statistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
 
 
 def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iterator[Statistic]:
-    """One-way ANOVA over sets and Tukey's HSD of pairs, without sets of fewer than two rated probes."""
+    """One-way ANOVA over sets and Tukey's HSD of pairs, without sets of fewer than two rated
+    probes.
+    """
     from scipy import stats
 
     compared = {name: values for name, values in by_set.items() if len(values) >= 2}
     left_out = [name for name in by_set if name not in compared]
     n = sum(map(len, compared.values()))
-    reason = f"left out, with fewer than two rated probes: {', '.join(left_out)}" if left_out else None
+    reason = (
+        f"left out, with fewer than two rated probes: {', '.join(left_out)}" if left_out else None
+    )
     few, alike = len(compared) < 2, all(np.ptp(values) == 0 for values in compared.values())
-    null = "fewer than two sets with two rated probes" if few else "no spread within the sets" if alike else None
+    null = (
+        "fewer than two sets with two rated probes"
+        if few
+        else "no spread within the sets"
+        if alike
+        else None
+    )
     anova: list[float | None] = [None] * 4
     names, of_pairs = list(compared), np.empty(0)
     if null is None:
@@ -296,23 +356,33 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
         tukey = stats.tukey_hsd(*compared.values())
         interval = tukey.confidence_interval(level)
         of_pairs = np.stack([tukey.statistic, interval.low, interval.high, tukey.pvalue])
-    for name, value in zip(("anova_f", "anova_df_between", "anova_df_within", "anova_p"), anova, strict=True):
+    for name, value in zip(
+        ("anova_f", "anova_df_between", "anova_df_within", "anova_p"), anova, strict=True
+    ):
         yield Statistic(criterion, name, value, n, reason=null or reason)
     for a, b in combinations(by_set, 2):
         why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
-        difference, low, high, p = [None] * 4 if why else of_pairs[:, names.index(a), names.index(b)].tolist()
+        difference, low, high, p = (
+            [None] * 4 if why else of_pairs[:, names.index(a), names.index(b)].tolist()
+        )
         of_pair = len(by_set[a]) + len(by_set[b])
         yield Statistic(criterion, "tukey_difference", difference, of_pair, a, b, low, high, why)
         yield Statistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
 
 
-def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) -> Iterator[Statistic]:
+def _agreement(
+    criterion: str, ratings: pd.DataFrame, resampling: Resampling
+) -> Iterator[Statistic]:
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
     matrix = wide.to_numpy(dtype=np.float64, na_value=np.nan)
     probes = wide.index.get_level_values("id").to_numpy()
     given = np.count_nonzero(~np.isnan(matrix), axis=1)
     raters = matrix.shape[1]
-    draws: dict[str, Any] = {"level": resampling.level, "n": resampling.resamples, "seed": resampling.seed}
+    draws: dict[str, Any] = {
+        "level": resampling.level,
+        "n": resampling.resamples,
+        "seed": resampling.seed,
+    }
     yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
     for index, statistic, rated, by in (
         ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
@@ -322,13 +392,24 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
         if raters < 2:
             yield Statistic(criterion, index, None, 0, reason="fewer than two raters")
         elif len(set(of)) < 2:
-            yield Statistic(criterion, index, None, len(own), reason=f"fewer than two probes rated by {by}")
+            yield Statistic(
+                criterion, index, None, len(own), reason=f"fewer than two probes rated by {by}"
+            )
         elif np.nanmin(own) == np.nanmax(own):
             yield Statistic(criterion, index, None, len(own), reason="all ratings are equal")
         else:
             found = bootstrap(statistic, own, clusters=of, **draws)
-            yield Statistic(criterion, index, found.value, len(own), low=finite(found.low), high=finite(found.high))
-        yield Statistic(criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix))
+            yield Statistic(
+                criterion,
+                index,
+                found.value,
+                len(own),
+                low=finite(found.low),
+                high=finite(found.high),
+            )
+        yield Statistic(
+            criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix)
+        )
 
 
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
@@ -339,19 +420,37 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     spread = named["sd"]["value"].map(lambda sd: "" if pd.isna(sd) else f"; SD {sd:.2f}")
     means = named["mean"].assign(told=named["mean"]["told"] + spread)
     rows: list[list[str]] = [
-        [str(criterion), *own["told"], _anova_in_words(statistics[statistics["criterion"] == criterion])]
+        [
+            str(criterion),
+            *own["told"],
+            _anova_in_words(statistics[statistics["criterion"] == criterion]),
+        ]
         for criterion, own in means.groupby("criterion", sort=False)
     ]
     tables: list[tuple[str, list[str], list[list[str]]]]
     tables = [("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows)]
     if "tukey_p" in named:
-        pairs, p = named["tukey_difference"], named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _p(p))
-        rows = np.column_stack([pairs["criterion"], pairs["set"] + " - " + pairs["other"], pairs["told"], p]).tolist()
+        pairs, p = (
+            named["tukey_difference"],
+            named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _p(p)),
+        )
+        rows = np.column_stack(
+            [pairs["criterion"], pairs["set"] + " - " + pairs["other"], pairs["told"], p]
+        ).tolist()
         tables.append(("Pairs of sets (Tukey HSD)", ["criterion", "pair", "difference", "p"], rows))
     agreed = [named["missing"]["criterion"]]
-    for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
+    for index, left_out in (
+        ("fleiss_kappa", "fleiss_left_out"),
+        ("krippendorff_alpha", "krippendorff_left_out"),
+    ):
         agreed += [named[index]["told"], named[left_out]["value"].map("{:.0f}".format)]
-    columns = ["criterion", "Fleiss' kappa", "left out", "Krippendorff's alpha (ordinal)", "left out"]
+    columns = [
+        "criterion",
+        "Fleiss' kappa",
+        "left out",
+        "Krippendorff's alpha (ordinal)",
+        "left out",
+    ]
     tables.append(("Agreement of raters", columns, np.column_stack(agreed).tolist()))
     return _filled(
         "report.md.j2",

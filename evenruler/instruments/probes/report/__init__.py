@@ -1,4 +1,6 @@
-"""Sections of the report on probes: one for every set of templates, and one for every evolved instrument."""
+"""Sections of the report on probes: one for every set of templates, and one for every evolved
+instrument.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +12,12 @@ from evenruler.instruments.instrument import Shown, Tables
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
-from evenruler.instruments.probes.report.drawings import family_tree, lineage, parents_of, word_gradients
+from evenruler.instruments.probes.report.drawings import (
+    family_tree,
+    lineage,
+    parents_of,
+    word_gradients,
+)
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.report.page import Cell, Picture, Section, Table, tabled
 from evenruler.report.words import figure, listed, missing, number, with_interval
@@ -26,7 +33,9 @@ TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
 
 def sections(shown: Shown) -> list[Section]:
     """The sections of the family, those on evolution last."""
-    written = {name: source for name, source in shown.sources.items() if not shown.settings[name].evolve}
+    written = {
+        name: source for name, source in shown.sources.items() if not shown.settings[name].evolve
+    }
     evolved = {name: source for name, source in shown.sources.items() if name not in written}
     found = of_probes(written, {name: shown.tables[name] for name in TABLES})
     if not evolved:
@@ -45,11 +54,18 @@ def _picture(name: str, chart: Any, more: str = "", **said: object) -> Picture:
 
 def of_probes(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
     """A section for every set of templates."""
-    return [_of_set(domain, source, name, tables) for domain, source in sources.items() for name in source.sets]
+    return [
+        _of_set(domain, source, name, tables)
+        for domain, source in sources.items()
+        for name in source.sets
+    ]
 
 
 def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> Section:
-    here = {name: own[(own["benchmark"] == domain) & (own["set"] == set_name)] for name, own in tables.items()}
+    here = {
+        name: own[(own["benchmark"] == domain) & (own["set"] == set_name)]
+        for name, own in tables.items()
+    }
     text = f"{source.sets[set_name].title}."
     title = f"Templates: {set_name}"
     first = next(iter(source.targets)).replace("-", " ")
@@ -58,8 +74,13 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
     pictures = []
     if source.criterion is not None:
         known, label = here["associations"].dropna(subset=["criterion"]), source.criterion.label
-        said = {"direction": source.direction.removeprefix("positive means "), "n": str(known["attribute"].nunique())}
-        pictures.append(_picture("validity", charts.validity(known, label, first), label=label, **said))
+        said = {
+            "direction": source.direction.removeprefix("positive means "),
+            "n": str(known["attribute"].nunique()),
+        }
+        pictures.append(
+            _picture("validity", charts.validity(known, label, first), label=label, **said)
+        )
     pictures.append(_picture("correlations", charts.correlations(here["correlations"])))
     pictures.append(_picture("distributions", charts.distributions(here["biases"], first)))
     if here["curve"]["coefficient"].notna().any():
@@ -71,12 +92,18 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
     models = sorted(items["model"].unique())
     rows: list[list[str | Cell]] = []
     for (control, template), own in items.groupby(["control", "template"], sort=True):
-        cells: list[str | Cell] = [f"{template} (a control, in no score)" if control else str(template)]
+        cells: list[str | Cell] = [
+            f"{template} (a control, in no score)" if control else str(template)
+        ]
         for _, item in own.set_index("model").loc[models].iterrows():
-            told = with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
+            told = (
+                with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
+            )
             cells.append(Cell(told, "unfit" if not control and item["high"] < 0 else None))
         rows.append(cells)
-    return Section(title, text, [*pictures, *tabled(WORDS["tables"]["items"], rows, models)], domain)
+    return Section(
+        title, text, [*pictures, *tabled(WORDS["tables"]["items"], rows, models)], domain
+    )
 
 
 COMPARED = {
@@ -112,12 +139,20 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
         _picture("fitness", charts.fitness_parts(last), of_run),
         *rewordings(here["rewordings"]),
     ]
-    models, operators = here["generations"]["model"].dropna().unique(), sorted(here["rewordings"]["operator"].unique())
-    told = f"{(history['generation'] == 0).sum()} templates evolved over {last['generation'].iloc[0]} generations"
+    models, operators = (
+        here["generations"]["model"].dropna().unique(),
+        sorted(here["rewordings"]["operator"].unique()),
+    )
+    told = (
+        f"{(history['generation'] == 0).sum()} templates evolved over "
+        f"{last['generation'].iloc[0]} generations"
+    )
     told += f" on {listed(list(models))}" if len(models) else ""
     told += f", reworded by {listed(operators)}" if operators else ""
     told += "; the evolved set is chosen out of all that were measured."
-    return Section("How it evolved", f"{told} {WORDS['ablation']}" if of_run else told, parts, domain)
+    return Section(
+        "How it evolved", f"{told} {WORDS['ablation']}" if of_run else told, parts, domain
+    )
 
 
 def _by_generation(figures: pd.DataFrame) -> list[Picture]:
@@ -127,13 +162,21 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
     if shown["value"].isna().all():
         return []
     lacking = [
-        f"{panels[record['figure']]} of generation {record['generation']} ({record['run']}): {record['reason']}"
-        for record in shown[shown["value"].isna()].sort_values(["run", "generation"]).to_dict("records")
+        f"{panels[record['figure']]} of generation {record['generation']} ({record['run']}): "
+        f"{record['reason']}"
+        for record in shown[shown["value"].isna()]
+        .sort_values(["run", "generation"])
+        .to_dict("records")
     ]
-    alphas = shown[shown["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
+    alphas = (
+        shown[shown["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
+    )
     best = alphas.loc[alphas.groupby("run")["value"].idxmax()]  # the earliest of equals
     highest = " Alpha is highest in generation {} of the {} run, {:.2f}."
-    said = "".join(highest.format(*own) for own in zip(best["generation"], best["run"], best["value"], strict=True))
+    said = "".join(
+        highest.format(*own)
+        for own in zip(best["generation"], best["run"], best["value"], strict=True)
+    )
     more = f"{said} Lacking: {'; '.join(lacking)}." if lacking else said
     return [_picture("generations", charts.generations(shown, panels), more)]
 
@@ -148,18 +191,25 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
         one, other = (WORDS["sets"].get(own, f"The set {own}") for own in (name, against))
         rows = [_compared(record) for record in pair.to_dict("records")]
         words = WORDS["tables"]["comparisons"] | ({"caption": ""} if found else {})
-        found += tabled(words, rows, [str(name), str(against)], one=one, other=other.replace("The", "the", 1))
+        found += tabled(
+            words, rows, [str(name), str(against)], one=one, other=other.replace("The", "the", 1)
+        )
     return found
 
 
 def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
-    difference, held_out = figure({**record, "value": record["difference"]}), isinstance(record["half"], str)
+    difference, held_out = (
+        figure({**record, "value": record["difference"]}),
+        isinstance(record["half"], str),
+    )
     if not missing(record["difference"]):
         lacking = f" ({record['reason']})" if isinstance(record["reason"], str) else ""
         difference = f"{difference}\u00a0{record['unit']}{lacking}"
     return [
-        COMPARED.get(record["figure"], record["figure"].replace("_", " ")) + (", held out" if held_out else ""),
-        f"{record['model']}, {'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
+        COMPARED.get(record["figure"], record["figure"].replace("_", " "))
+        + (", held out" if held_out else ""),
+        f"{record['model']}, "
+        f"{'transfer: it did not evolve on it' if record['transfer'] else 'on which it evolved'}",
         number(record["value"]),
         number(record["other"]),
         difference,
@@ -170,13 +220,17 @@ def pairs(history: pd.DataFrame) -> list[Table]:
     """Every elite of the last population with the template of the start that it descends from."""
     known = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
-    elites = history[(history["generation"] == history["generation"].max()) & history["elite"]].sort_values("place")
+    elites = history[
+        (history["generation"] == history["generation"].max()) & history["elite"]
+    ].sort_values("place")
     rows: list[list[str | Cell]] = []
     for record in elites.to_dict("records"):
         line = known.loc[lineage(record["template"], parents)]
         steps = []
         for step in line.iloc[-2::-1].to_dict("records"):  # first to last
-            about = next((str(step[name]) for name in ("word", "voice") if isinstance(step[name], str)), "")
+            about = next(
+                (str(step[name]) for name in ("word", "voice") if isinstance(step[name], str)), ""
+            )
             steps.append(f"{step['operation']}{f' ({about})' if about else ''}")
         told = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
         rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], told])
@@ -191,9 +245,13 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
         passed = taken + int(own.loc[own["reason"] == OUTDONE, "n"].sum())
         refused = own[own["reason"].notna() & (own["reason"] != OUTDONE)]
         counts = refused.sort_values(["n", "reason"], ascending=[False, True])  # equals by name
-        said = [f"{reason} ({n})" for reason, n in zip(counts["reason"], counts["n"], strict=True)][:MOST_REASONS]
+        said = [f"{reason} ({n})" for reason, n in zip(counts["reason"], counts["n"], strict=True)][
+            :MOST_REASONS
+        ]
         others = int(counts["n"].iloc[MOST_REASONS:].sum())
         reasons = ", ".join([*said, *[f"others ({others})"] * bool(others)])
         named = (name if isinstance(name, str) else "" for name in key)
-        rows.append([*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons])
+        rows.append(
+            [*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons]
+        )
     return tabled(WORDS["tables"]["rewordings"], rows, most=MOST_REASONS)

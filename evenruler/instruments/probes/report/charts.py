@@ -16,22 +16,33 @@ BESIDE: Final = 0.3
 
 
 def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Any:
-    """Bias, positive towards the `first` group, against the criterion: points, names of some, the regression line."""
+    """Bias, positive towards the `first` group, against the criterion: points, names of some, the
+    regression line.
+    """
     columns = ["model", "word", "centred", "low", "high", "criterion", "match"]
     data = associations[columns].reset_index(drop=True)
     across, up = _shares(data["centred"]), _shares(data["criterion"])
-    named = [one for _, rows in data.groupby("model", sort=True) for one in _named(rows["centred"], across, up)]
+    named = [
+        one
+        for _, rows in data.groupby("model", sort=True)
+        for one in _named(rows["centred"], across, up)
+    ]
     data = data.assign(name=data["word"].where(data.index.isin(named), ""))
     return CHARTS.chart("validity", data, criterion=criterion_label, first=first)
 
 
 def _named(biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[Any]") -> list[Any]:
-    """Points at either end whose names do not overlap, the outermost first; `across`, `up`: shares of the panel."""
+    """Points at either end whose names do not overlap, the outermost first; `across`, `up`: shares
+    of the panel.
+    """
     order = biases.sort_values(kind="stable").index
     ends = zip(order[:NAMED_AT_EACH_END], order[::-1][:NAMED_AT_EACH_END], strict=True)
     kept: list[Any] = []
     for one in dict.fromkeys(point for pair in ends for point in pair):
-        if all(abs(across[one] - across[other]) > BESIDE or abs(up[one] - up[other]) > APART for other in kept):
+        if all(
+            abs(across[one] - across[other]) > BESIDE or abs(up[one] - up[other]) > APART
+            for other in kept
+        ):
             kept.append(one)
     return kept
 
@@ -46,14 +57,18 @@ def _shares(values: "pd.Series[Any]") -> "pd.Series[Any]":
 def curve(table: pd.DataFrame) -> Any:
     """Expected generalizability by number of templates, one line per number of targets."""
     data = table.dropna(subset=["coefficient"])[["model", "templates", "targets", "coefficient"]]
-    return CHARTS.chart("curve", data, sizes=sorted(int(size) for size in data["templates"].unique()))
+    return CHARTS.chart(
+        "curve", data, sizes=sorted(int(size) for size in data["templates"].unique())
+    )
 
 
 def shifts(table: pd.DataFrame) -> Any:
     """Shifts by prefix, one point each, placebos pale."""
     known = table.dropna(subset=["level_in_sd"])
     kind = known["placebo"].map({True: "placebo", False: "cue or instruction"})
-    return CHARTS.chart("shifts", known[["model", "prefix", "level_in_sd", "reordering_in_sd"]].assign(kind=kind))
+    return CHARTS.chart(
+        "shifts", known[["model", "prefix", "level_in_sd", "reordering_in_sd"]].assign(kind=kind)
+    )
 
 
 def correlations(table: pd.DataFrame) -> Any:
@@ -62,8 +77,12 @@ def correlations(table: pd.DataFrame) -> Any:
 
 
 def distributions(biases: pd.DataFrame, first: str) -> Any:
-    """The bias of every attribute, template by template; positive: closer to the first group, by its name."""
-    return CHARTS.chart("distributions", biases[["model", "template", "attribute", "bias"]], first=first)
+    """The bias of every attribute, template by template; positive: closer to the first group, by
+    its name.
+    """
+    return CHARTS.chart(
+        "distributions", biases[["model", "template", "attribute", "bias"]], first=first
+    )
 
 
 RUNS: Final = {"guided": ONE_HUE, "random": ORANGE}
@@ -76,7 +95,9 @@ PARTS: Final = {
 
 
 def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
-    """Figures of populations by generation, with intervals: one panel per figure of `labels`, one line per run."""
+    """Figures of populations by generation, with intervals: one panel per figure of `labels`, one
+    line per run.
+    """
     known = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
     data = known[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(DIGITS)
     data = data.assign(figure=data["figure"].map(labels)).dropna(subset=["figure"])
@@ -94,7 +115,9 @@ def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> Any:
 
 
 def fitness_parts(templates: pd.DataFrame) -> Any:
-    """Contributions of the parts to the fitness, stacked, for each template of a population in its order."""
+    """Contributions of the parts to the fitness, stacked, for each template of a population in its
+    order.
+    """
     named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])
     columns, labels = ["said", "text", "elite", "fitness"], list(PARTS.values())
     parts = named.rename(columns=PARTS).melt(columns, labels, "part", "value").round(DIGITS)

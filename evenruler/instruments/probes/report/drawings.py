@@ -1,4 +1,6 @@
-"""Two drawings of an evolution with their own layout: the family tree of templates, and the gradients of words."""
+"""Two drawings of an evolution with their own layout: the family tree of templates, and the
+gradients of words.
+"""
 
 import math
 import re
@@ -27,7 +29,8 @@ OPERATIONS: Final = {
 NONE = "\u2013"
 DIGITS = 4
 LANE, CHARACTER, LINE = 25, 8, 40
-"""Pixels: height of a lane, width of a 13-pixel monospaced character, height of a line with the numbers below it."""
+"""Pixels: height of a lane, width of a 13-pixel monospaced character, height of a line with the
+numbers below it."""
 GAP = 0.3
 """Between templates, in lines."""
 COLUMNS = 104
@@ -37,21 +40,32 @@ NUMBER = 0.72
 
 
 def family_tree(history: pd.DataFrame) -> Any:
-    """The last population and its ancestors, from left to right; templates without a descendant in it are left out."""
+    """The last population and its ancestors, from left to right; templates without a descendant in
+    it are left out.
+    """
     tree = ancestry(history)
     last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
     nodes = _nodes(tree)
     here = [name for name in OPERATIONS if name in set(nodes["operation"])]
-    # Rules between the generations that a template lived in; paler where it was out of the population, before it came
-    # back because a rewording was lacking.
+    # Rules between the generations that a template lived in; paler where it was out of the
+    # population, before it came back because a rewording was lacking.
     lived = history[["template", "generation"]].sort_values(["template", "generation"])
     until = lived.groupby("template")["generation"].shift(-1)
-    lives = lived.assign(until=until, lane=lived["template"].map(tree["lane"])).dropna(subset=["until", "lane"])
+    lives = lived.assign(until=until, lane=lived["template"].map(tree["lane"])).dropna(
+        subset=["until", "lane"]
+    )
     # Edges from the parent, in the generation before the birth, to the child.
     children = tree.dropna(subset=["parent"])
     lane, operation = tree["lane"].loc[children["parent"]].to_numpy(), children["operation"]
-    edges = {"generation": children["born"] - 1, "born": children["born"], "lane": lane, "to": children["lane"]}
-    named = nodes[nodes["place"].notna()].assign(last=last, generation=last).fillna({"parent": NONE})
+    edges = {
+        "generation": children["born"] - 1,
+        "born": children["born"],
+        "lane": lane,
+        "to": children["lane"],
+    }
+    named = (
+        nodes[nodes["place"].notna()].assign(last=last, generation=last).fillna({"parent": NONE})
+    )
     data = {
         "lives": lives,
         "edges": pd.DataFrame({**edges, "operation": operation}),
@@ -77,24 +91,34 @@ def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
     shown = [NONE if pd.isna(place) else f"{place:.0f}" for place in tree["place"]]
     ages = zip(tree["born"], tree["last"], strict=True)
     lived = [f"{born} to {last}" if last > born else str(born) for born, last in ages]
-    named = tree.assign(operation=tree["operation"].fillna(START), generation=tree["born"], shown=shown, lived=lived)
+    named = tree.assign(
+        operation=tree["operation"].fillna(START), generation=tree["born"], shown=shown, lived=lived
+    )
     return named.fillna({"word": NONE, "voice": NONE}).round({"fitness": DIGITS}).reset_index()
 
 
 def ancestry(history: pd.DataFrame) -> pd.DataFrame:
-    """The last population and its ancestors, one row per template, indexed by slug, with a lane for each.
+    """The last population and its ancestors, one row per template, indexed by slug, with a lane for
+    each.
 
-    A child takes the lane of its parent if that lived only before its birth, else one below, the last-born nearest, so
-    that lines drawn from generation to generation (x) do not cross.
+    A child takes the lane of its parent if that lived only before its birth, else one below, the
+    last-born nearest, so that lines drawn from generation to generation (x) do not cross.
 
-    `history`: of one run, by `schemas.HISTORY`. Returns `text`, `born`, `last` (generation that it lived in), `parent`,
-    `operation`, `voice`, `word`, `fitness` (in `last`), `place` and `elite` (of the last population, else null and
-    False), `lane` (from 0).
+    `history`: of one run, by `schemas.HISTORY`. Returns `text`, `born`, `last` (generation that it
+    lived in), `parent`, `operation`, `voice`, `word`, `fitness` (in `last`), `place` and `elite`
+    (of the last population, else null and False), `lane` (from 0).
     """
-    latest = history.sort_values("generation").groupby("template", sort=False).tail(1).set_index("template")
+    latest = (
+        history.sort_values("generation")
+        .groupby("template", sort=False)
+        .tail(1)
+        .set_index("template")
+    )
     final = latest["generation"] == history["generation"].max()
     latest = latest.assign(
-        last=latest["generation"], place=latest["place"].where(final), elite=latest["elite"].astype(bool) & final
+        last=latest["generation"],
+        place=latest["place"].where(final),
+        elite=latest["elite"].astype(bool) & final,
     )
     parents = parents_of(history)
     best: dict[str, float] = {}
@@ -106,7 +130,18 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     tree = latest.loc[best_first]
     born, last = (dict(zip(best_first, tree[name], strict=True)) for name in ("born", "last"))
     lanes = _lanes(born, last, parents)
-    columns = ["text", "born", "last", "parent", "operation", "voice", "word", "fitness", "place", "elite"]
+    columns = [
+        "text",
+        "born",
+        "last",
+        "parent",
+        "operation",
+        "voice",
+        "word",
+        "fitness",
+        "place",
+        "elite",
+    ]
     return tree[columns].assign(lane=pd.Series(lanes)).sort_values(["lane", "born"])
 
 
@@ -124,9 +159,13 @@ def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
     return line
 
 
-def _lanes(born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, int]:
+def _lanes(
+    born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]
+) -> dict[str, int]:
     """Lane by slug; the order of `born` breaks ties."""
-    children = grouped((parents.get(slug), slug) for slug in sorted(born, key=lambda slug: -born[slug]))
+    children = grouped(
+        (parents.get(slug), slug) for slug in sorted(born, key=lambda slug: -born[slug])
+    )
     lanes: dict[str, int] = {}
 
     def settle(slug: str, lane: int) -> int:
@@ -146,7 +185,9 @@ def _lanes(born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[st
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a line: a word with its gradient, or text without one (slots, articles before them, punctuation)."""
+    """A part of a line: a word with its gradient, or text without one (slots, articles before them,
+    punctuation).
+    """
 
     line: int
     column: float
@@ -155,14 +196,24 @@ class Piece:
     gradient: float | None
 
 
-def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]) -> list[Piece]:
-    """A template in lines of `COLUMNS` characters, words at least as wide as their numbers; `begins`: ascending."""
-    known = {begin: (begin + len(word), value) for begin, word, value in zip(begins, words, gradients, strict=True)}
+def pieces(
+    text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]
+) -> list[Piece]:
+    """A template in lines of `COLUMNS` characters, words at least as wide as their numbers;
+    `begins`: ascending.
+    """
+    known = {
+        begin: (begin + len(word), value)
+        for begin, word, value in zip(begins, words, gradients, strict=True)
+    }
     placed: list[Piece] = []
     line, column = 0, 0.0
     for match in re.finditer(r"\S+", text):
         parts = _parts(match, known)
-        widths = [len(part) if value is None else max(len(part), len(said(value)) * NUMBER) for part, value in parts]
+        widths = [
+            len(part) if value is None else max(len(part), len(said(value)) * NUMBER)
+            for part, value in parts
+        ]
         if column and column + sum(widths) > COLUMNS:
             line, column = line + 1, 0.0
         for (part, value), width in zip(parts, widths, strict=True):
@@ -172,7 +223,9 @@ def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Se
     return placed
 
 
-def _parts(match: re.Match[str], known: Mapping[int, tuple[int, float]]) -> list[tuple[str, float | None]]:
+def _parts(
+    match: re.Match[str], known: Mapping[int, tuple[int, float]]
+) -> list[tuple[str, float | None]]:
     """The text between two spaces, split where a word with a gradient begins and ends."""
     parts: list[tuple[str, float | None]] = []
     at = match.start()
@@ -189,11 +242,15 @@ def said(gradient: float) -> str:
 
 
 def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Any:
-    """Templates of a run, in their order, as lines of words; the larger a word's gradient, the bluer it is."""
+    """Templates of a run, in their order, as lines of words; the larger a word's gradient, the
+    bluer it is.
+    """
     words, starts = _placed(templates, gradients)
     lines = float(words["line"].max()) + 1
     size = {"width": COLUMNS * CHARACTER, "height": lines * LINE}
-    return CHARTS.chart("gradients", {"words": words, "starts": starts}, columns=COLUMNS, lines=lines, **size)
+    return CHARTS.chart(
+        "gradients", {"words": words, "starts": starts}, columns=COLUMNS, lines=lines, **size
+    )
 
 
 def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -202,10 +259,14 @@ def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFr
     of = {slug: own.sort_values("begin") for slug, own in gradients.groupby("template")}
     for record in templates.to_dict("records"):
         own = of.get(record["template"], gradients.head(0))
-        placed = pieces(record["text"], own["begin"].tolist(), own["word"].tolist(), own["gradient"].tolist())
+        placed = pieces(
+            record["text"], own["begin"].tolist(), own["word"].tolist(), own["gradient"].tolist()
+        )
         measured = [piece for piece in placed if piece.gradient is not None]
         highest = max(measured, key=lambda piece: piece.gradient or 0.0, default=None)
-        starts.append({"line": top, "column": 0, "said": f"{record['place']}.", "elite": record["elite"]})
+        starts.append(
+            {"line": top, "column": 0, "said": f"{record['place']}.", "elite": record["elite"]}
+        )
         for piece in placed:
             number = "" if piece.gradient is None else said(piece.gradient)
             beside = {"template": record["template"], "said": number, "hotspot": piece is highest}

@@ -1,4 +1,6 @@
-"""Rows of probes: sentences, templates, and attributes with their criterion; for evolved sets also their history."""
+"""Rows of probes: sentences, templates, and attributes with their criterion; for evolved sets also
+their history.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -23,22 +25,42 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Build the tables of an instrument: its sentences; if it evolved, also its history and last population."""
+    """Build the tables of an instrument: its sentences; if it evolved, also its history and last
+    population.
+    """
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
-    tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()}
+    tables = {
+        name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()
+    }
     if declaration.made:  # tables of the evolution
         history = declaration.made["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
-        tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
+        tables["population"] = history.filter(
+            pc.and_(pc.equal(history["run"], schemas.GUIDED), last)
+        )
         tables |= declaration.made
     said = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
-    plan = sized(declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"])
+    plan = sized(
+        declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"]
+    )
     return Built(tables, plan, said)
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
-    as_set = ("embedder", "prefixed", "prefixed_templates", "prefixed_targets", "placebo_attributes", "reliability")
-    of_chats = ("choice_attributes", "choice_templates", "choice_placebo_templates", "written_prompts")
+    as_set = (
+        "embedder",
+        "prefixed",
+        "prefixed_templates",
+        "prefixed_targets",
+        "placebo_attributes",
+        "reliability",
+    )
+    of_chats = (
+        "choice_attributes",
+        "choice_templates",
+        "choice_placebo_templates",
+        "written_prompts",
+    )
     plan: Plan = {
         "name": name,
         **{key: getattr(settings, key) for key in (*as_set, *of_chats)},
@@ -55,20 +77,30 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "written": _written(source) if source.written and source.in_english else None,
     }
     if settings.evolve:
-        plan["evolved"] = {name: getattr(settings.evolve, name) for name in ("of", "model", "start")}
+        plan["evolved"] = {
+            name: getattr(settings.evolve, name) for name in ("of", "model", "start")
+        }
     return plan
 
 
 def _choice(source: ProbeSource) -> Plan:
-    """Choices for chat models: targets paired by their place in the two groups, nouns by theirs in two lists.
+    """Choices for chat models: targets paired by their place in the two groups, nouns by theirs in
+    two lists.
 
-    Two pairs of nouns make two lists of two: longer lists would be too few to estimate their variance.
+    Two pairs of nouns make two lists of two: longer lists would be too few to estimate their
+    variance.
     """
     lists = list(source.placebos)
-    nouns = [pair for two in zip(lists[::2], lists[1::2], strict=False) for pair in zip(*two, strict=True)]
+    nouns = [
+        pair
+        for two in zip(lists[::2], lists[1::2], strict=False)
+        for pair in zip(*two, strict=True)
+    ]
     return {
         "pairs": [list(pair) for pair in zip(*source.targets.values(), strict=False)],
-        "placebo_pairs": [list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)],
+        "placebo_pairs": [
+            list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)
+        ],
         "known": load_control_pairs(),
     }
 
@@ -83,10 +115,20 @@ Row = dict[str, Any]
 
 
 def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[str, list[Row]]:
-    """Fill every template with every attribute and target, each sentence of a set once; by table, as in `schemas`."""
+    """Fill every template with every attribute and target, each sentence of a set once; by table,
+    as in `schemas`.
+    """
     probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
-    templates, attributes = list(_templates(name, source, settings)), list(_attributes(name, source))
-    return {"probes": probes, "templates": templates, "attributes": attributes, "rejected": rejected}
+    templates, attributes = (
+        list(_templates(name, source, settings)),
+        list(_attributes(name, source)),
+    )
+    return {
+        "probes": probes,
+        "templates": templates,
+        "attributes": attributes,
+        "rejected": rejected,
+    }
 
 
 def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
@@ -96,10 +138,21 @@ def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         for target, word in targets.items()
     ]
     for template in _templates(name, source, settings):
-        for (attribute, word), (group, pole, target, of_target) in product(source.attributes.items(), groups):
+        for (attribute, word), (group, pole, target, of_target) in product(
+            source.attributes.items(), groups
+        ):
             text = fill(template["text"], {ATTRIBUTE: word, TARGET: of_target}, template["variant"])
-            row = {**template, "attribute": attribute, "group": group, "pole": pole, "target": target, "text": text}
-            checksum = content_sha256(text, row["keying"], group, pole, *["control"] * row["control"])
+            row = {
+                **template,
+                "attribute": attribute,
+                "group": group,
+                "pole": pole,
+                "target": target,
+                "text": text,
+            }
+            checksum = content_sha256(
+                text, row["keying"], group, pole, *["control"] * row["control"]
+            )
             yield {**row, "id": sentence_id(name, row, BARE), "content_sha256": checksum}
 
 
@@ -109,7 +162,11 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         for slug, entry in template_set.templates.items():
             identity = {"set": set_name, "template": slug, "variant": variant, "framing": BARE}
             own = row_id(family="probes", benchmark=name, **identity)
-            content = (entry.text, entry.keying, *["control"] * entry.control)  # keeps checksums of the others
+            content = (
+                entry.text,
+                entry.keying,
+                *["control"] * entry.control,
+            )  # keeps checksums of the others
             yield {
                 **carried(own, source, *content, variant=variant),
                 "source": template_set.source or source.source,

@@ -9,7 +9,11 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Form, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options, questions
-from evenruler.instruments.questionnaires.ask.item_scores import embedding_request, judge_request, scores
+from evenruler.instruments.questionnaires.ask.item_scores import (
+    embedding_request,
+    judge_request,
+    scores,
+)
 from evenruler.instruments.questionnaires.ask.questions import ENTAIL, asked_forms, uncounted
 from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.tables.frames import few_of
@@ -26,7 +30,18 @@ READS: Final = {
 }
 
 PLANNED: Final = (
-    *("accuracy", "corpora", "embedder", "judge", "least", "orders", "placebos", "prefixed", "smallest", "stop_below"),
+    *(
+        "accuracy",
+        "corpora",
+        "embedder",
+        "judge",
+        "least",
+        "orders",
+        "placebos",
+        "prefixed",
+        "smallest",
+        "stop_below",
+    ),
     *("temperature", "three_way", "tools"),
 )
 
@@ -51,8 +66,9 @@ ANSWERS: Final[dict[str, pa.Schema]] = {
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
     """The requests to send next: all that the model can do whose table of answers is missing.
 
-    A model is asked every prompt in all its forms, and items also after prefixes in the form `verbaliser`; then again
-    after every measured epoch of every fit to every corpus, in this order, so that nothing is trained twice.
+    A model is asked every prompt in all its forms, and items also after prefixes in the form
+    `verbaliser`; then again after every measured epoch of every fit to every corpus, in this order,
+    so that nothing is trained twice.
     """
     wanted = _all(tables, plan, subject)
     return [request for request in wanted if request.table not in answers and len(request.rows)]
@@ -84,9 +100,13 @@ def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> It
         if form == SENTENCE and subject.can("loglikelihood"):
             texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
             inputs = {"text": texts.tolist()}
-            yield Request("likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state)
+            yield Request(
+                "likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state
+            )
         elif form in LIKELIHOODS and subject.can("in_place"):
-            yield Request("likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state)
+            yield Request(
+                "likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state
+            )
         if form not in BY_FACTS and subject.can("entail"):
             yield _entail(tables["prompts"], form, state)
 

@@ -1,4 +1,5 @@
-"""Item scores from answers (EMPALC, sections 3.2 and 3.3), and figures of the items that depend on no model.
+"""Item scores from answers (EMPALC, sections 3.2 and 3.3), and figures of the items that depend on
+no model.
 
 The latter are the similarity of prompts to their question (SS), and their acceptability (LA).
 """
@@ -18,7 +19,13 @@ from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options
-from evenruler.instruments.questionnaires.ask.questions import LOGITS, STAGE, apart, course, prefixed_rows
+from evenruler.instruments.questionnaires.ask.questions import (
+    LOGITS,
+    STAGE,
+    apart,
+    course,
+    prefixed_rows,
+)
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
 from evenruler.measurement.checks import constant_columns
 from evenruler.models.declared import LIKELIHOODS, OPTIONS, VERBALISER, named
@@ -41,26 +48,35 @@ def sentences(prompts: pd.DataFrame) -> list[str]:
     return sorted({text for side in SIDES for text in prompts[side]})
 
 
-def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: str) -> NDArray[np.float64]:
-    """[n] probabilities of `acceptable`, from the [n, 2] logits of a classifier with these two labels.
+def probability_of_acceptable(
+    logits: ArrayLike, labels: Sequence[str], name: str
+) -> NDArray[np.float64]:
+    """[n] probabilities of `acceptable`, from the [n, 2] logits of a classifier with these two
+    labels.
 
     UserError unless there are two labels and exactly one is `acceptable`; case does not matter.
     """
     names = [label.strip().lower() for label in labels]
     if len(names) != 2 or names.count(ACCEPTABLE) != 1:
         raise UserError(
-            f"{name} has the labels {', '.join(labels) or 'none'}, expected two labels of which one is {ACCEPTABLE!r}",
+            f"{name} has the labels {', '.join(labels) or 'none'}, expected two labels of which "
+            f"one is {ACCEPTABLE!r}",
             where=f"params.yaml: models.{name}",
-            remedy="name a classifier fitted on CoLA whose configuration (id2label) says which label that is",
+            remedy="name a classifier fitted on CoLA whose configuration (id2label) says which "
+            "label that is",
         )
     values = np.asarray(logits, dtype=np.float64).reshape(-1, 2)
     return softmax(values, axis=-1)[:, names.index(ACCEPTABLE)]
 
 
-def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str) -> pd.DataFrame:
-    """Mean over the distinct premises and hypotheses of each item, source and inverse, as `schemas.CONTENT`.
+def acceptability(
+    prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str
+) -> pd.DataFrame:
+    """Mean over the distinct premises and hypotheses of each item, source and inverse, as
+    `schemas.CONTENT`.
 
-    `by_text`: the figure of every sentence. `measure`: `slor` (nats per token) or `acceptability` (probability).
+    `by_text`: the figure of every sentence. `measure`: `slor` (nats per token) or `acceptability`
+    (probability).
     """
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
@@ -81,12 +97,16 @@ def licensed_id(item: object) -> str:
 
 
 def embedding_request(tables: Tables, plan: Plan) -> Request:
-    """A request for embeddings of the questions, published and in a user's licensed wording, and of source prompts."""
+    """A request for embeddings of the questions, published and in a user's licensed wording, and of
+    source prompts.
+    """
     items, chosen = tables["items"], source_prompts(tables["prompts"])
     licensed = _licensed(items, plan)
     rows = pd.DataFrame({"id": [*items["id"], *licensed, *chosen["id"]]})
     texts = [*items["original"], *licensed.values(), *chosen["whole"]]
-    return Request("embeddings", "embed", rows, {"text": texts}, by=plan["embedder"], of_instrument=True)
+    return Request(
+        "embeddings", "embed", rows, {"text": texts}, by=plan["embedder"], of_instrument=True
+    )
 
 
 def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
@@ -95,18 +115,29 @@ def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
     if wording is None or not Path(wording["file"]).expanduser().is_file():
         return {}
     by_item = licensed_wording(wording["file"], wording["items"], "plan.json: wording")
-    return {licensed_id(row): by_item[item] for row, item in zip(items["id"], items["item"], strict=True)}
+    return {
+        licensed_id(row): by_item[item]
+        for row, item in zip(items["id"], items["item"], strict=True)
+    }
 
 
 def judge_request(tables: Tables, plan: Plan) -> Request:
     """A request to the judge about every sentence, including those of twins."""
     judge, texts = plan["judge"], sentences(tables["prompts"])
     table, inputs = SLOR if judge["operation"] == "slor" else ACCEPTABILITY, {"text": texts}
-    return Request(table, judge["operation"], pd.DataFrame(inputs), inputs, by=judge["model"], of_instrument=True)
+    return Request(
+        table,
+        judge["operation"],
+        pd.DataFrame(inputs),
+        inputs,
+        by=judge["model"],
+        of_instrument=True,
+    )
 
 
 def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
-    """Figures of items as `schemas.CONTENT`: SS, and, if a judge was asked, acceptability of items and twins.
+    """Figures of items as `schemas.CONTENT`: SS, and, if a judge was asked, acceptability of items
+    and twins.
 
     `tables` has `prompts`, and `items` with a column `questionnaire`; `twins` the same for twins.
     """
@@ -121,9 +152,16 @@ def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.Da
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 
-def similarity(prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str, Any]) -> pd.DataFrame:
-    """SS: mean cosine between each original question and its source prompts; `vectors`: by id of answers."""
-    by_item = {key: rows["id"].tolist() for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])}
+def similarity(
+    prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str, Any]
+) -> pd.DataFrame:
+    """SS: mean cosine between each original question and its source prompts; `vectors`: by id of
+    answers.
+    """
+    by_item = {
+        key: rows["id"].tolist()
+        for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])
+    }
     rows = []
     for item in items.to_dict("records"):
         prompted = by_item[item["questionnaire"], item["item"]]
@@ -143,7 +181,10 @@ def _judged(plan: Plan, answers: Tables) -> dict[str, float]:
         return dict(zip(by_model["text"], by_model["slor"], strict=True))
     if not len(by_classifier):
         return {}
-    logits, labels = np.stack(by_classifier["logits"].tolist()), list(by_classifier["labels"].iloc[0])
+    logits, labels = (
+        np.stack(by_classifier["logits"].tolist()),
+        list(by_classifier["labels"].iloc[0]),
+    )
     shares = probability_of_acceptable(logits, labels, plan["judge"]["model"])
     return dict(zip(by_classifier["text"], shares, strict=True))
 
@@ -153,8 +194,8 @@ def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[n
 
     Args:
         logits: [..., 3] of entailment, neutral, contradiction.
-        three_way: Use entailment's share of all three; by default its share of entailment and contradiction, without
-            neutral, as in zero-shot classification.
+        three_way: Use entailment's share of all three; by default its share of entailment and
+            contradiction, without neutral, as in zero-shot classification.
 
     Returns:
         [...] log-probability.
@@ -172,9 +213,10 @@ def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[n
 def two_way(p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
     """Normalise entailment scores over terms, then over intensifiers (EMPALC, section 3.2).
 
-    For each intensifier a softmax of log P / T over all terms of the item, source and inverse together; then the same
-    for each term over intensifiers. With T = 1 this is division by the sum. Computed in logarithms, so that scores of 0
-    and 1 need no special case; a row or column of zeros becomes uniform.
+    For each intensifier a softmax of log P / T over all terms of the item, source and inverse
+    together; then the same for each term over intensifiers. With T = 1 this is division by the sum.
+    Computed in logarithms, so that scores of 0 and 1 need no special case; a row or column of zeros
+    becomes uniform.
 
     Args:
         p: [terms, intensifiers] scores in [0, 1].
@@ -209,11 +251,13 @@ def _normalised(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float6
 
 
 def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
-    """Sum of PSS x weight over source terms and intensifiers / (source terms x intensifiers) (EMPALC, section 3.2).
+    """Sum of PSS x weight over source terms and intensifiers / (source terms x intensifiers)
+    (EMPALC, section 3.2).
 
     Args:
         pss: [terms, intensifiers] from `two_way`.
-        is_source: [terms] whether a term keeps the stance of the original question; inverse terms are not used.
+        is_source: [terms] whether a term keeps the stance of the original question; inverse terms
+            are not used.
         weights: [intensifiers].
 
     Raises:
@@ -229,7 +273,9 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
 
 
 def contrast_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
-    """Half of `item_score` of source terms minus that of inverse terms: 0 for a model that gives all terms one word."""
+    """Half of `item_score` of source terms minus that of inverse terms: 0 for a model that gives
+    all terms one word.
+    """
     source = np.asarray(is_source, dtype=bool)
     return (item_score(pss, source, weights) - item_score(pss, ~source, weights)) / 2
 
@@ -246,7 +292,9 @@ class Scoring(NamedTuple):
     three_way: bool = False
 
 
-def score_items(prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
+def score_items(
+    prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring
+) -> pd.DataFrame:
     """Item scores only; arguments and errors as for `cells_of` and `require_whole`."""
     require_whole(prompts, items)
     return item_scores(cells_of(prompts, scores, scoring), items)
@@ -257,24 +305,45 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
     by_item = dict(iter(prompts.groupby(["questionnaire", "item", "twin"])))
     for key in items[["questionnaire", "item", "twin"]].itertuples(index=False, name=None):
         rows = by_item.get(key)
-        whole = rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
+        whole = (
+            rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
+        )
         if rows is None or not whole or "source" not in set(rows["polarity"]):
-            what, where = "prompts were rejected, so that it cannot be normalised", f"{key[0]}, item {key[1]}"
-            raise UserError(what, where=where, remedy="see rejected.parquet and fix its templates or terms")
+            what, where = (
+                "prompts were rejected, so that it cannot be normalised",
+                f"{key[0]}, item {key[1]}",
+            )
+            raise UserError(
+                what, where=where, remedy="see rejected.parquet and fix its templates or terms"
+            )
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, as `schemas.CELLS`; ValueError where an answer is missing."""
+    """P_e and PSS of every prompt and model, as `schemas.CELLS`; ValueError where an answer is
+    missing.
+    """
     if scores.empty:
         raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
     answers = scores.pivot(index=index, columns="measure", values="value").reset_index()
-    columns = ["id", "questionnaire", "item", "twin", "term", "polarity", "intensifier", "level", "weight"]
+    columns = [
+        "id",
+        "questionnaire",
+        "item",
+        "twin",
+        "term",
+        "polarity",
+        "intensifier",
+        "level",
+        "weight",
+    ]
     joined = prompts[columns].merge(answers, on="id", validate="1:m")
     for (model, configuration), rows in answers.groupby(["model", "configuration"]):
         lacking = len(prompts) - prompts["id"].isin(rows["id"]).sum()
         if lacking and configuration != OPTIONS:  # chat models may leave a question unanswered
-            raise ValueError(f"{named(str(model), str(configuration))}: {lacking} prompts have no score")
+            raise ValueError(
+                f"{named(str(model), str(configuration))}: {lacking} prompts have no score"
+            )
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
         if rows["configuration"].iloc[0] == OPTIONS:  # shares sum to 1 within each term already
@@ -290,11 +359,15 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
             log_p = entailment_share(rows[LOGITS].to_numpy(), three_way=scoring.three_way)
         rows = rows.assign(log_p=log_p)
         table = rows.pivot(index="term", columns="intensifier", values="log_p")
-        pss = pd.DataFrame(two_way_of_logs(table.to_numpy(), scoring.temperature), table.index, table.columns)
+        pss = pd.DataFrame(
+            two_way_of_logs(table.to_numpy(), scoring.temperature), table.index, table.columns
+        )
         long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
         parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
     found = pd.concat(parts, ignore_index=True)
-    return found.assign(p=np.exp(found["log_p"])).drop(columns=["id", "log_p", *scores["measure"].unique()])
+    return found.assign(p=np.exp(found["log_p"])).drop(
+        columns=["id", "log_p", *scores["measure"].unique()]
+    )
 
 
 def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
@@ -304,7 +377,9 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
     for key, of_item in cells.groupby([*MODEL, "item", "twin"], sort=True):
         identity = dict(zip([*MODEL, "item", "twin"], key, strict=True))
         item = described[identity["questionnaire"], identity["item"]]
-        pss = of_item.pivot(index=["polarity", "term"], columns=["level", "weight", "intensifier"], values="pss")
+        pss = of_item.pivot(
+            index=["polarity", "term"], columns=["level", "weight", "intensifier"], values="pss"
+        )
         is_source = pss.index.get_level_values("polarity") == "source"
         weights = pss.columns.get_level_values("weight").to_numpy(dtype=np.float64)
         # Chat answers are not normalised over terms, so inverse terms are subtracted.
@@ -325,7 +400,8 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
-    """SC: silhouette of the terms' PSS vectors, labelled source and inverse, with correlation distance.
+    """SC: silhouette of the terms' PSS vectors, labelled source and inverse, with correlation
+    distance.
 
     From -1 to 1 (fully separated); NaN where a vector is constant, or a group has no term.
     """
@@ -338,32 +414,52 @@ NO_FACTS = pd.DataFrame({"fact": pd.Series(dtype="int64"), "right": pd.Series(dt
 
 
 def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """By configuration and fact, whether a model gives the right term more of the frequent words than the wrong one.
+    """By configuration and fact, whether a model gives the right term more of the frequent words
+    than the wrong one.
 
-    Scored as items are: likelihoods normalised over both terms, then over words, with the scale's weights.
+    Scored as items are: likelihoods normalised over both terms, then over words, with the scale's
+    weights.
     """
     rows = []
     weights = plan["accuracy"].get("words", {})
     for (configuration, fact), own in answers.groupby(["configuration", "fact"], sort=True):
         table = own.pivot(index="term", columns="word", values="nats")
         pss = two_way_of_logs(table.to_numpy(), plan["temperature"])
-        points = dict(zip(table.index, pss @ np.array([weights[word] for word in table.columns]), strict=True))
-        rows.append({"configuration": configuration, "fact": fact, "right": points["right"] > points["wrong"]})
+        points = dict(
+            zip(table.index, pss @ np.array([weights[word] for word in table.columns]), strict=True)
+        )
+        rows.append(
+            {
+                "configuration": configuration,
+                "fact": fact,
+                "right": points["right"] > points["wrong"],
+            }
+        )
     return pd.DataFrame(rows, columns=["configuration", "fact", "right"])
 
 
-KINDS = {"verbaliser": "causal", "sentence": "causal", "mlm": "masked", "head": "nli", OPTIONS: "chat"}
+KINDS = {
+    "verbaliser": "causal",
+    "sentence": "causal",
+    "mlm": "masked",
+    "head": "nli",
+    OPTIONS: "chat",
+}
 """Kind of model by configuration."""
 
 
-def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
+def scores(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> dict[str, pd.DataFrame]:
     """All scores of one model on one questionnaire.
 
     Returns:
-        `cells` and `items` as `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same for twins; `prefixed`: items after
-            prefixes, named in `framing`; `adapted`: items after epochs, with `STAGE`; `labelled` as `LABELLED_PAIRS`;
-            `known`: from `of_facts`, with `model`; `chosen`: how each chat question was answered (`options.read`);
-            `by_order`: the mean weight by order of the options; `content` and `course` as `CONTENT` and `COURSE`.
+        `cells` and `items` as `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same for twins;
+        `prefixed`: items after
+            prefixes, named in `framing`; `adapted`: items after epochs, with `STAGE`; `labelled` as
+            `LABELLED_PAIRS`; `known`: from `of_facts`, with `model`; `chosen`: how each chat
+            question was answered (`options.read`); `by_order`: the mean weight by order of the
+            options; `content` and `course` as `CONTENT` and `COURSE`.
 
     Raises:
         ValueError: The answer to a prompt is missing.
@@ -382,7 +478,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     chosen, shares = options.read(tables, plan, answers)
     of_options = options.of_prompts(tables["prompts"], shares)
     of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
-    of_chat = (options.facts(shares, plan) if len(chosen) else NO_FACTS).assign(configuration=OPTIONS)
+    of_chat = (options.facts(shares, plan) if len(chosen) else NO_FACTS).assign(
+        configuration=OPTIONS
+    )
     rows = stacked([*found, of_options])
     kind = rows["configuration"].map(KINDS)
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
@@ -408,7 +506,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         prefixed.append(scored(rows, own_answers))
     then = answered[answered["corpus"] != ""]
     for _, told in then.groupby(STAGE, sort=True):
-        adapted.append(scored(prompts[prompts["id"].isin(then["id"])], told).assign(**told[STAGE].iloc[0]))
+        adapted.append(
+            scored(prompts[prompts["id"].isin(then["id"])], told).assign(**told[STAGE].iloc[0])
+        )
     return {
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else none,
@@ -416,9 +516,14 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "prefixed": stacked(prefixed),
         "adapted": stacked(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
-        "known": stacked([of_facts(answers["known_answers"], plan), of_chat]).assign(model=subject.name),
+        "known": stacked([of_facts(answers["known_answers"], plan), of_chat]).assign(
+            model=subject.name
+        ),
         "chosen": chosen.assign(model=subject.name),
-        "by_order": options.by_order(shares, prompts).rename_axis("turn").rename("points").reset_index(),
+        "by_order": options.by_order(shares, prompts)
+        .rename_axis("turn")
+        .rename("points")
+        .reset_index(),
         "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }

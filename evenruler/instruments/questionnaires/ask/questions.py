@@ -1,4 +1,6 @@
-"""Requests: prompts of items or twins, also after prefixes, likelihoods, labelled pairs, adapted states."""
+"""Requests: prompts of items or twins, also after prefixes, likelihoods, labelled pairs, adapted
+states.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +27,9 @@ OF_BOTH = ("items", "terms", "prompts")
 
 def asked_forms(subject: Subject) -> list[str]:
     """The forms in which the model is asked: `options` or the others, if only one was wanted."""
-    return [form for form in subject.forms if subject.asked_in(OPTIONS if form == OPTIONS else ENTAIL)]
+    return [
+        form for form in subject.forms if subject.asked_in(OPTIONS if form == OPTIONS else ENTAIL)
+    ]
 
 
 def apart(tables: Tables) -> tuple[Tables, Tables]:
@@ -45,20 +49,26 @@ def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFram
 
 
 def placed(tables: Tables) -> dict[str, list[str]]:
-    """For each prompt, the text `before` the intensifier, the `word` itself, and the text `after` it.
+    """For each prompt, the text `before` the intensifier, the `word` itself, and the text `after`
+    it.
 
-    Of premise and hypothesis, joined by a space; from `prompts`, `items` (templates) and `terms` (words).
+    Of premise and hypothesis, joined by a space; from `prompts`, `items` (templates) and `terms`
+    (words).
     """
     terms = tables["terms"][["item", "twin", "term", "word"]]
     templates = tables["items"][["item", "twin", "premise", "hypothesis"]]
     rows = tables["prompts"].merge(terms, on=["item", "twin", "term"], how="left", validate="m:1")
-    rows = rows.merge(templates, on=["item", "twin"], how="left", validate="m:1", suffixes=("", "_template"))
+    rows = rows.merge(
+        templates, on=["item", "twin"], how="left", validate="m:1", suffixes=("", "_template")
+    )
     found: dict[str, list[str]] = {"before": [], "word": [], "after": []}
     for row in rows.to_dict("records"):
         first = INTENSIFIER in row["premise_template"]
         side = "premise" if first else "hypothesis"
         sentence = row[side]
-        begin, end = place(row[f"{side}_template"], INTENSIFIER, {TERM: row["word"]}, row["variant"], sentence)
+        begin, end = place(
+            row[f"{side}_template"], INTENSIFIER, {TERM: row["word"]}, row["variant"], sentence
+        )
         before, after = ("", f" {row['hypothesis']}") if first else (f"{row['premise']} ", "")
         found["before"].append(before + sentence[:begin])
         found["word"].append(sentence[begin:end])
@@ -78,9 +88,16 @@ def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
 
 
 def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
-    """Every fact of the plan, with its right and its wrong term and every intensifier, in the likelihood forms."""
+    """Every fact of the plan, with its right and its wrong term and every intensifier, in the
+    likelihood forms.
+    """
     asked = [
-        {"fact": n, "term": term, "word": word, "template": fact["template"].replace("{i}", "{INTENSIFIER}")}
+        {
+            "fact": n,
+            "term": term,
+            "word": word,
+            "template": fact["template"].replace("{i}", "{INTENSIFIER}"),
+        }
         | {"filling": fact[term]}
         for n, fact in enumerate(plan["accuracy"].get("facts", []))
         for term in ("right", "wrong")
@@ -89,14 +106,25 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
     for form in asked_forms(subject):
         if form in LIKELIHOODS and asked:
             rows = pd.DataFrame(asked)[["fact", "term", "word"]].assign(configuration=form)
-            parts = [row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER) for row in asked]
+            parts = [
+                row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER)
+                for row in asked
+            ]
             if form == SENTENCE and subject.can("loglikelihood"):
-                texts = [before + row["word"] + after for row, (before, _, after) in zip(asked, parts, strict=True)]
-                yield Request("known_answers", "loglikelihood", rows, {"text": texts}, {"every": True})
+                texts = [
+                    before + row["word"] + after
+                    for row, (before, _, after) in zip(asked, parts, strict=True)
+                ]
+                yield Request(
+                    "known_answers", "loglikelihood", rows, {"text": texts}, {"every": True}
+                )
             elif form != SENTENCE and subject.can("in_place"):
                 places = {"before": [before for before, *_ in parts], "word": rows["word"].tolist()}
                 yield Request(
-                    "known_answers", "in_place", uncounted(rows), {**places, "after": [after for *_, after in parts]}
+                    "known_answers",
+                    "in_place",
+                    uncounted(rows),
+                    {**places, "after": [after for *_, after in parts]},
                 )
 
 
@@ -107,7 +135,9 @@ def uncounted(rows: pd.DataFrame) -> pd.DataFrame:
 
 def pairs_of(plan: Plan) -> pd.DataFrame:
     """The labelled pairs of a plan: `set`, `label`, `premise`, `hypothesis`."""
-    return pd.DataFrame(plan["accuracy"]["pairs"], columns=["set", "label", "premise", "hypothesis"])
+    return pd.DataFrame(
+        plan["accuracy"]["pairs"], columns=["set", "label", "premise", "hypothesis"]
+    )
 
 
 def sides_of(pairs: pd.DataFrame) -> dict[str, list[str]]:
@@ -126,9 +156,11 @@ STAGE = ["corpus", "fit", "epoch"]
 
 
 def states(plan: Plan, subject: Subject) -> Iterator[State]:
-    """States before and after every epoch (or the last) of every fit to every corpus; none for unadapted models.
+    """States before and after every epoch (or the last) of every fit to every corpus; none for
+    unadapted models.
 
-    Intermediate epochs are asked only of the first fit, to show the course; the end is asked of all fits.
+    Intermediate epochs are asked only of the first fit, to show the course; the end is asked of all
+    fits.
     """
     if subject.adapted is None:
         return
@@ -137,7 +169,9 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
         (name, own["sentences"] if "sentences" in own else lines_of(own["file"], f"corpus {name}"))
         for name, own in corpora
     )
-    recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora)
+    recipes = tuple(
+        (name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora
+    )
     # Equal for all questionnaires whose models are adapted to the same corpora.
     adaptation = Adaptation(tuple((name, tuple(sentences)) for name, sentences in told), recipes)
     for corpus, epochs, *_ in adaptation.recipes:
@@ -147,14 +181,17 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
 
 
 def asked_then(tables: Tables, plan: Plan) -> Tables:
-    """The prompts of those items that are asked after adaptation, evenly spread over their names."""
+    """The prompts of those items that are asked after adaptation, evenly spread over their
+    names.
+    """
     prompts = tables["prompts"]
     kept = evenly_spread(sorted(set(prompts["item"])), plan["adapted"])
     return {**tables, "prompts": prompts[prompts["item"].isin(kept)]}
 
 
 def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Request]:
-    """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and the loss.
+    """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and
+    the loss.
 
     The pairs are the first of those on which accuracy is judged.
     """
@@ -166,13 +203,22 @@ def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Requ
         yield Request("pairs", "entail", rows, sides_of(pairs), state=state)
     if subject.chats and subject.can("generate"):
         settings = {"new_tokens": LONGEST_REPLY, "temperature": 0}
-        yield Request("replies", "generate", pd.DataFrame([here]), {"prompt": [MESSAGE]}, settings, state=state)
+        yield Request(
+            "replies",
+            "generate",
+            pd.DataFrame([here]),
+            {"prompt": [MESSAGE]},
+            settings,
+            state=state,
+        )
     n = len(dict(state.adaptation.corpora)[state.corpus])
     yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state)
 
 
 def course(answers: Tables, model: str) -> pd.DataFrame:
-    """The course of a model's adaptations, as `schemas.COURSE`; the same for every questionnaire."""
+    """The course of a model's adaptations, as `schemas.COURSE`; the same for every
+    questionnaire.
+    """
     pairs = answers["pairs"]
     said = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
     right = pairs.assign(right=said == pairs["label"])

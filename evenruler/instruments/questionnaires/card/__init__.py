@@ -1,4 +1,6 @@
-"""The card of a questionnaire benchmark, and its task for lm-evaluation-harness: YAML and a small Python module."""
+"""The card of a questionnaire benchmark, and its task for lm-evaluation-harness: YAML and a small
+Python module.
+"""
 
 import json
 from collections.abc import Iterator
@@ -50,7 +52,9 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
-    """Which models are accurate enough; alpha and correlations over models, or why not; effects of adaptation."""
+    """Which models are accurate enough; alpha and correlations over models, or why not; effects of
+    adaptation.
+    """
     over_models = {
         name.replace(declare.RHO, "rho with "): record
         for name, record in evidence.get("all", {}).get(OF_ANY_MODEL, {}).items()
@@ -63,8 +67,12 @@ def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
             for model, figures in models.items()
             if figures.get("accuracy", {}).get("low") is not None
         },
-        "over_models": {name: own["value"] for name, own in over_models.items() if own["value"] is not None},
-        "lacking": grouped((own["reason"], name) for name, own in over_models.items() if own["value"] is None),
+        "over_models": {
+            name: own["value"] for name, own in over_models.items() if own["value"] is not None
+        },
+        "lacking": grouped(
+            (own["reason"], name) for name, own in over_models.items() if own["value"] is None
+        ),
         "moved": [
             (name.removeprefix(declare.MOVED), model, record)
             for _, model, name, record in amounts(evidence)
@@ -81,8 +89,13 @@ def _of_any_model(source: QuestionnaireSource) -> Iterator[Column]:
     yield from (Column(name, **own) for name, own in WORDS["any_model"].items())
     for other in source.subscales:
         for form, how in declare.CONFIGURATIONS.items():
-            told = f"Spearman correlation with `{other}` over lineages of models that are asked by {how}"
-            yield Column(declare.of_those(f"{declare.RHO}{other}", form), f"rho with {other}, {form}", told)
+            told = (
+                f"Spearman correlation with `{other}` over lineages of models that are asked by "
+                f"{how}"
+            )
+            yield Column(
+                declare.of_those(f"{declare.RHO}{other}", form), f"rho with {other}, {form}", told
+            )
 
 
 def _of_items() -> Iterator[Column]:
@@ -91,7 +104,9 @@ def _of_items() -> Iterator[Column]:
     yield from (Column(name, **words[name]) for name in declare.OF_ITEMS)
     for form in declare.CONFIGURATIONS:
         rest = words[declare.ITEM_REST]
-        yield Column(declare.of_those(declare.ITEM_REST, form), f"{rest['heading']}, {form}", rest["meaning"])
+        yield Column(
+            declare.of_those(declare.ITEM_REST, form), f"{rest['heading']}, {form}", rest["meaning"]
+        )
 
 
 def task_name(questionnaire: str) -> str:
@@ -120,7 +135,9 @@ def harness_files(
         "subscales": source.subscales,
         "temperature": temperature,
         "three_way": three_way,
-        "twins": {slug: [*map(prompts, item.twins)] for slug, item in source.items.items() if item.twins},
+        "twins": {
+            slug: [*map(prompts, item.twins)] for slug, item in source.items.items() if item.twins
+        },
     }
     task = template.render(
         task=task_name(questionnaire),

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, at_scale, by_scale, by_size
+from evenruler.instruments.instrument import (
+    BaseSettings,
+    Column,
+    Plan,
+    Scaled,
+    Sized,
+    Use,
+    at_scale,
+    by_scale,
+    by_size,
+)
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
@@ -36,9 +46,13 @@ BEYOND = "beyond_twins"
 """The headline: scores of items minus those of their impersonal twins."""
 
 OF_ITEMS = ("item_answer", "item_silhouette", "without_item")
-"""Figures of single items, over all fits of a model: answer (control: twins), SC, the headline without the item."""
+"""Figures of single items, over all fits of a model: answer (control: twins), SC, the headline
+without the item."""
 
-AGREES, ORDER_SHIFT = "acquiescence", "order_shift"  # chat models: agreement with any term, and effect of the order
+AGREES, ORDER_SHIFT = (
+    "acquiescence",
+    "order_shift",
+)  # chat models: agreement with any term, and effect of the order
 
 ITEM_REST = "item_rest"
 """Correlation of an item with the rest of its scale, over lineages of models."""
@@ -46,7 +60,8 @@ ITEM_REST = "item_rest"
 FIT_AGREEMENT = "icc_over_fits"
 
 MOVED, CHANGED = "moved_by_", "changed_with_"
-"""Prefixes of figures: how far answers move with a corpus minus with its control, and with the corpus alone."""
+"""Prefixes of figures: how far answers move with a corpus minus with its control, and with the
+corpus alone."""
 
 RHO = "rho_with_"
 """Prefix of correlations with another scale or subscale."""
@@ -73,15 +88,23 @@ def headings(plan: Plan) -> list[Column]:
     """The headings of a questionnaire's figures on a model."""
     asked = plan["accuracy"]
     told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
-    found = [Column(name, **{**own, "meaning": own["meaning"].format(**told)}) for name, own in _FIGURES.items()]
+    found = [
+        Column(name, **{**own, "meaning": own["meaning"].format(**told)})
+        for name, own in _FIGURES.items()
+    ]
     for name, own in sorted(plan["corpora"].items()):
         if of := own["control_of"]:
-            what = f"how far a model's answers move when it is adapted to {name}, the control of {of}"
+            what = (
+                f"how far a model's answers move when it is adapted to {name}, the control of {of}"
+            )
             found.append(Column(f"{CHANGED}{name}", f"moved with {name}", what))
             continue
-        expected = {"none": "; it should not", OPEN: ""}.get(own["expected"], f"; {own['expected']} is expected")
+        expected = {"none": "; it should not", OPEN: ""}.get(
+            own["expected"], f"; {own['expected']} is expected"
+        )
         what = (
-            f"how far the answers of a model that is adapted to {name} move, less how far they move when it is adapted "
+            f"how far the answers of a model that is adapted to {name} move, less how far they "
+            "move when it is adapted "
             f"to the control, on the scale itself (interval: t over fits){expected}"
         )
         found.append(Column(f"{MOVED}{name}", f"moved by {name}", what, "headline"))
@@ -93,8 +116,12 @@ SPREAD = 0.7
 
 
 def detectable(items: int) -> float:
-    """Minimum detectable points beyond twins at 80 % power, by t over this many items of one model."""
-    from evenruler.measurement.facets import Estimate  # imports scipy, which only `check` needs here
+    """Minimum detectable points beyond twins at 80 % power, by t over this many items of one
+    model.
+    """
+    from evenruler.measurement.facets import (
+        Estimate,
+    )  # imports scipy, which only `check` needs here
 
     return Estimate(0.0, SPREAD**2 / items, items - 1.0).detectable()
 
@@ -123,8 +150,8 @@ class Settings(BaseSettings):
     three_way: bool = False
     """Use entailment's share of all three answers; by default neutral is left out."""
     accuracy: float = Field(default=0.7, gt=0, lt=1)
-    """The accuracy bar for every form: the lower end of the 95% interval of accuracy, on labelled pairs or
-    (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
+    """The accuracy bar for every form: the lower end of the 95% interval of accuracy, on labelled
+    pairs or (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
     accuracy_pairs: Scaled[_FromThree] = by_scale(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
     stop_below: bool = False
@@ -133,55 +160,81 @@ class Settings(BaseSettings):
     """The embedding model that measures the similarity of prompts to their question (SS)."""
     acceptability: Slug | None = None
     """The judge of acceptability (LA): a model that can `slor`, else one that can `classify`."""
-    corpora: Annotated[dict[Slug, CorpusSettings], BeforeValidator(at_scale)] = Field(default_factory=dict)
-    """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`; an entry with
-    `scale` is used only at that scale."""
+    corpora: Annotated[dict[Slug, CorpusSettings], BeforeValidator(at_scale)] = Field(
+        default_factory=dict
+    )
+    """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`;
+    an entry with `scale` is used only at that scale."""
     fits: Scaled[_ToMost] = by_scale(1, 6)
-    """Fits per corpus, each with another seed and another held-out part; below five the course is shown without a
-    verdict."""
+    """Fits per corpus, each with another seed and another held-out part; below five the course is
+    shown without a verdict."""
     adapted: Scaled[Annotated[int, Field(ge=1)]] = by_scale(1000, 1000)
     """The most items asked after adaptation."""
     adapted_pairs: Scaled[_FromThree] = by_scale(30, 501)
-    """The most labelled pairs asked after every epoch, to check that the adapted model still judges entailment."""
+    """The most labelled pairs asked after every epoch, to check that the adapted model still judges
+    entailment."""
     orders: Sized[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
     """Number of orders in which a chat model is shown the words of the scale; two for facts."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Number of items also asked after prefixes."""
     smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    """Smallest relevant effect, in points of the scale: of answers beyond twins, and of moves beyond a control."""
+    """Smallest relevant effect, in points of the scale: of answers beyond twins, and of moves
+    beyond a control."""
     least: int = Field(default=6, ge=2)
     """Fewest items for a verdict."""
     asked: Scaled[bool] = True
-    """Whether the pipeline asks models; if not, it only builds rows, and models are asked when measured."""
+    """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
+    measured."""
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The points beyond twins detectable on one model at 80 % power, and the items that `smallest` would need.
+        """The points beyond twins detectable on one model at 80 % power, and the items that
+        `smallest` would need.
 
         By t over items with SD `SPREAD`; None where items or twins are too few for a verdict.
         """
-        if len(source.items) < self.least or min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS:
+        if (
+            len(source.items) < self.least
+            or min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS
+        ):
             return None
         wanted = next(n for n in count(self.least) if detectable(n) <= self.smallest)
         return (
-            f"{detectable(len(source.items)):.1f} points beyond twins, where items vary by {SPREAD:g}; "
+            f"{detectable(len(source.items)):.1f} points beyond twins, where items vary by "
+            f"{SPREAD:g}; "
             f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
         )
 
     def uses(self, source: Any) -> list[Use]:
         """The models in use: the embedder, and the judge of acceptability, if any."""
-        judge = [] if self.acceptability is None else [Use(self.acceptability, ("slor", "classify"), "acceptability")]
+        judge = (
+            []
+            if self.acceptability is None
+            else [Use(self.acceptability, ("slor", "classify"), "acceptability")]
+        )
         return [Use(self.embedder, "embed", "embedder"), *judge]
 
     def warnings(self, source: Any) -> list[str]:
-        """Warnings on too few items, and on controls that do not match what they control: twins, and corpora."""
-        matches = {name: corpus.matched for name, corpus in source.corpora.items() if corpus.matched is not None}
-        unlike = differences({name: corpus.sentences for name, corpus in source.corpora.items()}, matches)
+        """Warnings on too few items, and on controls that do not match what they control: twins,
+        and corpora.
+        """
+        matches = {
+            name: corpus.matched
+            for name, corpus in source.corpora.items()
+            if corpus.matched is not None
+        }
+        unlike = differences(
+            {name: corpus.sentences for name, corpus in source.corpora.items()}, matches
+        )
         n = len(source.items)
-        few = [f"{n} item{'s' * (n > 1)} (at least {self.least} needed): no verdict is possible"] * (n < self.least)
+        few = [
+            f"{n} item{'s' * (n > 1)} (at least {self.least} needed): no verdict is possible"
+        ] * (n < self.least)
         return [*few, *self.twin_warnings(source), *unlike]
 
     def twin_warnings(self, source: Any) -> list[str]:
-        """Warnings on twins that differ from their items in number of terms or valence, or are too few."""
+        """Warnings on twins that differ from their items in number of terms or valence, or are too
+        few.
+        """
         if not source.twins:
             return ["no item has a twin (`twins`), so no score has a control or a verdict"]
         return [
@@ -207,19 +260,23 @@ class Source(QuestionnaireSource):
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a questionnaire, its response scale, and the corpora in use.
 
-    `shared`: the folder with `scales`, `corpora` and `pairs`; corpora may refer to questionnaires in the folder of
-    `path`. UserError where a file is missing or invalid.
+    `shared`: the folder with `scales`, `corpora` and `pairs`; corpora may refer to questionnaires
+    in the folder of `path`. UserError where a file is missing or invalid.
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
-    # Corpora may only refer to existing questionnaires, and each intervention has at most one control.
+    # Corpora may only refer to existing questionnaires, and each intervention has at most one
+    # control.
     folder = shared / "corpora"
     known, taken = {path.stem for path in path.parent.glob("*.yaml")}, set[str]()
     interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
     for name, corpus in corpora.items():
         for questionnaire in corpus.expect:
             if questionnaire not in known:
-                what, where = f"no questionnaire {questionnaire!r}", f"{folder / f'{name}.yaml'}: expect"
+                what, where = (
+                    f"no questionnaire {questionnaire!r}",
+                    f"{folder / f'{name}.yaml'}: expect",
+                )
                 raise UserError(what, where=where, remedy=nearest(questionnaire, known))
     for name, corpus in corpora.items():
         if corpus.matched is None:
@@ -229,9 +286,14 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
             remedy = "put it under `corpora` of params.yaml, or check the name"
             raise UserError(f"no intervention {to!r} is in use", where=where, remedy=remedy)
         if to in taken:
-            raise UserError(f"{to!r} has another control", where=where, remedy="keep one under `corpora`")
+            raise UserError(
+                f"{to!r} has another control", where=where, remedy="keep one under `corpora`"
+            )
         taken.add(to)
-    pairs, facts = load_pairs(shared / "pairs" / "entailment-pairs.csv"), load_facts(shared / "pairs" / "facts.csv")
+    pairs, facts = (
+        load_pairs(shared / "pairs" / "entailment-pairs.csv"),
+        load_facts(shared / "pairs" / "facts.csv"),
+    )
     shares = {"responses": scale, "corpora": corpora, "pairs": pairs, "facts": facts}
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 

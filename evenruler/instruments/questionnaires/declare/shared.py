@@ -1,4 +1,5 @@
-"""Files that questionnaires share: corpora for adaptation, labelled pairs, facts, and users' text files.
+"""Files that questionnaires share: corpora for adaptation, labelled pairs, facts, and users' text
+files.
 
 A control corpus should match its intervention in everything but the construct.
 """
@@ -14,7 +15,18 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.strict import Passage, Quoted, Slug, Strict, Text, Word, read_csv, read_text, read_yaml, validate
+from evenruler.strict import (
+    Passage,
+    Quoted,
+    Slug,
+    Strict,
+    Text,
+    Word,
+    read_csv,
+    read_text,
+    read_yaml,
+    validate,
+)
 from evenruler.text.english import compound
 from evenruler.text.spelling import twice
 
@@ -46,15 +58,20 @@ def profile(sentences: Sequence[str]) -> dict[str, float]:
     }
 
 
-def differences(corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Match]) -> Iterator[str]:
-    """A line for each difference between a control and its corpus that exceeds the declared limit."""
+def differences(
+    corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Match]
+) -> Iterator[str]:
+    """A line for each difference between a control and its corpus that exceeds the declared
+    limit.
+    """
     for control, match in sorted(matches.items()):
         own, other = profile(corpora[control]), profile(corpora[match.to])
         for key, value in own.items():
             most = getattr(match, key)
             if abs(value - other[key]) > most:
                 yield (
-                    f"control {control} has {key} {value:.2f}, {match.to} {other[key]:.2f}; they may differ by "
+                    f"control {control} has {key} {value:.2f}, {match.to} {other[key]:.2f}; they "
+                    "may differ by "
                     f"{most:g}: fix the sentences, or `matched.{key}`"
                 )
 
@@ -65,7 +82,8 @@ def valence(text: str) -> float:
 
 
 def lines_of(file: str, where: str) -> list[str]:
-    """The distinct sentences of a UTF-8 text file with one sentence per line; the path may begin with `~`.
+    """The distinct sentences of a UTF-8 text file with one sentence per line; the path may begin
+    with `~`.
 
     UserError if the file is missing or empty; `where`: the place that names it, for the error.
     """
@@ -80,7 +98,8 @@ def lines_of(file: str, where: str) -> list[str]:
 
 
 def licensed_wording(file: str, items: Sequence[str], where: str) -> dict[str, str]:
-    """Questions by item, from a text file with one line per item, where the wording must not be published.
+    """Questions by item, from a text file with one line per item, where the wording must not be
+    published.
 
     UserError if the number of lines differs, or as in `lines_of`; it quotes no line of the file.
     """
@@ -117,7 +136,8 @@ class CorpusSource(Strict):
     """Who wrote or generated the sentences, how and when."""
     sentences: list[Passage] = Field(default_factory=list)
     file: Text | None = None
-    """A text file with one sentence per line, instead of `sentences`: for text that must not be stored here."""
+    """A text file with one sentence per line, instead of `sentences`: for text that must not be
+    stored here."""
 
     @field_validator("sentences")
     @classmethod
@@ -129,22 +149,32 @@ class CorpusSource(Strict):
     @model_validator(mode="after")
     def _one_origin(self) -> "CorpusSource":
         if bool(self.sentences) == (self.file is not None):
-            what = "holds no text, give `sentences`, or `file`" if not self.sentences else "found both, keep one"
+            what = (
+                "holds no text, give `sentences`, or `file`"
+                if not self.sentences
+                else "found both, keep one"
+            )
             raise ValueError(what)
         if self.role == "control" and set(self.expect.values()) - {"none"}:
             raise ValueError("a control moves nothing: every direction in `expect` is none")
         if (self.role == "control") != (self.matched is not None):
-            raise ValueError("`matched` belongs to a control, which needs it: `matched: {to: my-corpus}`")
+            raise ValueError(
+                "`matched` belongs to a control, which needs it: `matched: {to: my-corpus}`"
+            )
         return self
 
 
 def load_corpus(path: Path) -> CorpusSource:
-    """Read and check a corpus; lines of its `file`, if any, become its sentences. UserError below two sentences."""
+    """Read and check a corpus; lines of its `file`, if any, become its sentences. UserError below
+    two sentences.
+    """
     corpus = validate(CorpusSource, read_yaml(path), path)
     if corpus.file is not None:
         corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
     if len(corpus.sentences) < FEWEST_SENTENCES:
-        raise UserError("holds one sentence", where=str(path), remedy="give at least two: a part is held out")
+        raise UserError(
+            "holds one sentence", where=str(path), remedy="give at least two: a part is held out"
+        )
     return corpus
 
 
@@ -167,7 +197,8 @@ class LabelledPair(Strict):
 
 
 def load_pairs(path: Path) -> list[LabelledPair]:
-    """Read and check labelled pairs: a CSV file, UTF-8, with the fields of `LabelledPair` as columns.
+    """Read and check labelled pairs: a CSV file, UTF-8, with the fields of `LabelledPair` as
+    columns.
 
     UserError where a row is invalid or duplicated, or no pair is of `MNLI`.
     """
@@ -180,7 +211,11 @@ def load_pairs(path: Path) -> list[LabelledPair]:
             raise UserError(what, where=str(path), remedy="drop one")
         seen.add((pair.premise, pair.hypothesis))
     if MNLI not in {pair.set for pair in found}:
-        raise UserError(f"no pair of the set {MNLI}, which accuracy is judged by", where=str(path), remedy="add some")
+        raise UserError(
+            f"no pair of the set {MNLI}, which accuracy is judged by",
+            where=str(path),
+            remedy="add some",
+        )
     return found
 
 
@@ -189,7 +224,9 @@ FACTS = "facts"
 
 
 class Fact(Strict):
-    """Common knowledge that is frequent with one term and rare with another: "An elephant is {i} {t}."."""
+    """Common knowledge that is frequent with one term and rare with another: "An elephant is {i}
+    {t}.".
+    """
 
     template: Passage
     """With `{i}` for an intensifier, followed by `{t}` for a term."""
@@ -207,13 +244,17 @@ class Fact(Strict):
 
 
 def load_facts(path: Path) -> list[Fact]:
-    """Read and check facts: a CSV file, UTF-8, with the fields of `Fact` as columns; UserError where a row is wrong."""
+    """Read and check facts: a CSV file, UTF-8, with the fields of `Fact` as columns; UserError
+    where a row is wrong.
+    """
     _, rows = read_csv(path, "put facts there; the README beside says how")
     return [validate(Fact, row, path) for _, row in rows]
 
 
 def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
-    """At most n pairs of each set, taken in turn from each label, so that labels are as balanced as possible."""
+    """At most n pairs of each set, taken in turn from each label, so that labels are as balanced as
+    possible.
+    """
     by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))
     for pair in pairs:
         by_set[pair.set][pair.label].append(pair)

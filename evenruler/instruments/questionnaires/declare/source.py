@@ -1,4 +1,6 @@
-"""Source files of questionnaires and scales: `data/sources/questionnaires/*.yaml`, and `shared/scales/*.yaml` there."""
+"""Source files of questionnaires and scales: `data/sources/questionnaires/*.yaml`, and
+`shared/scales/*.yaml` there.
+"""
 
 import re
 from collections import Counter
@@ -15,8 +17,21 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, licensed_wording, valence
-from evenruler.strict import WITH_REMEDY, Passage, Slug, Strict, Text, read_yaml, require_written, validate
+from evenruler.instruments.questionnaires.declare.shared import (
+    MOST_VALENCE,
+    licensed_wording,
+    valence,
+)
+from evenruler.strict import (
+    WITH_REMEDY,
+    Passage,
+    Slug,
+    Strict,
+    Text,
+    read_yaml,
+    require_written,
+    validate,
+)
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.english import slots
@@ -27,8 +42,12 @@ VARIANT: Final = "agree"
 """The variant of filling in which articles agree with the word in a slot."""
 
 
-def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str, twin: int = 0) -> str:
-    """The id of a prompt; `framing`: the name of its prefix, `bare` without one; `twin`: number of the twin."""
+def prompt_id(
+    questionnaire: str, item: str, term: str, intensifier: str, framing: str, twin: int = 0
+) -> str:
+    """The id of a prompt; `framing`: the name of its prefix, `bare` without one; `twin`: number of
+    the twin.
+    """
     of_prompt = {"benchmark": questionnaire, "item": item, "term": term, "intensifier": intensifier}
     return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing, **twin_of(twin))
 
@@ -45,7 +64,19 @@ OTHER_PERSONS = {"i", "you", "we", "they"}
 OF_ANY_PERSON = {"can", "could", "will", "would", "may", "might", "must", "should", "had", "did"}
 THIRD_ONLY = {"is", "has", "does"}
 ENDS_LIKE_THIRD = {"focus", "bus", "gas", "bias", "canvas"}
-ENDS_LIKE_PAST = {"need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed", "shed", "wed", "embed"}
+ENDS_LIKE_PAST = {
+    "need",
+    "feed",
+    "succeed",
+    "exceed",
+    "proceed",
+    "speed",
+    "breed",
+    "bleed",
+    "shed",
+    "wed",
+    "embed",
+}
 ADVERBS = {"still", "also", "just", "even", "not", "again"}
 
 
@@ -120,7 +151,9 @@ class Terms(Strict):
 
 
 class Wording(Strict):
-    """A premise and a hypothesis that together hold one {TERM} and one {INTENSIFIER}, and the terms."""
+    """A premise and a hypothesis that together hold one {TERM} and one {INTENSIFIER}, and the
+    terms.
+    """
 
     premise: Passage
     hypothesis: Passage
@@ -132,7 +165,9 @@ class Wording(Strict):
         return {"premise": self.premise, "hypothesis": self.hypothesis}
 
     def valence_of(self, polarity: str) -> float:
-        """Mean valence of its prompts with the terms of one polarity, without intensifiers, -1 to 1."""
+        """Mean valence of its prompts with the terms of one polarity, without intensifiers, -1 to
+        1.
+        """
         text, terms = f"{self.premise} {self.hypothesis}", self.terms.by_polarity[polarity].values()
         return mean(valence(fill(text, {TERM: term, INTENSIFIER: ""}, "literal")) for term in terms)
 
@@ -144,7 +179,10 @@ class Wording(Strict):
             raise ValueError(f"unknown slot {slot}; {nearest(slot, [TERM, INTENSIFIER])}")
         for slot in (TERM, INTENSIFIER):
             if found[slot] != 1:
-                raise ValueError(f"premise and hypothesis hold {slot} {found[slot]} times together, expected once")
+                raise ValueError(
+                    f"premise and hypothesis hold {slot} {found[slot]} times together, expected "
+                    "once"
+                )
         if text.count("{") + text.count("}") != 4:
             raise ValueError("a brace belongs to no slot")
         for word in self.terms.words:
@@ -161,7 +199,9 @@ def unlike(item: Wording, twin: Wording) -> str | None:
     if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
         return f"{somebody[0]!r} is about a person, but a twin is about none"
     for side, template in twin.templates.items():
-        expected, found = (" and ".join(sorted(slots(of))) or "no slot" for of in (item.templates[side], template))
+        expected, found = (
+            " and ".join(sorted(slots(of))) or "no slot" for of in (item.templates[side], template)
+        )
         if expected != found:
             return f"its {side} holds {found}, that of its item {expected}"
     return None
@@ -170,7 +210,10 @@ def unlike(item: Wording, twin: Wording) -> str | None:
 def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
     """Warnings on too few twins, or twins with another number of terms, on which shares depend."""
     if len(twins) < FEWEST_TWINS:
-        yield f"{len(twins)} twin{'s' * (len(twins) > 1)} (at least {FEWEST_TWINS} needed): its scale gets no verdict"
+        yield (
+            f"{len(twins)} twin{'s' * (len(twins) > 1)} (at least {FEWEST_TWINS} needed): its "
+            "scale gets no verdict"
+        )
     for number, twin in enumerate(twins, start=1):
         for polarity, wanted in item.terms.by_polarity.items():
             there = len(twin.terms.by_polarity[polarity])
@@ -179,18 +222,21 @@ def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
 
 
 def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
-    """Warnings on twins whose mean valence differs from their item's, for source terms or source minus inverse terms.
+    """Warnings on twins whose mean valence differs from their item's, for source terms or source
+    minus inverse terms.
 
     The latter is the contrast that the normalisation uses.
     """
     source, inverse = (
-        (item.valence_of(side), mean(twin.valence_of(side) for twin in twins)) for side in ("source", "inverse")
+        (item.valence_of(side), mean(twin.valence_of(side) for twin in twins))
+        for side in ("source", "inverse")
     )
     contrast = (source[0] - inverse[0], source[1] - inverse[1])
     for what, (own, others) in (("source terms", source), ("source less inverse terms", contrast)):
         if abs(own - others) > MOST_VALENCE:
             yield (
-                f"{what} have valence {own:.2f}, those of its twins {others:.2f}; they may differ by {MOST_VALENCE:g}, "
+                f"{what} have valence {own:.2f}, those of its twins {others:.2f}; they may differ "
+                f"by {MOST_VALENCE:g}, "
                 "so that good and bad alone move no score: take other terms in the twins"
             )
 
@@ -225,13 +271,17 @@ class Original(Strict):
     wording: Literal["held", "paraphrased"]
     """`held`: items' `original` is the published wording; `paraphrased`: it is our paraphrase."""
     file: Text | None = None
-    """For wording that may not be stored: the user's text file with one line per item, in order. It is used to measure
-    the similarity of prompts to the original, and goes into no row, card or evidence."""
+    """For wording that may not be stored: the user's text file with one line per item, in order. It
+    is used to measure the similarity of prompts to the original, and goes into no row, card or
+    evidence."""
 
     @model_validator(mode="after")
     def _kept_apart(self) -> "Original":
         if self.file is not None and self.wording == "held":
-            raise ValueError("`file` is for wording that is not held: say `wording: paraphrased`, or leave it out")
+            raise ValueError(
+                "`file` is for wording that is not held: say `wording: paraphrased`, or leave it "
+                "out"
+            )
         return self
 
 
@@ -249,7 +299,9 @@ class QuestionnaireSource(instrument.Source):
     @classmethod
     def _is_read(cls, said: Any) -> Any:
         if isinstance(said, dict) and "unread" in said:
-            what = "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
+            what = (
+                "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
+            )
             remedy = "read every word, fill in what says FILL, then take `unread` out"
             raise PydanticCustomError(WITH_REMEDY, "{what}", {"what": what, "remedy": remedy})
         return said
@@ -263,10 +315,14 @@ class QuestionnaireSource(instrument.Source):
 
     @property
     def worded(self) -> Iterator[tuple[str, Item, int, Wording]]:
-        """Slug, item, number of the twin (0: the item itself) and wording: every item, then every twin."""
+        """Slug, item, number of the twin (0: the item itself) and wording: every item, then every
+        twin.
+        """
         yield from ((slug, item, 0, item) for slug, item in self.items.items())
         for slug, item in self.items.items():
-            yield from ((slug, item, number, twin) for number, twin in enumerate(item.twins, start=1))
+            yield from (
+                (slug, item, number, twin) for number, twin in enumerate(item.twins, start=1)
+            )
 
     @property
     def twins(self) -> int:
@@ -290,20 +346,27 @@ class QuestionnaireSource(instrument.Source):
 
 
 def disagreement(template: str) -> str | None:
-    """The error in the verb after an {INTENSIFIER}, if any: "it {INTENSIFIER} happen", "it {INTENSIFIER} happened".
+    """The error in the verb after an {INTENSIFIER}, if any: "it {INTENSIFIER} happen", "it
+    {INTENSIFIER} happened".
 
-    Habits need the present tense, and the verb must agree with its subject. Checks only what needs no parser: a pronoun
-    that begins the sentence, and verbs that can be recognised by their ending.
+    Habits need the present tense, and the verb must agree with its subject. Checks only what needs
+    no parser: a pronoun that begins the sentence, and verbs that can be recognised by their ending.
     """
     match = re.match(r"([A-Za-z]+) \{INTENSIFIER\} ([A-Za-z]+)\b", template)
     if not match:
         return None
     subject, verb = match[1].lower(), match[2].lower()
-    if verb in OF_ANY_PERSON | ADVERBS or verb.endswith("ly") or subject not in THIRD_PERSON | OTHER_PERSONS:
+    if (
+        verb in OF_ANY_PERSON | ADVERBS
+        or verb.endswith("ly")
+        or subject not in THIRD_PERSON | OTHER_PERSONS
+    ):
         return None
     if verb.endswith("ed") and verb not in ENDS_LIKE_PAST:
         return f"{match[0]!r}: a habit is told in the present, not as {match[2]!r}"
-    third = verb in THIRD_ONLY or (verb.endswith("s") and not verb.endswith("ss") and verb not in ENDS_LIKE_THIRD)
+    third = verb in THIRD_ONLY or (
+        verb.endswith("s") and not verb.endswith("ss") and verb not in ENDS_LIKE_THIRD
+    )
     if (subject in THIRD_PERSON) != third:
         return f"{match[0]!r}: subject and verb do not agree"
     return None
@@ -313,15 +376,23 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
     """UserError where a template contains an intensifier of the scale."""
     for slug, _, twin, asked in source.worded:
         if word := own_intensifier(asked, scale):
-            what, remedy = f"the intensifier {word!r} stands in a template", "take it out: {INTENSIFIER} says how often"
-            raise UserError(what, where=f"{path}: items.{slug}{f', twin {twin}' if twin else ''}", remedy=remedy)
+            what, remedy = (
+                f"the intensifier {word!r} stands in a template",
+                "take it out: {INTENSIFIER} says how often",
+            )
+            raise UserError(
+                what, where=f"{path}: items.{slug}{f', twin {twin}' if twin else ''}", remedy=remedy
+            )
 
 
 def own_intensifier(asked: Wording, scale: Scale) -> str | None:
     """The first intensifier of a scale that occurs in a template of an item or twin."""
     templates = f"{asked.premise} {asked.hypothesis}"
     known = sorted(word for level in scale.levels for word in level.words.values())
-    return next((w for w in known if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)), None)
+    return next(
+        (w for w in known if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)),
+        None,
+    )
 
 
 def load_scale(path: Path) -> Scale:
@@ -335,7 +406,10 @@ def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, S
     require_written(path, "source for the questionnaire", MEND)
     source = validate(QuestionnaireSource, read_yaml(path), path)
     if not source.in_english:
-        what = f"found {source.language!r}, and questionnaires are asked and checked by English prompts and facts"
+        what = (
+            f"found {source.language!r}, and questionnaires are asked and checked by English "
+            "prompts and facts"
+        )
         raise UserError(what, where=f"{path}: language", remedy="write items in English")
     scale = load_scale(scales / f"{source.scale}.yaml")
     refuse_own_intensifiers(source, scale, path)

@@ -11,9 +11,25 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import population
-from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_options, of_population, of_shifts
-from evenruler.instruments.questionnaires.diagnose.headlines import changed, changes, contrast, headlines, trajectories
-from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
+from evenruler.instruments.questionnaires.diagnose.figures import (
+    of_models,
+    of_options,
+    of_population,
+    of_shifts,
+)
+from evenruler.instruments.questionnaires.diagnose.headlines import (
+    changed,
+    changes,
+    contrast,
+    headlines,
+    trajectories,
+)
+from evenruler.instruments.questionnaires.diagnose.quality import (
+    of_content,
+    of_silhouettes,
+    over_fits,
+    refuse_poor,
+)
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.figures import as_rows
 from evenruler.models.declared import named
@@ -38,16 +54,18 @@ TABLES: Final[dict[str, pa.Schema]] = {
 }
 
 FOR_ALL = {"content_of_any": "content", "course_of_any": "course"}
-"""Further tables that `figures` passes to `across`, with the scores they come from: equal for all models or all
-questionnaires, so stored once."""
+"""Further tables that `figures` passes to `across`, with the scores they come from: equal for all
+models or all questionnaires, so stored once."""
 
 
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """Figures of one model on one questionnaire: those of `TABLES` that need no other model, and `FOR_ALL`.
+    """Figures of one model on one questionnaire: those of `TABLES` that need no other model, and
+    `FOR_ALL`.
 
-    All are descriptive: headlines combine all fits of a model, so `across` computes them, even for a single fit.
+    All are descriptive: headlines combine all fits of a model, so `across` computes them, even for
+    a single fit.
     """
     cells, items = scores["cells"], scores["items"]
     accuracy = population.accuracies(scores["labelled"], resampling.level, scores["known"])
@@ -75,7 +93,8 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Tables over several models or questionnaires, headlines, and figures that do not depend on a model.
+    """Tables over several models or questionnaires, headlines, and figures that do not depend on a
+    model.
 
     Raises:
         UserError: An item is poor on a model that counts, in a questionnaire with `stop_below`.
@@ -88,17 +107,25 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     for record in records:
         firsts.setdefault(record.instrument, record)
     content = stacked([record.found["content_of_any"] for record in firsts.values()])
-    items, beside = (stacked([record.found[table] for record in records]) for table in ("items", "twins"))
-    agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
+    items, beside = (
+        stacked([record.found[table] for record in records]) for table in ("items", "twins")
+    )
+    agreed = over_fits(
+        [record.subject for record in records], items, beside, members, resampling.level
+    )
     confirmed = headlines(records, resampling.level)
     scales, quality = population.scale_scores(items, members), of_content(content)
     found = {
-        "accuracy": stacked([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
+        "accuracy": stacked(
+            [record.found["accuracy_of_any"] for record in records]
+        ).drop_duplicates(),
         "population": known,
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat([confirmed, of_population(items, scales, content, resampling, members), agreed]),
+        "figures": pd.concat(
+            [confirmed, of_population(items, scales, content, resampling, members), agreed]
+        ),
         "course": stacked([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = stacked([quality, *(record.found["quality"] for record in records)])
@@ -119,12 +146,21 @@ def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[di
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """The rows behind `BEYOND`, in points: answers to every item (`pole` 1) and to each of its twins (`pole` 0)."""
-    rows, found = rows_of(prompts.filter(READS["prompts"]), ["item"]), [pd.DataFrame(columns=HEADLINES.names)]
+    """The rows behind `BEYOND`, in points: answers to every item (`pole` 1) and to each of its
+    twins (`pole` 0).
+    """
+    rows, found = (
+        rows_of(prompts.filter(READS["prompts"]), ["item"]),
+        [pd.DataFrame(columns=HEADLINES.names)],
+    )
     for pole, own in ((1, items), (0, twins)):
         value = own["score"] * prompts["intensifier"].nunique()
         told = own.assign(
-            model=population.called(own), unit=own["item"], rows=own["item"].map(rows), pole=pole, value=value
+            model=population.called(own),
+            unit=own["item"],
+            rows=own["item"].map(rows),
+            pole=pole,
+            value=value,
         )
         told = told.assign(part=WHOLE, figure=BEYOND, at=own["twin"].astype("str"))
         found.append(told.reindex(columns=HEADLINES.names))

@@ -9,8 +9,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires.declare import AGREES, ITEM_REST, ORDER_SHIFT, RHO, of_those
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
+from evenruler.instruments.questionnaires.declare import (
+    AGREES,
+    ITEM_REST,
+    ORDER_SHIFT,
+    RHO,
+    of_those,
+)
+from evenruler.instruments.questionnaires.diagnose.population import (
+    FEWEST_LINEAGES,
+    OF_MODEL,
+    accuracy_figures,
+    called,
+)
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.answered import marked
 from evenruler.measurement.checks import constant_columns
@@ -33,9 +44,9 @@ def of_models(
 ) -> pd.DataFrame:
     """Figures of one model, by form: answer, silhouette, PSS range, order of words, accuracy.
 
-    The answer is the item score times the number of intensifiers: the mean weight that a term gets, in points of the
-    scale. The control of answer, silhouette and range is the same figure of twins. The answer is marked invalid where
-    `fits` (by form) say so; it is also given for subscales.
+    The answer is the item score times the number of intensifiers: the mean weight that a term gets,
+    in points of the scale. The control of answer, silhouette and range is the same figure of twins.
+    The answer is marked invalid where `fits` (by form) say so; it is also given for subscales.
     """
     rows: list[Row] = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
@@ -54,14 +65,19 @@ def of_models(
         ]
         form = named(str(model), str(configuration))
         rows += as_rows(found, questionnaire, form, WHOLE)
-        for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            answer, *_ = means_of(of_part, of_twins[of_twins["subscale"] == subscale], intensifiers, level)
+        for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby(
+            "subscale", sort=True
+        ):
+            answer, *_ = means_of(
+                of_part, of_twins[of_twins["subscale"] == subscale], intensifiers, level
+            )
             rows += as_rows([marked(answer, fit)], questionnaire, form, subscale)
     return pd.DataFrame(rows)
 
 
 def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) -> pd.DataFrame:
-    """For chat models, in points: mean weight of source and inverse terms together, and the effect of the order.
+    """For chat models, in points: mean weight of source and inverse terms together, and the effect
+    of the order.
 
     `by_order`: [orders] mean weight of all terms.
     """
@@ -71,7 +87,10 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
         points = weighed.groupby(["item", "polarity", "term"])["points"].sum()
         both = points.groupby(level=["item", "polarity"]).mean().groupby(level="item").mean()
         moved = float(by_order.max() - by_order.min())
-        found = _mean(AGREES, both.to_numpy(), level), Figure(ORDER_SHIFT, moved, len(by_order), "orders")
+        found = (
+            _mean(AGREES, both.to_numpy(), level),
+            Figure(ORDER_SHIFT, moved, len(by_order), "orders"),
+        )
         rows += as_rows(found, questionnaire, named(str(model), OPTIONS), WHOLE)
     return pd.DataFrame(rows)
 
@@ -88,33 +107,53 @@ def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
 
 
 def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: float) -> Figure:
-    """Spearman's rho of the level of intensifiers with their keyed PSS for source minus inverse terms."""
+    """Spearman's rho of the level of intensifiers with their keyed PSS for source minus inverse
+    terms.
+    """
     keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
-    by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
+    by_word = keyed.pivot_table(
+        index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean"
+    )
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
     levels = by_word.index.get_level_values("level").to_numpy(dtype=np.float64)
-    return correlated("intensifier_order", measurement.spearman, levels, contrast, level, "intensifiers")
+    return correlated(
+        "intensifier_order", measurement.spearman, levels, contrast, level, "intensifiers"
+    )
 
 
 def of_population(
-    items: pd.DataFrame, scales: pd.DataFrame, content: pd.DataFrame, resampling: Resampling, members: Collection[str]
+    items: pd.DataFrame,
+    scales: pd.DataFrame,
+    content: pd.DataFrame,
+    resampling: Resampling,
+    members: Collection[str],
 ) -> pd.DataFrame:
-    """Figures over lineages of models (alpha, correlations between scales), and figures of the items' content.
+    """Figures over lineages of models (alpha, correlations between scales), and figures of the
+    items' content.
 
-    Figures over models are computed per configuration: scores of heads, verbalisers and likelihoods are not on one
-    scale, and mixing them would show differences of form as differences between models.
+    Figures over models are computed per configuration: scores of heads, verbalisers and likelihoods
+    are not on one scale, and mixing them would show differences of form as differences between
+    models.
     """
     rows: list[Row] = []
 
-    def add(questionnaire: object, subscale: object, figure: Figure, configuration: object = None) -> None:
-        name = figure.figure if configuration is None else of_those(figure.figure, str(configuration))
+    def add(
+        questionnaire: object, subscale: object, figure: Figure, configuration: object = None
+    ) -> None:
+        name = (
+            figure.figure if configuration is None else of_those(figure.figure, str(configuration))
+        )
         rows.extend(as_rows([replace(figure, figure=name)], questionnaire, None, subscale))
 
     for configuration, asked in items.groupby("configuration", sort=True):
         both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
-        for (questionnaire, subscale), part in both.groupby(["questionnaire", "subscale"], sort=True):
+        for (questionnaire, subscale), part in both.groupby(
+            ["questionnaire", "subscale"], sort=True
+        ):
             counted = part[called(part).isin(members)]
-            matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
+            matrix = counted.pivot_table(
+                index="lineage", columns="item", values="score", aggfunc="mean"
+            )
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
             add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling.level), configuration)
             for item, figure in _with_rest(matrix) if subscale == WHOLE else ():
@@ -132,7 +171,9 @@ def of_population(
 
 
 def _alpha(x: NDArray[np.float64], level: float) -> Figure:
-    """Cronbach's alpha of lineages x items, with its interval; null with the reason where undefined."""
+    """Cronbach's alpha of lineages x items, with its interval; null with the reason where
+    undefined.
+    """
     n, k = x.shape
     reason = None
     if k < 2:
@@ -153,15 +194,26 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     """Item-rest correlations over lineages, by item; `matrix`: [lineages, items]."""
     n, items = matrix.shape
     enough = n >= FEWEST_LINEAGES and items > 1
-    found = measurement.item_statistics(matrix).item_rest_correlation if enough else np.full(items, np.nan)
+    found = (
+        measurement.item_statistics(matrix).item_rest_correlation
+        if enough
+        else np.full(items, np.nan)
+    )
     few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else UNDEFINED
     for item, r in zip(matrix.columns, found, strict=True):
         value = finite(float(r))
-        yield str(item), Figure(ITEM_REST, value, n, "lineages", reason=few if value is None else None)
+        yield (
+            str(item),
+            Figure(ITEM_REST, value, n, "lineages", reason=few if value is None else None),
+        )
 
 
-def _between(scores: pd.DataFrame, column: str, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
-    """Spearman's rho of every two scales over lineages, with the first scale's name; `column` names the scale."""
+def _between(
+    scores: pd.DataFrame, column: str, level: float, members: Collection[str]
+) -> Iterator[tuple[str, Figure]]:
+    """Spearman's rho of every two scales over lineages, with the first scale's name; `column` names
+    the scale.
+    """
     counted = scores[called(scores).isin(members)]
     table = counted.pivot_table(index="lineage", columns=column, values="score", aggfunc="mean")
     table = table.reindex(columns=sorted(scores[column].unique()))
@@ -172,16 +224,25 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
             reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
             yield own, Figure(name, None, len(pairs), "lineages", reason=reason)
         else:
-            yield own, correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages")
+            yield (
+                own,
+                correlated(name, measurement.spearman, pairs[:, 0], pairs[:, 1], level, "lineages"),
+            )
 
 
 UNIT = "items"
 
 
-def means_of(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, level: float) -> Iterator[Figure]:
-    """Answer, silhouette and PSS range: means over items, with those over twins, if any, as control."""
+def means_of(
+    items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, level: float
+) -> Iterator[Figure]:
+    """Answer, silhouette and PSS range: means over items, with those over twins, if any, as
+    control.
+    """
     own, beside = (
-        table.assign(answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"])
+        table.assign(
+            answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"]
+        )
         for table in (items, twins)
     )
     for name in ("answer", "silhouette", "pss_range"):
@@ -193,17 +254,24 @@ NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothe
 NO_QUESTION = "prefixes belong to the verbaliser's question, which this form does not ask"
 
 
-def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float) -> pd.DataFrame:
-    """Shifts by prefixes of one questionnaire on one model, by form; null with the reason where undefined.
+def of_shifts(
+    items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float
+) -> pd.DataFrame:
+    """Shifts by prefixes of one questionnaire on one model, by form; null with the reason where
+    undefined.
 
     `items` and `prefixed` as `schemas.ITEM_SCORES`; the latter after prefixes, named in `framing`.
     """
     rows: list[Row] = []
     for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):
         after = prefixed[prefixed["configuration"] == configuration]
-        by_prefix = {str(prefix): of.set_index("item")["score"] for prefix, of in after.groupby("framing")}
+        by_prefix = {
+            str(prefix): of.set_index("item")["score"] for prefix, of in after.groupby("framing")
+        }
         found = of_prefixes(own.set_index("item")["score"], by_prefix, placebos)
-        figures = shift_figures(found, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix)))
+        figures = shift_figures(
+            found, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix))
+        )
         rows += as_rows(figures, questionnaire, named(str(model), str(configuration)), WHOLE)
     return pd.DataFrame(rows)
 

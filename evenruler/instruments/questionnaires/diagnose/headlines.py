@@ -1,4 +1,5 @@
-"""Headline figures with verdicts: a model's answers beyond twins, over all fits, and how far corpora move them.
+"""Headline figures with verdicts: a model's answers beyond twins, over all fits, and how far
+corpora move them.
 
 The latter compares adaptation to a corpus with adaptation to its control (EMPALC, section 3.3.5).
 """
@@ -16,7 +17,11 @@ from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
 from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS
 from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
-from evenruler.instruments.questionnaires.diagnose.population import fitness, fitness_by_form, interval_of
+from evenruler.instruments.questionnaires.diagnose.population import (
+    fitness,
+    fitness_by_form,
+    interval_of,
+)
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
@@ -46,7 +51,9 @@ class Pair:
 
 def pairs_of(plan: Plan) -> list[Pair]:
     """The interventions of a plan with their controls."""
-    controls = {own["control_of"]: name for name, own in plan["corpora"].items() if own["control_of"]}
+    controls = {
+        own["control_of"]: name for name, own in plan["corpora"].items() if own["control_of"]
+    }
     return [
         Pair(name, controls.get(name), own["expected"])
         for name, own in sorted(plan["corpora"].items())
@@ -55,12 +62,18 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
-    """The mean answer at every stage, in points, as `schemas.TRAJECTORIES`; epoch 0 is the unadapted model."""
-    before = items[items["item"].isin(adapted["item"]) & items["configuration"].isin(adapted["configuration"])]
+    """The mean answer at every stage, in points, as `schemas.TRAJECTORIES`; epoch 0 is the
+    unadapted model.
+    """
+    before = items[
+        items["item"].isin(adapted["item"]) & items["configuration"].isin(adapted["configuration"])
+    ]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
     found = whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()
-    return found.assign(answer=found["mean"] * words, n=found["size"]).drop(columns=["mean", "size"])
+    return found.assign(answer=found["mean"] * words, n=found["size"]).drop(
+        columns=["mean", "size"]
+    )
 
 
 def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -73,19 +86,34 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for pair in pairs_of(plan):
         if pair.control is None or pair.corpus not in after:
             continue
-        beside = {"before": before[pair.corpus], "after": after[pair.corpus], "after_control": after[pair.control]}
+        beside = {
+            "before": before[pair.corpus],
+            "after": after[pair.corpus],
+            "after_control": after[pair.control],
+        }
         said = {"corpus": pair.corpus, "control": pair.control, "expected": pair.expected}
         rows.append(
             pd.DataFrame(beside)
             .reset_index()
             .assign(**said, difference=lambda own: own["after"] - own["after_control"])
         )
-    columns = [*key, "before", "after", "after_control", "corpus", "control", "expected", "difference"]
+    columns = [
+        *key,
+        "before",
+        "after",
+        "after_control",
+        "corpus",
+        "control",
+        "expected",
+        "difference",
+    ]
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
 
 
 def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Descriptive figures: how far each corpus moves one model on one questionnaire, in one form."""
+    """Descriptive figures: how far each corpus moves one model on one questionnaire, in one
+    form.
+    """
     for corpus, own in trajectories.groupby("corpus", sort=True):
         ends = own.pivot(index="fit", columns="epoch", values="answer")
         yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
@@ -94,29 +122,43 @@ def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
 def moved(
     changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
 ) -> Iterator[tuple[Confirmatory, Fitness]]:
-    """How much more an intervention moves one model than its control does (`moved_by_...`), in points.
+    """How much more an intervention moves one model than its control does (`moved_by_...`), in
+    points.
 
-    Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`. Unfit where the adapted
-    model's accuracy no longer exceeds the bar.
+    Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`. Unfit
+    where the adapted model's accuracy no longer exceeds the bar.
     """
     for pair in pairs_of(plan):
         own = changes[changes["corpus"] == pair.corpus]
-        ends = [own[side].to_numpy(dtype=np.float64) for side in ("before", "after", "after_control")]
-        told = form not in BY_FACTS and len(own) >= FEWEST_FITS  # with fewer fits the course is shown without a verdict
-        forgot = _forgot(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level) if told else None
-        figure = beside_control(MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"])
+        ends = [
+            own[side].to_numpy(dtype=np.float64) for side in ("before", "after", "after_control")
+        ]
+        told = (
+            form not in BY_FACTS and len(own) >= FEWEST_FITS
+        )  # with fewer fits the course is shown without a verdict
+        forgot = (
+            _forgot(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level)
+            if told
+            else None
+        )
+        figure = beside_control(
+            MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"]
+        )
         yield figure, Fitness(unfit=forgot)
 
 
 def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> Confirmatory:
-    """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its control.
+    """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its
+    control.
 
     Null: t of the change with the corpus, since sign flips of five fits give no p below .0625.
     """
     n, differences = len(own), own - control
     levels = {FITS: n}
     if not n:
-        return Confirmatory(name, FITS, levels, None, smallest, lacking="no corpus that is its control")
+        return Confirmatory(
+            name, FITS, levels, None, smallest, lacking="no corpus that is its control"
+        )
     value, placebo = float(differences.mean()), float(control.mean())
     lacking = f"{n} fit{'s' * (n > 1)} (at least {FEWEST_FITS} needed)" if n < FEWEST_FITS else None
     if lacking is None and constant_columns(differences[:, None]).any():
@@ -129,11 +171,15 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
     beside = Paired(placebo, _over_fits(differences), _over_fits(own / 2 - control))
     specific, p = beside.difference, p_of(effect, effect.p(), beside, smallest)
     ends = (specific.interval(), specific.detectable(), p)
-    return Confirmatory(name, FITS, levels, specific.interval(), smallest, effect.p(), placebo, *ends)
+    return Confirmatory(
+        name, FITS, levels, specific.interval(), smallest, effect.p(), placebo, *ends
+    )
 
 
 def _over_fits(values: Floats) -> Estimate:
-    return summed(float(values.mean()), [(float(values.var(ddof=1)) / len(values), len(values) - 1.0)])
+    return summed(
+        float(values.mean()), [(float(values.var(ddof=1)) / len(values), len(values) - 1.0)]
+    )
 
 
 def _mean_change(name: str, values: Floats, level: float) -> Figure:
@@ -142,12 +188,18 @@ def _mean_change(name: str, values: Floats, level: float) -> Figure:
         few = f"no interval: fewer than {FEWEST_FITS} {FITS}"
         return Figure(name, float(values.mean()), len(values), FITS, reason=few)
     if constant_columns(values[:, None]).any():
-        return Figure(name, float(values.mean()), len(values), FITS, reason="no interval: all fits are alike")
+        return Figure(
+            name, float(values.mean()), len(values), FITS, reason="no interval: all fits are alike"
+        )
     return jackknifed(name, np.mean, values, PLAIN, level, FITS)
 
 
-def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, level: float) -> str | None:
-    """The reason why a model adapted to one of the corpora is below the bar, in words; None where it is above."""
+def _forgot(
+    course: pd.DataFrame, corpora: Collection[str | None], bar: float, level: float
+) -> str | None:
+    """The reason why a model adapted to one of the corpora is below the bar, in words; None where
+    it is above.
+    """
     accuracy = course[(course["measure"] == "accuracy") & (course["epoch"] > 0)]
     for corpus, own in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
         last = own[own["epoch"] == own["epoch"].max()]
@@ -166,7 +218,8 @@ Judged = tuple[str, str, Confirmatory | Figure, Fitness]
 
 
 def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
-    """Every headline figure with its verdict, for every questionnaire and model, as `schemas.FIGURES`.
+    """Every headline figure with its verdict, for every questionnaire and model, as
+    `schemas.FIGURES`.
 
     Models that differ only in the seed of their fit are judged together (`called_together`).
     """
@@ -184,18 +237,26 @@ def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
 
 
 def called_together(names: Sequence[str]) -> str:
-    """The common name of fits of one recipe: "encoder-a and 2 other fits"; a single fit keeps its name."""
+    """The common name of fits of one recipe: "encoder-a and 2 other fits"; a single fit keeps its
+    name.
+    """
     first, *others = sorted(names)
     return f"{first} and {len(others)} other fit{'s' * (len(others) > 1)}" if others else first
 
 
 def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
-    """Headlines by form: answers beyond twins of all fits together, and moves by corpora of each fit."""
+    """Headlines by form: answers beyond twins of all fits together, and moves by corpora of each
+    fit.
+    """
     by_name = {record.subject.name: record for record in fits}
     label, bar = called_together(list(by_name)), fits[0].plan["accuracy"]["bar"]
     bars = {name: fitness_by_form(of.found, of.subject.forms, bar) for name, of in by_name.items()}
     for form in fits[0].subject.forms:
-        answered = [name for name, of in by_name.items() if (of.found["items"]["configuration"] == form).any()]
+        answered = [
+            name
+            for name, of in by_name.items()
+            if (of.found["items"]["configuration"] == form).any()
+        ]
         if answered:
             # Fits below the bar are left out, unless all are.
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
@@ -204,25 +265,37 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             if figure.lacking and form == OPTIONS:
                 figure = replace(figure, lacking=f"{figure.lacking}{_unread(fits[0])}")
             if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
-                figure = replace(figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note))))
+                figure = replace(
+                    figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note)))
+                )
             yield WHOLE, named(label, form), figure, fit
             yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
-        elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, but no item was fully answered
+        elif form == OPTIONS and len(
+            fits[0].found["chosen"]
+        ):  # asked, but no item was fully answered
             levels, lacking = {UNIT: 0, "twins": 0, "fits": 1}, "no completely answered item"
-            figure = Confirmatory(BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking)
+            figure = Confirmatory(
+                BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking
+            )
             yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
         for form in sorted({*of.found["trajectories"]["configuration"]} & {*bars[name]}):
             before = bars[name][form]
-            for figure, after in moved(changes[changes["configuration"] == form], course, of.plan, form, level):
+            for figure, after in moved(
+                changes[changes["configuration"] == form], course, of.plan, form, level
+            ):
                 yield WHOLE, named(name, form), figure, after if before.unfit is None else before
 
 
 def _unread(record: Record) -> str:
     """How many items lack a term, their own or of a twin, by options; empty where none does."""
     asked = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
-    there = {key for table in ("items", "twins") for key in _scores(record.found[table], OPTIONS, "score").index}
+    there = {
+        key
+        for table in ("items", "twins")
+        for key in _scores(record.found[table], OPTIONS, "score").index
+    }
     lost, n = len({item for item, _ in asked - there}), len({item for item, _ in asked})
     return f"; {lost} of {n} items have a term without a readable reply" if lost else ""
 
@@ -231,16 +304,24 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[t
     """The headline of fits in one form, and its item analysis."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
     own, twins = (
-        pd.concat([_scores(record.found[table], form, "score") for record in fits], axis=1, join="inner")
+        pd.concat(
+            [_scores(record.found[table], form, "score") for record in fits], axis=1, join="inner"
+        )
         for table in ("items", "twins")
     )
     beside = twins.groupby(level="item").mean()
     both = own.index.get_level_values("item").intersection(beside.index)
     answers, controls = (
-        table.loc[both].to_numpy(dtype=np.float64).T * intensifiers for table in (own.droplevel("twin"), beside)
+        table.loc[both].to_numpy(dtype=np.float64).T * intensifiers
+        for table in (own.droplevel("twin"), beside)
     )
-    plan, fewest = fits[0].plan, int(twins.groupby(level="item").size().loc[both].min()) if len(both) else 0
-    figure = beyond(answers, controls, fewest, tells_apart(fits, form), plan["smallest"], plan["least"])
+    plan, fewest = (
+        fits[0].plan,
+        int(twins.groupby(level="item").size().loc[both].min()) if len(both) else 0,
+    )
+    figure = beyond(
+        answers, controls, fewest, tells_apart(fits, form), plan["smallest"], plan["least"]
+    )
     told = [_scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits]
     apart = pd.concat(told, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
     analysis = of_items(both.tolist(), answers, controls, apart)
@@ -252,8 +333,11 @@ def _scores(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
     return table[table["configuration"] == form].set_index(["item", "twin"])[column]
 
 
-def of_items(items: Sequence[str], answers: Floats, controls: Floats, apart: Floats) -> Iterator[tuple[str, Figure]]:
-    """Item analysis: answer (control: twins), SC, and the headline without the item, with its interval.
+def of_items(
+    items: Sequence[str], answers: Floats, controls: Floats, apart: Floats
+) -> Iterator[tuple[str, Figure]]:
+    """Item analysis: answer (control: twins), SC, and the headline without the item, with its
+    interval.
 
     `answers`, `controls`: [fits, items] in points; `apart`: [items] silhouettes.
     """
@@ -273,31 +357,47 @@ THIRD = 1 / 3
 """Share of the headline above which an item is named."""
 
 FAR = 1.0
-"""An item's form is odd where its twins differ from other items' by more than this many points and 2 SD."""
+"""An item's form is odd where its twins differ from other items' by more than this many points and
+2 SD."""
 
 
-def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, controls: Floats) -> str | None:
-    """Items that carry much of the headline, and items whose form is odd; None where there are none."""
+def stand_out(
+    figure: Confirmatory, items: Sequence[str], answers: Floats, controls: Floats
+) -> str | None:
+    """Items that carry much of the headline, and items whose form is odd; None where there are
+    none.
+    """
     if figure.specific is None:
         return None
     beyond_by_item, twins = (answers - controls).mean(axis=0), controls.mean(axis=0)
     value, told = figure.specific.value, []
     if figure.specific.low > 0 or figure.specific.high < 0:  # skipped where the headline may be 0
         shares = beyond_by_item / len(items) / value
-        carry = [f"{item} {share:.0%}" for item, share in zip(items, shares, strict=True) if share > THIRD]
+        carry = [
+            f"{item} {share:.0%}"
+            for item, share in zip(items, shares, strict=True)
+            if share > THIRD
+        ]
         told += [f"More than a third of it comes from {' and '.join(carry)}."] if carry else []
     others = [np.delete(twins, place) for place in range(len(twins)) if len(twins) > FEWEST_UNITS]
     far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in others]
     odd = [items[n] for n, rest in enumerate(others) if abs(twins[n] - rest.mean()) > far[n]]
-    told += [f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."] if odd else []
+    told += (
+        [f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."]
+        if odd
+        else []
+    )
     return " ".join(told) or None
 
 
-def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int) -> Confirmatory:
+def beyond(
+    answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int
+) -> Confirmatory:
     """The headline of answers beyond twins, keyed, in points of the scale.
 
-    `answers`, and `controls`, the mean over the twins of each item: [fits, items]. `twins`: number per item;
-    `smallest`: the smallest relevant effect in points; `least`: fewest items for a verdict.
+    `answers`, and `controls`, the mean over the twins of each item: [fits, items]. `twins`: number
+    per item; `smallest`: the smallest relevant effect in points; `least`: fewest items for a
+    verdict.
     """
     fits, items = answers.shape
     levels = {UNIT: items, "twins": twins, "fits": fits}
@@ -328,11 +428,14 @@ def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smalles
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """The difference between two models' answers beyond twins, over shared items, each with a single fit.
+    """The difference between two models' answers beyond twins, over shared items, each with a
+    single fit.
 
     `at` of `HEADLINES` numbers twins.
     """
-    both = first.merge(second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
+    both = first.merge(
+        second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one"
+    )
     both["value"] = both["value_first"] - both["value_second"]
     wide = both.pivot_table(index="unit", columns="pole", values="value", aggfunc="mean")
     wide = wide.reindex(columns=[1, 0]).dropna()
@@ -345,8 +448,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
 def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Paired]:
     """The mean answer to items, and its comparison with their twins.
 
-    Items are random, each with its own twins, so the variance over items includes that over twins; fits cross items if
-    there are several.
+    Items are random, each with its own twins, so the variance over items includes that over twins;
+    fits cross items if there are several.
 
     Args:
         answers: [fits, items] in points: a step between neighbouring words is 1.
@@ -359,30 +462,41 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
     """
     own, other = np.asarray(answers, dtype=np.float64), np.asarray(controls, dtype=np.float64)
     if own.ndim != 2 or own.shape != other.shape or own.shape[1] < 2:
-        raise ValueError(f"expected the same fits and two items at least, got the shapes {own.shape} and {other.shape}")
+        raise ValueError(
+            f"expected the same fits and two items at least, got the shapes {own.shape} and "
+            f"{other.shape}"
+        )
 
     def weighted(of_own: float, of_twins: float) -> Estimate:
         table = of_own * own - of_twins * other
         fits, items = table.shape
         if fits == 1:
             return summed(float(table.mean()), [(float(table.var(ddof=1)) / items, items - 1.0)])
-        return crossed(lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)])
+        return crossed(
+            lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)]
+        )
 
     return weighted(1, 0), Paired(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
 
 
 def tells_apart(fits: Sequence[Record], form: str) -> float:
-    """Two-sided permutation p of the difference between source and inverse terms, swapped per item in all fits at once.
+    """Two-sided permutation p of the difference between source and inverse terms, swapped per item
+    in all fits at once.
 
-    Terms of one polarity are near synonyms and so are swapped together. The statistic is the difference of the mean
-    weights that the terms get, items keyed. Returns 1 where no item has both.
+    Terms of one polarity are near synonyms and so are swapped together. The statistic is the
+    difference of the mean weights that the terms get, items keyed. Returns 1 where no item has
+    both.
     """
     found = []
     for record in fits:
         cells, keying = record.found["cells"], record.found["items"].set_index("item")["keying"]
         own = cells[cells["configuration"] == form]
-        weighed = own.assign(value=own["weight"] * own["pss"] * own["item"].map(keying[~keying.index.duplicated()]))
+        weighed = own.assign(
+            value=own["weight"] * own["pss"] * own["item"].map(keying[~keying.index.duplicated()])
+        )
         found.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())
-    means = pd.concat(found, axis=1).mean(axis=1).groupby(level=["item", "polarity"]).mean().unstack()
+    means = (
+        pd.concat(found, axis=1).mean(axis=1).groupby(level=["item", "polarity"]).mean().unstack()
+    )
     means = means.reindex(columns=["source", "inverse"]).dropna()
     return 1.0 if means.empty else sign_flips(means["source"] - means["inverse"], 0)

@@ -1,4 +1,6 @@
-"""Which models are accurate enough to count, and scale scores over the population (EMPALC, section 3.2)."""
+"""Which models are accurate enough to count, and scale scores over the population (EMPALC, section
+3.2).
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -23,21 +25,28 @@ from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"
 
-UNPLANTED = "not validated: no planted mood was recovered from chat options, so figures are descriptive"
+UNPLANTED = (
+    "not validated: no planted mood was recovered from chat options, so figures are descriptive"
+)
 
 NOT_ASKED = "no labelled pairs or facts were asked"
 
 
-def accuracies(labelled: pd.DataFrame, level: float, known: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`known`), as `schemas.ACCURACY`.
+def accuracies(
+    labelled: pd.DataFrame, level: float, known: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`known`), as
+    `schemas.ACCURACY`.
 
-    A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the logit of entailment
-    minus that of contradiction, on which item scores rest.
+    A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the
+    logit of entailment minus that of contradiction, on which item scores rest.
 
     Source: Wilson (1927); AUC by scikit-learn.
     """
     rows = []
-    for (model, configuration, name), pairs in labelled.groupby(["model", "configuration", "set"], sort=True):
+    for (model, configuration, name), pairs in labelled.groupby(
+        ["model", "configuration", "set"], sort=True
+    ):
         there = [label for label in LOGITS if label in set(pairs["label"])]
         said = np.array(there)[pairs[there].to_numpy(dtype=np.float64).argmax(axis=1)]
         found = interval_of(float((said == pairs["label"]).mean()), len(pairs), level)
@@ -45,11 +54,26 @@ def accuracies(labelled: pd.DataFrame, level: float, known: pd.DataFrame | None 
         auc = None
         if {"entailment", "contradiction"} <= set(there):
             told = pairs[pairs["label"] != "neutral"]
-            auc = float(roc_auc_score(told["label"] == "entailment", told["entailment"] - told["contradiction"]))
+            auc = float(
+                roc_auc_score(
+                    told["label"] == "entailment", told["entailment"] - told["contradiction"]
+                )
+            )
         rows.append({**row, "chance": 1 / len(there), "auc": auc})
-    for (model, configuration), facts in () if known is None else known.groupby(["model", "configuration"], sort=True):
+    for (model, configuration), facts in (
+        () if known is None else known.groupby(["model", "configuration"], sort=True)
+    ):
         found = interval_of(float(facts["right"].mean()), len(facts), level)
-        rows.append({"model": model, "configuration": configuration, "set": FACTS, **found, "chance": 0.5, "auc": None})
+        rows.append(
+            {
+                "model": model,
+                "configuration": configuration,
+                "set": FACTS,
+                **found,
+                "chance": 0.5,
+                "auc": None,
+            }
+        )
     columns = ["model", "configuration", "set", "n", "accuracy", "low", "high", "chance", "auc"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -65,7 +89,10 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
 
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
     """By form of one model, the row of the pairs, or facts, on which accuracy is judged."""
-    return {str(row["configuration"]): row for row in found[found["set"].isin([MNLI, FACTS])].to_dict("records")}
+    return {
+        str(row["configuration"]): row
+        for row in found[found["set"].isin([MNLI, FACTS])].to_dict("records")
+    }
 
 
 def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
@@ -75,15 +102,18 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
     if record["low"] > bar:
         return Fitness()
     said = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
-    told = f"its accuracy on {record['n']} {FACTS if record.get('set') == FACTS else 'labelled pairs'} is {said}"
+    told = (
+        f"its accuracy on {record['n']} "
+        f"{FACTS if record.get('set') == FACTS else 'labelled pairs'} is {said}"
+    )
     return Fitness(unfit=f"{told}, interval not above {bar:g} (chance {record['chance']:.2f})")
 
 
 def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
     """The fitness of each form of one model.
 
-    `found`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of all items; `chosen`, a chat
-    model's answers.
+    `found`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of all items;
+    `chosen`, a chat model's answers.
     """
     cells, judged, fits = found["cells"], judged_by(found["accuracy_of_any"]), {}
     for form in forms:
@@ -139,7 +169,12 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
     for name, record in sorted(firsts.items()):
         subject, judged = record.subject, judged_by(record.found["accuracy_of_any"])
         for form in subject.forms:
-            row = {"model": name, "lineage": subject.lineage, "kind": KINDS[form], "configuration": form}
+            row = {
+                "model": name,
+                "lineage": subject.lineage,
+                "kind": KINDS[form],
+                "configuration": form,
+            }
             standing = _standing(form, judged.get(form), bars[name])
             of_replies = options.fitness(record.found["chosen"]) if form == OPTIONS else Fitness()
             if why := of_replies.unfit or of_replies.doubt:
@@ -166,17 +201,26 @@ def members_of(population: pd.DataFrame) -> list[str]:
 
 def called(rows: pd.DataFrame) -> "pd.Series[str]":
     """The name in figures of each row's model; rows have `model` and `configuration`."""
-    names = [named(str(model), str(form)) for model, form in zip(rows["model"], rows["configuration"], strict=True)]
+    names = [
+        named(str(model), str(form))
+        for model, form in zip(rows["model"], rows["configuration"], strict=True)
+    ]
     return pd.Series(names, index=rows.index, dtype="str")
 
 
 def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:
     """Mean item scores, standardised over `members` (all by default), as `schemas.SCALE_SCORES`."""
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
-    scores = both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    scores = (
+        both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
+    )
     scores = scores.rename(columns={"mean": "score", "size": "n"})
-    own = scores["score"] if members is None else scores["score"].where(called(scores).isin(members))
-    by_scale = own.groupby([scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")])
+    own = (
+        scores["score"] if members is None else scores["score"].where(called(scores).isin(members))
+    )
+    by_scale = own.groupby(
+        [scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")]
+    )
     return scores.assign(
         z=by_scale.transform(lambda s: _among(s, standardised)),
         normal=by_scale.transform(lambda s: _among(s, normal_scores)),
@@ -200,7 +244,9 @@ def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rank-based inverse normal transform, (rank - 3/8) / (n + 1/4); ties share a rank; NaN below three models."""
+    """Rank-based inverse normal transform, (rank - 3/8) / (n + 1/4); ties share a rank; NaN below
+    three models.
+    """
     if len(scores) < FEWEST_MODELS:
         return np.full(len(scores), np.nan)
     return norm.ppf((rankdata(scores) - 0.375) / (len(scores) + 0.25))

@@ -1,4 +1,6 @@
-"""Which items need work (EMPALC, section 3.3), and agreement between fits of a model with different seeds."""
+"""Which items need work (EMPALC, section 3.3), and agreement between fits of a model with different
+seeds.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +35,8 @@ class Threshold:
 
 
 THRESHOLDS = {
-    measure: Threshold(**asked) for measure, asked in read_yaml(Path(__file__).with_name("thresholds.yaml")).items()
+    measure: Threshold(**asked)
+    for measure, asked in read_yaml(Path(__file__).with_name("thresholds.yaml")).items()
 }
 """Thresholds by measure; measures without one are shown without a verdict."""
 
@@ -46,7 +49,9 @@ def of_content(content: pd.DataFrame) -> pd.DataFrame:
 def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
     """SC of every item and model, as `schemas.QUALITY`."""
     columns = ["questionnaire", "item", "model", "silhouette"]
-    silhouettes = items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
+    silhouettes = (
+        items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
+    )
     return pd.DataFrame(_rows(silhouettes), columns=schemas.QUALITY.names)
 
 
@@ -56,12 +61,17 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
     for record in poor.to_dict("records"):
         what = f"{record['measure']} is {record['value']:.2f}"
         where = f"{record['questionnaire']}, item {record['item']}"
-        raise UserError(what, where=where, remedy=f"{record['advice']}; or take `stop_below` out of params.yaml")
+        raise UserError(
+            what, where=where, remedy=f"{record['advice']}; or take `stop_below` out of params.yaml"
+        )
 
 
 def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
     for record in figures.to_dict("records"):
-        threshold, found = THRESHOLDS.get(record["measure"]), verdict(record["measure"], float(record["value"]))
+        threshold, found = (
+            THRESHOLDS.get(record["measure"]),
+            verdict(record["measure"], float(record["value"])),
+        )
         yield {
             **{str(column): own for column, own in record.items()},
             "threshold": threshold.good if threshold else None,
@@ -90,11 +100,17 @@ Key = tuple[str, str]
 
 
 def over_fits(
-    subjects: Sequence[Subject], items: pd.DataFrame, twins: pd.DataFrame, members: Collection[str], level: float
+    subjects: Sequence[Subject],
+    items: pd.DataFrame,
+    twins: pd.DataFrame,
+    members: Collection[str],
+    level: float,
 ) -> pd.DataFrame:
-    """Agreement between fits on the items of every questionnaire, as `schemas.FIGURES`; the same row for each fit.
+    """Agreement between fits on the items of every questionnaire, as `schemas.FIGURES`; the same
+    row for each fit.
 
-    For every model fitted here; null with the reason where it has no other fit, or is not among `members`.
+    For every model fitted here; null with the reason where it has no other fit, or is not among
+    `members`.
     """
     rows: list[Row] = []
     for fits in _by_recipe(subjects, members):
@@ -104,7 +120,9 @@ def over_fits(
             for fit in fits:
                 rows += as_rows([figure], name, fit, WHOLE)
     others = {subject.name for subject in subjects if subject.recipe is not None} - set(members)
-    for (scale, model), part in items[items["model"].isin(others)].groupby(["questionnaire", "model"], sort=True):
+    for (scale, model), part in items[items["model"].isin(others)].groupby(
+        ["questionnaire", "model"], sort=True
+    ):
         figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
         rows += as_rows([figure], scale, model, WHOLE)
     return pd.DataFrame(rows)
@@ -131,7 +149,9 @@ def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]
     """Scores [items, fits] by questionnaire."""
     own = frame[frame["model"].isin(fits)]
     return {
-        str(name): of_name.pivot_table(index="item", columns="model", values="score", aggfunc="mean").dropna()
+        str(name): of_name.pivot_table(
+            index="item", columns="model", values="score", aggfunc="mean"
+        ).dropna()
         for name, of_name in own.groupby("questionnaire", sort=True)
     }
 
@@ -146,6 +166,8 @@ def _agreement(scores: pd.DataFrame, twins: pd.DataFrame | None, level: float) -
     found = icc_agreement(scores, level)
     value, low, high = (finite(end) for end in (found.value, found.low, found.high))
     if value is None:
-        return Figure(FIT_AGREEMENT, None, n, UNIT, reason="all items have the same score", control=control)
+        return Figure(
+            FIT_AGREEMENT, None, n, UNIT, reason="all items have the same score", control=control
+        )
     ends = (low, high) if n >= FEWEST_UNITS else (None, None)
     return Figure(FIT_AGREEMENT, value, n, UNIT, *ends, control=control)

@@ -1,4 +1,6 @@
-"""Report sections of the questionnaires family: models, scores, items, effects of adaptation; and their charts."""
+"""Report sections of the questionnaires family: models, scores, items, effects of adaptation; and
+their charts.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +25,9 @@ __all__ = ["sections"]
 
 def sections(shown: Shown) -> list[Section]:
     """Sections on models, scores and items, and on adaptation where models were adapted."""
-    corpora = {name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()}
+    corpora = {
+        name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()
+    }
     adapted = of_interventions(corpora, shown.tables) if len(shown.tables["trajectories"]) else []
     return [*of_questionnaires(shown.sources, shown.tables), *adapted]
 
@@ -43,7 +47,9 @@ MARKS: dict[str, Mark] = {"poor": "unfit", "weak": "open", "good": "found", "tol
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     """Sections on the models that were asked, their scores, and the items."""
-    scores: list[Table | Picture] = [_scores(name, source, tables) for name, source in declared.items()]
+    scores: list[Table | Picture] = [
+        _scores(name, source, tables) for name, source in declared.items()
+    ]
     templates = {
         _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
         for name, source in declared.items()
@@ -51,13 +57,18 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     }
     chart = heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
     accuracy = tables["accuracy"]
-    known = {(row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")}
+    known = {
+        (row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")
+    }
     sets = {MNLI: "MNLI"} | {name: str(name) for name in sorted(set(accuracy["set"]) - {MNLI})}
     rows: list[list[str | Cell]] = [
         [
             *(str(record[column]) for column in ("model", "kind", "lineage", "configuration")),
             "" if missing(record["bar"]) else f"{record['bar']:.2f}",
-            *(_accuracy(known.get((record["model"], record["configuration"], name))) for name in sets),
+            *(
+                _accuracy(known.get((record["model"], record["configuration"], name)))
+                for name in sets
+            ),
             Cell(str(record["standing"]), "found" if record["member"] else "unfit"),
         ]
         for record in tables["population"].to_dict("records")
@@ -76,7 +87,10 @@ def _accuracy(record: Mapping[Any, Any] | None) -> str:
         return "not asked"
     ends = f"[{record['low']:.3f}, {record['high']:.3f}]"
     auc = "" if missing(record["auc"]) else f"; AUC {record['auc']:.3f}"
-    return f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}; guessing {record['chance']:.3f}{auc}"
+    return (
+        f"{record['accuracy']:.3f} {ends}, n = {record['n']:,}; guessing "
+        f"{record['chance']:.3f}{auc}"
+    )
 
 
 def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
@@ -88,17 +102,29 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
     rows: list[list[str | Cell]] = []
     for subscale in (WHOLE, *subscales):
         own = scales[scales["subscale"] == subscale]
-        scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
+        scored = {
+            model: _score(record)
+            for model, record in zip(called(own), own.to_dict("records"), strict=True)
+        }
         items = listed([str(n) for n in sorted(own["n"].unique())])
-        rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
+        rows.append(
+            [f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)]
+        )
     for name, label in WORDS["of_a_model"].items():
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
     # Figures without a model; correlations with other scales last.
     found = set(figures.loc[figures["model"].isna(), "figure"])
-    rho = {name: name.removeprefix(RHO).partition(" ") for name in sorted(found) if name.startswith(RHO)}
+    rho = {
+        name: name.removeprefix(RHO).partition(" ")
+        for name in sorted(found)
+        if name.startswith(RHO)
+    }
     labels = {name: label for name, label in WORDS["of_any_model"].items() if name in found}
-    labels |= {name: f"rho with {other}, asked by {form.strip('()')}" for name, (other, _, form) in rho.items()}
+    labels |= {
+        name: f"rho with {other}, asked by {form.strip('()')}"
+        for name, (other, _, form) in rho.items()
+    }
     for name, label in labels.items():
         for subscale in (WHOLE, *subscales):
             for record in _records(figures, name, subscale).values():
@@ -114,7 +140,11 @@ def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
         return ""
     control, verdict = number(record.get("control")), record.get("verdict")
     told = f"{figure(record)}; control {control}" if control else figure(record)
-    return told if verdict is None or pd.isna(verdict) else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
+    return (
+        told
+        if verdict is None or pd.isna(verdict)
+        else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
+    )
 
 
 def _of(subscale: str) -> str:
@@ -135,7 +165,9 @@ def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any
 
 def _score(record: Mapping[Any, Any]) -> str:
     """A score with its z and normal score."""
-    place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
+    place = [
+        f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])
+    ]
     return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
 
 
@@ -148,18 +180,31 @@ def _items(tables: Tables) -> list[Table]:
         own = ranges.setdefault((row["questionnaire"], row["item"]), {})
         own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
     counts = set(called(tables["population"][tables["population"]["member"]]))
-    content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
+    content = [
+        column
+        for column in dict.fromkeys(CONTENT.values())
+        if column in set(quality["measure"].map(CONTENT))
+    ]
     analysed = tables["figures"][tables["figures"]["figure"].isin(OF_ITEMS)]
-    beside = {key: _analysis(rows) for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)}
+    beside = {
+        key: _analysis(rows)
+        for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)
+    }
     together = sorted(set(analysed["model"]))
     judged = [model for model in models if model in set(quality["model"].dropna())]
     rows = []
     for key, of_item in quality.groupby(["questionnaire", "item"], sort=True):
         by_column: dict[str, Cell] = {}
         for record in of_item.to_dict("records"):
-            column = CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"])
+            column = (
+                CONTENT.get(record["measure"], "")
+                if pd.isna(record["model"])
+                else str(record["model"])
+            )
             by_column[column] = _judged(record, counts, ranges.get(key, {}))
-        counted = of_item[of_item["model"].isin(counts) | of_item["model"].isna()].to_dict("records")
+        counted = of_item[of_item["model"].isin(counts) | of_item["model"].isna()].to_dict(
+            "records"
+        )
         order = sorted(list(MARKS).index(record["verdict"]) for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
         advice = {
@@ -171,7 +216,9 @@ def _items(tables: Tables) -> list[Table]:
         rows.append((order, [_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
     judged_by = [f"SC {models[model]}" for model in judged]
     columns = [*content, *judged_by, *(f"points, {model}" for model in together)]
-    return tabled(WORDS["tables"]["items"], [row for _, row in sorted(rows, key=lambda row: row[0])], columns)
+    return tabled(
+        WORDS["tables"]["items"], [row for _, row in sorted(rows, key=lambda row: row[0])], columns
+    )
 
 
 def _analysis(figures: pd.DataFrame) -> str:
@@ -186,15 +233,21 @@ def _analysis(figures: pd.DataFrame) -> str:
 
 
 def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
-    """A figure of an item with its traffic light, also in words; with the range of PSS if of a model."""
+    """A figure of an item with its traffic light, also in words; with the range of PSS if of a
+    model.
+    """
     if missing(record["value"]):
         return Cell("none", "told")
     said, verdict = f"{record['value']:.2f}", record["verdict"]
     if not pd.isna(record["model"]):
         mark = MARKS[verdict] if record["model"] in counts else "told"
         return Cell(f"{said} {verdict}, {ranges[record['model']]}", mark)
-    paraphrased = " to paraphrase, unrated" if record["measure"] == "similarity_to_paraphrase" else ""
-    return Cell(f"{said} {verdict}" if verdict != "told" else f"{said}{paraphrased}", MARKS[verdict])
+    paraphrased = (
+        " to paraphrase, unrated" if record["measure"] == "similarity_to_paraphrase" else ""
+    )
+    return Cell(
+        f"{said} {verdict}" if verdict != "told" else f"{said}{paraphrased}", MARKS[verdict]
+    )
 
 
 def _label(questionnaire: object, item: object) -> str:
@@ -219,40 +272,65 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
     key = ["questionnaire", "item", "polarity", "term"]
     by_model = pd.DataFrame({"model": list(models), "named": list(models.values())})
     cells = cells.assign(model=called(cells))
-    joined = by_model.merge(pd.DataFrame(written), how="cross").merge(cells, on=["model", *key], validate="1:m")
-    joined = joined.merge(pd.DataFrame(intensifiers), on=["questionnaire", "intensifier"], validate="m:1")
+    joined = by_model.merge(pd.DataFrame(written), how="cross").merge(
+        cells, on=["model", *key], validate="1:m"
+    )
+    joined = joined.merge(
+        pd.DataFrame(intensifiers), on=["questionnaire", "intensifier"], validate="m:1"
+    )
     if len(joined) != len(cells):
-        raise ValueError(f"{len(cells) - len(joined)} cells are not of the declared items, terms and intensifiers")
+        raise ValueError(
+            f"{len(cells) - len(joined)} cells are not of the declared items, terms and "
+            "intensifiers"
+        )
     items = [_label(*key) for key in zip(joined["questionnaire"], joined["item"], strict=True)]
-    return joined.assign(item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"])
+    return joined.assign(
+        item=items, term=joined["word"], intensifier=joined["shown"], model=joined["named"]
+    )
 
 
-MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "labelled pairs answered right, of {n}"}
+MEASURES = {
+    "loss": "loss on held-out sentences (nats a token)",
+    "accuracy": "labelled pairs answered right, of {n}",
+}
 """Rows of the table of the course, by measure."""
 
 
 def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> list[Section]:
     """How scores move when a model is adapted to a corpus."""
     figures, course = tables["figures"], tables["course"]
-    controls = {corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None}
+    controls = {
+        corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None
+    }
     ways = {
-        name: [f"{scale} {'stays' if way == 'none' else way}" for scale, way in corpora[name].expect.items()]
+        name: [
+            f"{scale} {'stays' if way == 'none' else way}"
+            for scale, way in corpora[name].expect.items()
+        ]
         for name in _interventions(corpora)
     }
     expected = "; ".join(f"{name}: {', '.join(own) or 'nothing'}" for name, own in ways.items())
     named_alike = tables["trajectories"].assign(model=called(tables["trajectories"]))
-    beside = {name: name for name in _interventions(corpora)} | {own: to for to, own in controls.items()}
+    beside = {name: name for name in _interventions(corpora)} | {
+        own: to for to, own in controls.items()
+    }
     lines = named_alike.assign(
         intervention=named_alike["corpus"].map(beside),
         role=named_alike["corpus"].map({name: corpus.role for name, corpus in corpora.items()}),
     )
     moved = figures[figures["figure"].str.startswith(MOVED)].dropna(subset=["low", "value"])
-    differences = moved.assign(intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"])
+    differences = moved.assign(
+        intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"]
+    )
     words = WORDS["pictures"]["courses"]
     chart = trajectories(lines, differences)
     parts: list[Table | Picture] = [
         Picture(words["title"], words["caption"].format(expected=expected), chart),
-        *(own for name in _interventions(corpora) for own in _moved(name, corpora, controls.get(name), figures)),
+        *(
+            own
+            for name in _interventions(corpora)
+            for own in _moved(name, corpora, controls.get(name), figures)
+        ),
         *_course(course[course["measure"].isin(MEASURES)]),
         *_replies(course[course["measure"] == "reply"]),
     ]
@@ -263,7 +341,9 @@ def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
     return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
 
 
-def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> list[Table]:
+def _moved(
+    name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame
+) -> list[Table]:
     """The table of one intervention, one row per questionnaire and model."""
     corpus = corpora[name]
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
@@ -271,16 +351,30 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
     rows = []
     records: list[Mapping[Any, Any]] = [*chosen.to_dict("records")]
     for record in records:
-        here = figures[(figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])]
+        here = figures[
+            (figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])
+        ]
         beside: dict[Any, Any] = {own["figure"]: own for own in here.to_dict("records")}
         expected = corpus.expect.get(str(record["benchmark"]), OPEN)
         row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
         row += [*(figure(beside.get(name), 3) for name in changed), figure(record, 3)]
-        verdict = "" if pd.isna(record["verdict"]) else Cell(record["verdict"], Verdict(record["verdict"]).mark)
+        verdict = (
+            ""
+            if pd.isna(record["verdict"])
+            else Cell(record["verdict"], Verdict(record["verdict"]).mark)
+        )
         why = "" if pd.isna(record["why"]) else str(record["why"])
-        rows.append([*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why])
+        rows.append(
+            [*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why]
+        )
     of_control = f" Control: {corpora[control].about}." if control else ""
-    return tabled(WORDS["tables"]["moved"], rows, name=name, about=with_capital(corpus.about), control=of_control)
+    return tabled(
+        WORDS["tables"]["moved"],
+        rows,
+        name=name,
+        about=with_capital(corpus.about),
+        control=of_control,
+    )
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
@@ -292,7 +386,15 @@ def _course(course: pd.DataFrame) -> list[Table]:
         label = MEASURES[str(measure)].format(n=part["n"].iloc[0])
         last = part[part["epoch"] == part["epoch"].max()]["value"]
         ends = [number(last.mean()), number(last.std(ddof=1)), str(len(last))]
-        rows.append([str(model), str(corpus), label, *(number(values.get(epoch)) for epoch in epochs), *ends])
+        rows.append(
+            [
+                str(model),
+                str(corpus),
+                label,
+                *(number(values.get(epoch)) for epoch in epochs),
+                *ends,
+            ]
+        )
     return tabled(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
 
 
@@ -301,7 +403,10 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
     first = replies[replies["fit"] == 1].sort_values("epoch")
     for (model, corpus), part in first.groupby(["model", "corpus"], sort=True):
         records = part.to_dict("records")
-        texts = [f"none ({own['reason']})" if pd.isna(own["text"]) else str(own["text"]) for own in records]
+        texts = [
+            f"none ({own['reason']})" if pd.isna(own["text"]) else str(own["text"])
+            for own in records
+        ]
         rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
     return tabled(WORDS["tables"]["replies"], rows)
 
@@ -309,16 +414,23 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
 def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> Any:
     """Heat maps of raw and two-way normalised scores, side by side (EMPALC, figure 2).
 
-    Drop-downs choose item and model. All cells are in one compact table: one row per prompt, with p and PSS of model i
-    in the columns `p{i}` and `s{i}`. Names and order of items, terms and models are as in `cells`; `templates`: by
-    item, the lines that show its prompts.
+    Drop-downs choose item and model. All cells are in one compact table: one row per prompt, with p
+    and PSS of model i in the columns `p{i}` and `s{i}`. Names and order of items, terms and models
+    are as in `cells`; `templates`: by item, the lines that show its prompts.
     """
     items, models = list(cells["item"].unique()), list(cells["model"].unique())
     lines = {"name": "templates", "value": [list(templates[name]) for name in items]}
     params = [_drop_down("item", items), _drop_down("model", models), lines]
     maps = [
-        CHARTS.part("heat_map", title=title, blocks=[_block(measure, name, "source"), _block(measure, name, "inverse")])
-        for measure, name, title in (("p", "p", "raw: p"), ("s", "PSS", "normalised: PSS, shares of a row"))
+        CHARTS.part(
+            "heat_map",
+            title=title,
+            blocks=[_block(measure, name, "source"), _block(measure, name, "inverse")],
+        )
+        for measure, name, title in (
+            ("p", "p", "raw: p"),
+            ("s", "PSS", "normalised: PSS, shares of a row"),
+        )
     ]
     return CHARTS.chart("heat_maps", _wide(cells, items, models), maps=maps, params=params)
 
@@ -341,32 +453,47 @@ def _block(measure: str, name: str, polarity: str) -> Any:
 def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> alt.InlineData:
     """CSV data with one line per prompt, and items and models by index."""
     prompt = ["item", "term", "polarity", "intensifier", "level"]
-    ordered = cells[prompt].drop_duplicates().sort_values("level", kind="stable").reset_index(drop=True)
+    ordered = (
+        cells[prompt].drop_duplicates().sort_values("level", kind="stable").reset_index(drop=True)
+    )
     numbered = cells.assign(model=cells["model"].map(models.index))
     tables = [
-        numbered.pivot(index=prompt, columns="model", values=measure).round(DIGITS).add_prefix(prefix)
+        numbered.pivot(index=prompt, columns="model", values=measure)
+        .round(DIGITS)
+        .add_prefix(prefix)
         for measure, prefix in (("p", "p"), ("pss", "s"))
     ]
     wide = ordered.merge(pd.concat(tables, axis=1).reset_index(), on=prompt, validate="1:1")
     wide = wide.assign(item=wide["item"].map(items.index))
     text = wide.to_csv(index=False, lineterminator="\n")
     # Prevents words from being parsed as dates or booleans.
-    types = {str(name): "number" if pd.api.types.is_numeric_dtype(wide[name]) else "string" for name in wide.columns}
+    types = {
+        str(name): "number" if pd.api.types.is_numeric_dtype(wide[name]) else "string"
+        for name in wide.columns
+    }
     return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=types))
 
 
 def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> Any:
-    """Answers by epoch with intervention, control and their difference; one row per model and intervention."""
+    """Answers by epoch with intervention, control and their difference; one row per model and
+    intervention.
+    """
     columns = ["questionnaire", "role", "corpus", "fit", "epoch", "answer"]
     rows, data = [], dict[str, pd.DataFrame]()
-    for place, ((model, intervention), own) in enumerate(lines.groupby(["model", "intervention"], sort=True)):
+    for place, ((model, intervention), own) in enumerate(
+        lines.groupby(["model", "intervention"], sort=True)
+    ):
         chosen = (differences["model"] == model) & (differences["intervention"] == intervention)
         data[f"lines_{place}"] = own[columns].round(DIGITS)
         panels = CHARTS.part("courses", lines=f"lines_{place}")
         if chosen.any():
-            table = differences[chosen][["questionnaire", "value", "low", "high", "n"]].round(DIGITS)
+            table = differences[chosen][["questionnaire", "value", "low", "high", "n"]].round(
+                DIGITS
+            )
             first, every = f"first_{place}", f"differences_{place}"
             data |= {first: table[:1], every: table}
-            panels = CHARTS.part("beside", panels=[panels, CHARTS.part("differences", first=first, all=every)])
+            panels = CHARTS.part(
+                "beside", panels=[panels, CHARTS.part("differences", first=first, all=every)]
+            )
         rows.append({**panels, "title": {"text": f"{model}: {intervention}", "anchor": "start"}})
     return CHARTS.chart("trajectories", data, rows=rows)

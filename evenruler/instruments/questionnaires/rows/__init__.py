@@ -1,4 +1,6 @@
-"""Build the rows: items x terms x intensifiers as premise and hypothesis, and the plan (EMPALC, section 3.1)."""
+"""Build the rows: items x terms x intensifiers as premise and hypothesis, and the plan (EMPALC,
+section 3.1).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,16 +65,26 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
         "accuracy": {
             "bar": settings.accuracy,
             "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
-            "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
-            "facts": [fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts],
-            "words": {word: level.weight for level in source.responses.levels for word in level.words.values()},
+            "pairs": [
+                pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs
+            ],
+            "facts": [
+                fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts
+            ],
+            "words": {
+                word: level.weight
+                for level in source.responses.levels
+                for word in level.words.values()
+            },
         },
         # The file of unpublished wording, with items in the order of its lines; no text of it.
         "wording": None if file is None else {"file": file, "items": list(source.items)},
         "judge": _judge(settings.acceptability, catalogue),
         "prefixes": framings.prefixes if framings else {},
         "placebos": framings.placebo_names if framings else [],
-        "corpora": {corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)},
+        "corpora": {
+            corpus: _corpus(name, corpus, source, settings) for corpus in sorted(source.corpora)
+        },
     }
 
 
@@ -88,9 +100,13 @@ def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
 
 
 def _corpus(questionnaire: str, corpus: str, source: Source, settings: Settings) -> dict[str, Any]:
-    """The plan of one corpus: sentences (or their file, unpublished), recipe, expectation and role."""
+    """The plan of one corpus: sentences (or their file, unpublished), recipe, expectation and
+    role.
+    """
     written = source.corpora[corpus]
-    sentences = {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
+    sentences = (
+        {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
+    )
     expected = written.expect.get(questionnaire, OPEN)
     control_of = None if written.matched is None else written.matched.to
     recipe = settings.corpora[corpus].model_dump()
@@ -140,7 +156,9 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
 
 
 def _rights(source: QuestionnaireSource) -> Row:
-    """Source and licence of a row with published wording and our templates: both, with what each applies to."""
+    """Source and licence of a row with published wording and our templates: both, with what each
+    applies to.
+    """
     original = source.original
     if original.wording != "held":
         return {}

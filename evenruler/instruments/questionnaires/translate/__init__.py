@@ -20,7 +20,8 @@ from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english
 
 REPLIES = 8
-"""Replies requested from a model for an item that rules cannot translate; their seeds count from 0."""
+"""Replies requested from a model for an item that rules cannot translate; their seeds count from
+0."""
 
 SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
 
@@ -28,7 +29,8 @@ COLUMNS: Final = ("reverse", "key", "keying")
 """Names of the column that says how items are keyed; a table has one of them."""
 
 ONE: Final = "1"
-"""The mark that says in a key that an item is forward, and beside blanks or 0 that it is reversed."""
+"""The mark that says in a key that an item is forward, and beside blanks or 0 that it is
+reversed."""
 
 KEYED: Final = {"-1": True, "-": True, "minus": True, "+1": False, "+": False, "plus": False}
 """Marks of a key: whether an item is reversed."""
@@ -41,15 +43,22 @@ MARKED: Final = {
 
 
 def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int, bool]:
-    """Whether each row is keyed in reverse, from the marks of one column, by line; UserError where they do not tell.
+    """Whether each row is keyed in reverse, from the marks of one column, by line; UserError where
+    they do not tell.
 
-    A column with both 1 and -1 is a key, as one that is called so: -1 is reversed, 1 forward. Beside blanks or 0, 1
-    marks what is reversed. Where every row has 1, nothing tells which of both it is.
+    A column with both 1 and -1 is a key, as one that is called so: -1 is reversed, 1 forward.
+    Beside blanks or 0, 1 marks what is reversed. Where every row has 1, nothing tells which of both
+    it is.
     """
     plain = {line: _plain(mark) for line, mark in marks.items()}
     found = {*plain.values()}
-    if wrong := next((line for line, mark in plain.items() if mark not in {ONE, *KEYED, *MARKED}), None):
-        what = f"{column} is {marks[wrong]!r}, expected 1 or -1 in every row, or R where an item is keyed in reverse"
+    if wrong := next(
+        (line for line, mark in plain.items() if mark not in {ONE, *KEYED, *MARKED}), None
+    ):
+        what = (
+            f"{column} is {marks[wrong]!r}, expected 1 or -1 in every row, or R where an item "
+            "is keyed in reverse"
+        )
         raise UserError(what, where=f"{where}: line {wrong}", remedy="write one of them")
     is_key = column != "reverse" or (bool(found & KEYED.keys()) and ONE in found)
     if is_key:
@@ -61,13 +70,17 @@ def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int
         return {line: KEYED.get(mark, False) for line, mark in plain.items()}
     if found == {ONE}:
         what = f"every row has 1 under {column!r}: as a key it is forward, as a mark it is reversed"
-        remedy = "call the column key if 1 is forward; write R in its place if every item is reversed"
+        remedy = (
+            "call the column key if 1 is forward; write R in its place if every item is reversed"
+        )
         raise UserError(what, where=where, remedy=remedy)
     return {line: ({ONE: True} | KEYED | MARKED)[mark] for line, mark in plain.items()}
 
 
 def _plain(mark: str) -> str:
-    """A mark in one form: small letters, a usual minus, no decimals as a spreadsheet writes them."""
+    """A mark in one form: small letters, a usual minus, no decimals as a spreadsheet writes
+    them.
+    """
     mark = mark.strip().casefold().replace("\N{MINUS SIGN}", "-")
     return mark.removesuffix(".0")
 
@@ -95,7 +108,11 @@ class Facts(Strict):
     def doubts(self) -> list[str]:
         """Doubts about the whole scale."""
         often = re.search(WORDS["often"], self.responses, re.IGNORECASE)
-        return [] if often else [f"items are asked by how often, which the answers do not say ({self.responses})"]
+        return (
+            []
+            if often
+            else [f"items are asked by how often, which the answers do not say ({self.responses})"]
+        )
 
 
 class Row(Strict):
@@ -132,25 +149,36 @@ def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
         raise UserError(what, where=f"{path}: line 1", remedy="keep one of them")
     marks = {line: row.pop(keyed[0]) for line, row in lines} if keyed else {}
     is_reversed = reversed_rows(marks, keyed[0], str(path)) if marks else {}
-    rows = {line: {name: " ".join(text.split()) for name, text in row.items() if text.strip()} for line, row in lines}
+    rows = {
+        line: {name: " ".join(text.split()) for name, text in row.items() if text.strip()}
+        for line, row in lines
+    }
     if not rows:
-        raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
+        raise UserError(
+            "holds no item", where=str(path), remedy="write a row an item, in the column `item`"
+        )
     first = min(rows)
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
     facts = validate(Facts, whole, path, under=f"line {first}")
     own: dict[int, dict[str, Any]] = {
-        line: {name: text for name, text in row.items() if whole.get(name) != text} for line, row in rows.items()
+        line: {name: text for name, text in row.items() if whole.get(name) != text}
+        for line, row in rows.items()
     }
     for line, row in own.items():
         row["reverse"] = is_reversed.get(line, False)
-    return facts, {line: validate(Row, row, path, under=f"line {line}") for line, row in own.items()}
+    return facts, {
+        line: validate(Row, row, path, under=f"line {line}") for line, row in own.items()
+    }
 
 
 def in_words(drafts: Mapping[str, "Draft"]) -> str:
     """Which items are keyed in reverse, in a line."""
     found = [f"line {draft.line} ({slug})" for slug, draft in drafts.items() if draft.row.reverse]
     verb = "is" if len(found) == 1 else "are"
-    return f"{len(found)} of {len(drafts)} items {verb} reversed{': ' if found else ''}{', '.join(found)}"
+    return (
+        f"{len(found)} of {len(drafts)} items {verb} "
+        f"reversed{': ' if found else ''}{', '.join(found)}"
+    )
 
 
 def translate(
@@ -160,17 +188,32 @@ def translate(
     drafts: dict[str, Draft] = {}
     for number, (line, row) in enumerate(rows.items(), start=1):
         others = [own.wording for own in drafts.values() if own.passes]
-        draft = _draft(line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer)
-        named = [f"item-{number:0{len(str(len(rows)))}}", *map(slug_of, draft.wording["terms"]["source"][:1])]
+        draft = _draft(
+            line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer
+        )
+        named = [
+            f"item-{number:0{len(str(len(rows)))}}",
+            *map(slug_of, draft.wording["terms"]["source"][:1]),
+        ]
         slug = row.slug or "-".join(filter(None, named))
         drafts[f"{slug}-{line}" if slug in drafts else slug] = draft
     return drafts
 
 
-def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writer: CausalModel | None) -> Draft:
+def _draft(
+    line: int, row: Row, stem: str, lint: Callable[[Wording], None], writer: CausalModel | None
+) -> Draft:
     time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
-    since = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize() if time else ""
-    doubts = [doubt["says"] for doubt in WORDS["doubts"] if re.search(doubt["pattern"], row.item, re.IGNORECASE)]
+    since = (
+        re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize()
+        if time
+        else ""
+    )
+    doubts = [
+        doubt["says"]
+        for doubt in WORDS["doubts"]
+        if re.search(doubt["pattern"], row.item, re.IGNORECASE)
+    ]
     if not is_english(f"I {row.item}"):  # with a function word, since short items lack one
         doubts.append("not English")
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
@@ -184,7 +227,11 @@ def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writ
         except ValueError as error:
             reasons.append(f"seed {len(reasons) - 1}: {said!r}: {error}" if reasons else str(error))
         else:
-            unsure += [f"a model says {said!r}, as of the item itself rules say: {reasons[0]}"] if reasons else []
+            unsure += (
+                [f"a model says {said!r}, as of the item itself rules say: {reasons[0]}"]
+                if reasons
+                else []
+            )
             return Draft(line, row, found, True, doubts + unsure, reasons[1:])
     return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
 
@@ -206,7 +253,11 @@ def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> No
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
     if word := source.own_intensifier(item, scale):
         raise ValueError(f"the intensifier {word!r} stands in a template")
-    alike = [other for other in others if all(other[side] == text for side, text in item.templates.items())]
+    alike = [
+        other
+        for other in others
+        if all(other[side] == text for side, text in item.templates.items())
+    ]
     for word in item.terms.words:
         if any(word in terms for other in alike for terms in other["terms"].values()):
             raise ValueError(f"another item asks the same of {word!r}")
@@ -214,7 +265,9 @@ def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> No
 
 def prompt(item: str) -> str:
     """The few-shot prompt for a paraphrase: examples of items in plain words, then the item."""
-    shown = ["\n".join(f"{field}: {said}" for field, said in own.items()) for own in WORDS["examples"]]
+    shown = [
+        "\n".join(f"{field}: {said}" for field, said in own.items()) for own in WORDS["examples"]
+    ]
     return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
 
 

@@ -1,4 +1,6 @@
-"""Rules that turn an item of a scale into a first-person statement with {TERM} in place of the predicate's content."""
+"""Rules that turn an item of a scale into a first-person statement with {TERM} in place of the
+predicate's content.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,12 +31,18 @@ CLAUSES = ("advcl", "ccomp", "relcl", "csubj", "acl")
 QUOTES = str.maketrans("\u2018\u2019", "''", '"\u201c\u201d\u201e')
 """Straightens apostrophes and removes quotation marks."""
 
-CONTRACTED = {r"\bcan(no|')t\b": "can not", r"\bwon't\b": "will not", r"\bshan't\b": "shall not", r"n't\b": " not"}
+CONTRACTED = {
+    r"\bcan(no|')t\b": "can not",
+    r"\bwon't\b": "will not",
+    r"\bshan't\b": "shall not",
+    r"n't\b": " not",
+}
 """Contractions written out, so that a negation can be separated from its verb."""
 
 
 def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
-    """Premise, hypothesis and terms of an item, and doubts; `since`: the period that the scale asks about.
+    """Premise, hypothesis and terms of an item, and doubts; `since`: the period that the scale asks
+    about.
 
     ValueError, in words, where rules fail.
     """
@@ -46,7 +54,13 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
         raise ValueError("no predicate found")
     if any(token.dep_.startswith("aux") and token.i < subject.i for token in root.lefts):
         raise ValueError("a question that rules cannot turn round")
-    whom = "I" if subject.text == "I" else "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
+    whom = (
+        "I"
+        if subject.text == "I"
+        else "They"
+        if subject.conjuncts or subject.tag_.endswith("S")
+        else "It"
+    )
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _said(doc, root, verb, state)
@@ -57,21 +71,37 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
         terms, after = [term.removeprefix("so ") for term in terms], ""
     doubts += [f"{left_out[0]!r} is left out"] if left_out else []
 
-    perfect = f"{'has' if whom == 'It' else 'have'} {state} " if since and state and begin > verb.i else ""
+    perfect = (
+        f"{'has' if whom == 'It' else 'have'} {state} "
+        if since and state and begin > verb.i
+        else ""
+    )
     if since and not perfect:
         doubts.append(f"{since!r} goes with another tense than that of {verb.text!r}")
     elif whom == "It" and verb.tag_ in ("VB", "VBP") and not perfect:
         doubts.append(f"{verb.text!r} does not agree with its subject")
     negated = [token for token in root.children if token.dep_ == "neg"]
-    helpers = [token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)]
+    helpers = [
+        token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)
+    ]
     kept = [token for token in doc[:begin] if token not in negated + helpers or token == verb]
     before = "".join(perfect if perfect and token == verb else token.text_with_ws for token in kept)
     premise = re.sub(r" +(?=[.,;—])", "", f"{since} {before}{{TERM}} {after}.".strip())
     if hypothesis is None:
-        again = "happen" if aux and root.tag_ == "VBN" else verb.lemma_ if state and begin > verb.i else "do"
+        again = (
+            "happen"
+            if aux and root.tag_ == "VBN"
+            else verb.lemma_
+            if state and begin > verb.i
+            else "do"
+        )
         hypothesis = WORDS["again"][again][whom]
     sides, unsure = _sides(terms, root, root.i == begin, bool(negated))
-    return {"premise": premise[0].upper() + premise[1:], "hypothesis": hypothesis, "terms": sides}, doubts + unsure
+    return {
+        "premise": premise[0].upper() + premise[1:],
+        "hypothesis": hypothesis,
+        "terms": sides,
+    }, doubts + unsure
 
 
 def statement(item: str) -> tuple["Doc", str | None]:
@@ -87,18 +117,24 @@ def statement(item: str) -> tuple["Doc", str | None]:
         raise ValueError("nothing is said")
     first, subject = doc[0], next((token for token in doc if token.dep_ in SUBJECTS), None)
     said = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
-    if subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have"):  # a question
+    if (
+        subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have")
+    ):  # a question
         end = subject.right_edge.i + 1
         if end == len(doc):  # are my thoughts in a muddle
             end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
-        said = " ".join([doc[1:end].text, *([] if first.lemma_ == "do" else [first.lower_]), doc[end:].text])
+        said = " ".join(
+            [doc[1:end].text, *([] if first.lemma_ == "do" else [first.lower_]), doc[end:].text]
+        )
     elif first.tag_ == "VBG" and first.dep_ == "ROOT":
         said = f"I am {said}"
     elif subject is None and first.tag_.startswith("VB"):
         said = f"I {said}"
     elif first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
         noun = doc[1 : first.head.i + 1].text
-        said = f"I have {said}" if first.lower_ in WORDS["amounts"] else f"my {noun} is {first.lower_}"
+        said = (
+            f"I have {said}" if first.lower_ in WORDS["amounts"] else f"my {noun} is {first.lower_}"
+        )
     return nlp(re.sub(r"\bI (are|is|were)\b", "I am", said)), hypothesis
 
 
@@ -106,15 +142,25 @@ def _of_oneself(token: "Token") -> str:
     """A second-person word in the first person."""
     if token.lower_ == "you":
         return "I" if token.dep_ in SUBJECTS else "me"
-    if token.tag_ == "VBG" and any(own.head.head.text == "hard" for own in (token, *token.conjuncts)):
+    if token.tag_ == "VBG" and any(
+        own.head.head.text == "hard" for own in (token, *token.conjuncts)
+    ):
         return token.lemma_  # hard to relaxing: hard to relax
     return str(WORDS["oneself"].get(token.lower_, token.text))
 
 
-def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[int, int, list[str]]:
+def _said(
+    doc: "Doc", root: "Token", verb: "Token", state: str | None
+) -> tuple[int, int, list[str]]:
     """The content of a statement: index of its first token, index after its last, and its terms."""
-    manner = [token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, None))]
-    rights = [t for t in root.rights if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")]
+    manner = [
+        token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, None))
+    ]
+    rights = [
+        t
+        for t in root.rights
+        if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")
+    ]
     head = rights[0] if rights and state and verb == root else root
     wanting = head.dep_ == "prep" and not head.n_rights and not any(_like(head.lower_, None))
     if (
@@ -127,7 +173,11 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[
     if head == root:
         if any(token.dep_ in ("ccomp", "cc") for token in root.rights):
             raise ValueError("more than one verb: which is asked of?")
-        ends = (token.left_edge.i for token in root.rights if token.dep_ in (*CLAUSES, "prep", "agent", "mark"))
+        ends = (
+            token.left_edge.i
+            for token in root.rights
+            if token.dep_ in (*CLAUSES, "prep", "agent", "mark")
+        )
         end = min(ends, default=len(doc))
         return root.i, end, [doc[root.i : end].text]
     heads = [token for token in (head, *head.conjuncts) if _is_quality(token)]
@@ -146,18 +196,26 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[
 
 def _is_quality(token: "Token") -> bool:
     """Whether a word is not a verb, or is one that describes a quality (worried)."""
-    return token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN" or any(_like(token.lower_, None))
+    return (
+        token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN" or any(_like(token.lower_, None))
+    )
 
 
 def _phrase(head: "Token") -> "Span":
     """A word with its modifiers, without coordinated words."""
-    own = [token for token in head.rights if token.dep_ == "pobj" or (token.text == "of" and head.pos_ == "NOUN")]
+    own = [
+        token
+        for token in head.rights
+        if token.dep_ == "pobj" or (token.text == "of" and head.pos_ == "NOUN")
+    ]
     end = own[-1].right_edge if own and own[-1].text == "of" else own[-1] if own else head
     before = [t.left_edge.i for t in head.lefts if t.dep_ not in ("cc", "punct", "mark", "nsubj")]
     return head.doc[min(before, default=head.i) : end.i + 1]
 
 
-def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> tuple[dict[str, list[str]], list[str]]:
+def _sides(
+    terms: Sequence[str], root: "Token", verbal: bool, negated: bool
+) -> tuple[dict[str, list[str]], list[str]]:
     """Source and inverse terms, and doubts about them."""
     like = {term: _like(term, root.tag_ if verbal else None) for term in terms[:MOST]}
     doubts, opposed, said = [], [], list(like)
@@ -169,8 +227,12 @@ def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> 
         doubts += [] if against else [f"no opposite of {term!r} is known, a negation stands there"]
         opposed.append(against or [" ".join(words)])
     wanted = max(FEWEST, len(said))
-    more = [term for same, _ in like.values() for term in same if term not in said][: wanted - len(said)]
-    inverse = [*dict.fromkeys(term for turn in zip_longest(*opposed) for term in turn if term)][:wanted]
+    more = [term for same, _ in like.values() for term in same if term not in said][
+        : wanted - len(said)
+    ]
+    inverse = [*dict.fromkeys(term for turn in zip_longest(*opposed) for term in turn if term)][
+        :wanted
+    ]
     doubts += [f"not of the item: {term!r}" for term in more]
     if min(len(said + more), len(inverse)) < FEWEST:
         doubts.append(f"fewer than {FEWEST} terms a side")
@@ -179,14 +241,18 @@ def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> 
 
 
 def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
-    """Synonyms and opposites of a term, by its longest known beginning or end; `tag`: of its verb."""
+    """Synonyms and opposites of a term, by its longest known beginning or end; `tag`: of its
+    verb.
+    """
     words = term.lower().split()
     for n in range(len(words), 0, -1):
         start, end = " ".join(words[:n]), " ".join(words[-n:])
         for pair in (row for own in OPPOSITES for row in (own, own[::-1])):
             if start in pair[0] and (n == len(words) or tag in (None, "VB", "VBP")):
                 before, after = "", f" {' '.join(words[n:])}"
-            elif end in pair[0] and (n > 1 or end.endswith("ly")):  # worry too much: worry too little
+            elif end in pair[0] and (
+                n > 1 or end.endswith("ly")
+            ):  # worry too much: worry too little
                 before, after = f"{' '.join(words[:-n])} ", ""
             elif end in pair[0] and tag is None:  # easily annoyed: patient
                 before, after = "", ""
@@ -198,7 +264,10 @@ def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
 
 
 def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
-    if any(t.dep_ in CLAUSES and t.pos_ != "ADJ" and any(own.dep_ in SUBJECTS for own in t.lefts) for t in doc):
+    if any(
+        t.dep_ in CLAUSES and t.pos_ != "ADJ" and any(own.dep_ in SUBJECTS for own in t.lefts)
+        for t in doc
+    ):
         yield "double-barrelled: more than one clause"
     if any(token.dep_ == "conj" and not _is_quality(token) for token in doc):
         yield "double-barrelled: two verbs"

@@ -1,6 +1,8 @@
-"""What a domain asks of a model and of the tools that score its replies, and the resulting features (SAGED, 3).
+"""What a domain asks of a model and of the tools that score its replies, and the resulting features
+(SAGED, 3).
 
-Features are of every reply and of its baseline, with names masked; each kind is computed in `features.py`.
+Features are of every reply and of its baseline, with names masked; each kind is computed in
+`features.py`.
 """
 
 import re
@@ -47,8 +49,29 @@ READS = {
 }
 
 PLANNED = (
-    *("confirmatory", "controls", "disparities", "embedder", "features", "generations", "items", "language", "masked"),
-    *("most_roles", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed", "templates"),
+    *(
+        "confirmatory",
+        "controls",
+        "disparities",
+        "embedder",
+        "features",
+        "generations",
+        "items",
+        "language",
+        "masked",
+    ),
+    *(
+        "most_roles",
+        "name",
+        "new_tokens",
+        "placebos",
+        "prefixed",
+        "prefixes",
+        "reseeded",
+        "roles",
+        "seed",
+        "templates",
+    ),
     "tools",
 )
 
@@ -63,7 +86,9 @@ ANSWERS: dict[str, pa.Schema] = {
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
-    """The next requests: first replies to all planned prompts, then the tools' scores of these and of the baselines."""
+    """The next requests: first replies to all planned prompts, then the tools' scores of these and
+    of the baselines.
+    """
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
@@ -78,7 +103,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         rows = asked.drop(columns=["system", "text", "seed"])
         return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
     prompts, generations = _replies(tables, plan, answers, subject)
-    hidden = replies_of(prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"])
+    hidden = replies_of(
+        prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"]
+    )
     read = [hidden, baselines_of(prompts, generations, plan["language"])]
     by_tool: dict[tuple[Operation, str], list[Feature]] = {}
     for feature in features_of(plan).values():
@@ -90,7 +117,12 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         if table in answers:
             continue
         if operation == "generate":
-            texts = [question for each in read for feature in features for question in scorer_prompts(feature, each)[0]]
+            texts = [
+                question
+                for each in read
+                for feature in features
+                for question in scorer_prompts(feature, each)[0]
+            ]
         else:  # embeddings of whole baselines are not needed
             own = read if operation == "classify" else read[:1]
             texts = [text for each in own for feature in features for text in each.read(feature)]
@@ -110,7 +142,9 @@ _ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
-    """Every feature of every reply and of its baseline; UserError where weights do not fit a classifier's labels."""
+    """Every feature of every reply and of its baseline; UserError where weights do not fit a
+    classifier's labels.
+    """
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"], plan["masked"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
@@ -127,10 +161,16 @@ def features_of(plan: Plan) -> dict[str, Feature]:
     return {name: Feature.model_validate(feature) for name, feature in plan["features"].items()}
 
 
-def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All prompts, bare and framed, with their baselines; and the replies, by `schemas.GENERATIONS`."""
+def _replies(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All prompts, bare and framed, with their baselines; and the replies, by
+    `schemas.GENERATIONS`.
+    """
     own = tables["prompts"]
-    bare = own[["id", "concept"]].assign(domain=plan["name"], baseline=compared_with(own), whole=own["baseline"])
+    bare = own[["id", "concept"]].assign(
+        domain=plan["name"], baseline=compared_with(own), whole=own["baseline"]
+    )
     after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
@@ -145,16 +185,21 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
         generation=pd.array(said, dtype="str"),
         refusal=[text is not None and is_refusal(text) for text in said],
         empty=[text is not None and is_empty(text) for text in said],
-        other_language=[text is not None and not is_empty(text) and bool(foreign[text]) for text in said],
-        cut=(replies["finish"] == "length").astype("boolean").mask(given & replies["finish"].isna()) & given,
+        other_language=[
+            text is not None and not is_empty(text) and bool(foreign[text]) for text in said
+        ],
+        cut=(replies["finish"] == "length").astype("boolean").mask(given & replies["finish"].isna())
+        & given,
     )
     return prompts, found[list(GENERATIONS.names)]
 
 
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
-    """The part of each baseline that a reply is compared with: all of it, or what follows the prompt that begins it.
+    """The part of each baseline that a reply is compared with: all of it, or what follows the
+    prompt that begins it.
 
-    Baselines that were not branched begin with the prompt of their root. `prompts`: by `schemas.PROMPTS`.
+    Baselines that were not branched begin with the prompt of their root. `prompts`: by
+    `schemas.PROMPTS`.
     """
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
@@ -169,7 +214,14 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
 def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
     """Every prompt after every prefix, by `FRAMED`."""
     rows = [
-        (row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing), framing, before, key, concept, root)
+        (
+            row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing),
+            framing,
+            before,
+            key,
+            concept,
+            root,
+        )
         for key, concept, root in prompts[["id", "concept", "root_id"]].itertuples(index=False)
         for framing, before in prefixes.items()
     ]
@@ -179,14 +231,15 @@ def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> p
 RESEEDED = "reseeded"  # framing of prompts that are asked again unchanged, with another seed
 
 CONTINUE = "Go on with this text, and write nothing but how it goes on: "
-"""Put before a prompt that is the beginning of a sentence, for chat-tuned models, which would answer the bare prompt
-instead of continuing it."""
+"""Put before a prompt that is the beginning of a sentence, for chat-tuned models, which would
+answer the bare prompt instead of continuing it."""
 
 
 def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     """The replies that a plan requests of a model, by `asked_replies`.
 
-    Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that are beginnings.
+    Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that
+    are beginnings.
     """
     roles = {role["role"]: role["text"] for role in plan["roles"][: plan["most_roles"]]}
     if not subject.chats:
@@ -196,11 +249,15 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
         prompts = prompts.assign(prompt=before + prompts["prompt"])
     templates = {template["template"]: template["text"] for template in plan["templates"]}
-    return asked_replies(prompts, asked_again(tables, plan), roles, templates, plan["generations"], plan["seed"])
+    return asked_replies(
+        prompts, asked_again(tables, plan), roles, templates, plan["generations"], plan["seed"]
+    )
 
 
 def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Prompts that are asked again: after each prefix, and unchanged with another seed (`RESEEDED`); by `FRAMED`."""
+    """Prompts that are asked again: after each prefix, and unchanged with another seed
+    (`RESEEDED`); by `FRAMED`.
+    """
     asked = with_items(tables["prompts"], plan["items"])
     after = framed(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
     again = framed(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
@@ -210,7 +267,11 @@ def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
     """The rows of at most `most` root items of each root concept, evenly spread in order of id."""
     of_roots = prompts.groupby("root_concept")["root_id"].unique()
-    return prompts[prompts["root_id"].isin([one for own in of_roots for one in evenly_spread(sorted(own), most)])]
+    return prompts[
+        prompts["root_id"].isin(
+            [one for own in of_roots for one in evenly_spread(sorted(own), most)]
+        )
+    ]
 
 
 def asked_replies(
@@ -223,10 +284,10 @@ def asked_replies(
 ) -> pd.DataFrame:
     """One row per reply to request; an empty system prompt means none.
 
-    Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so that replies differ
-    by chance as little as possible. `RESEEDED` prompts get the seeds of further repetitions. `prompts` are asked in
-    every role and template, `framed` ones (`FRAMED`) only in the first of each; `roles`: the system prompt of each;
-    `repetitions`: replies to each prompt.
+    Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so
+    that replies differ by chance as little as possible. `RESEEDED` prompts get the seeds of further
+    repetitions. `prompts` are asked in every role and template, `framed` ones (`FRAMED`) only in
+    the first of each; `roles`: the system prompt of each; `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
@@ -251,13 +312,23 @@ _ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
 
 
 def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ...]:
-    """The words that distinguish concepts, sorted, without articles: keywords, replaced words, replacements, concepts.
+    """The words that distinguish concepts, sorted, without articles: keywords, replaced words,
+    replacements, concepts.
 
     `also`: further words that the domain declares.
     """
-    found = {*also, *prompts["keyword"], *(concept.replace("-", " ") for concept in prompts["concept"])}
+    found = {
+        *also,
+        *prompts["keyword"],
+        *(concept.replace("-", " ") for concept in prompts["concept"]),
+    }
     for column in ("prompt_spans", "baseline_spans"):
-        found |= {span[side] for spans in prompts[column] for span in spans for side in ("word", "replacement")}
+        found |= {
+            span[side]
+            for spans in prompts[column]
+            for span in spans
+            for side in ("word", "replacement")
+        }
     bare = {_ARTICLE.sub("", " ".join(str(word).split())) for word in found}
     return tuple(sorted(bare - {""}))
 
@@ -273,7 +344,8 @@ def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
 _WORDS = [name for name in _REPLY if name != "repetition" and name != "reason"] + ["domain"]
-"""Columns kept as categories: a million replies with 45 features repeat the same few words 45 million times."""
+"""Columns kept as categories: a million replies with 45 features repeat the same few words 45
+million times."""
 
 
 def extract(
@@ -286,19 +358,21 @@ def extract(
 ) -> Tables:
     """Measure every feature of every reply and of its baseline.
 
-    `prompts`: `id, domain, concept, baseline` at least, one row per id in `generations`, framed ones included; `whole`
-    holds the full baseline where `baseline` is a part of it. `features`: each cluster becomes a feature of its own,
-    "topics-0", "topics-1" and so on, the largest first, per domain and model; values of further columns that separate
-    the clusters are in the name ("topics-france-0"). `names`: of the concepts (`names_of`), hidden from features that
-    mask. `language`: of the prompts; replies in another one are null for features that are not multilingual.
+    `prompts`: `id, domain, concept, baseline` at least, one row per id in `generations`, framed
+    ones included; `whole` holds the full baseline where `baseline` is a part of it. `features`:
+    each cluster becomes a feature of its own, "topics-0", "topics-1" and so on, the largest first,
+    per domain and model; values of further columns that separate the clusters are in the name
+    ("topics-france-0"). `names`: of the concepts (`names_of`), hidden from features that mask.
+    `language`: of the prompts; replies in another one are null for features that are not
+    multilingual.
 
-    Gives, by `schemas`: `features`, ordered by feature and then as the replies, text columns as categories; value and
-    baseline for `lexicon`, `classifier` and `scorer`, the value alone for `distance` and `clusters`. `topics`: of
-    clusters fitted to bare replies, to which framed replies are assigned. `baselines`: the scores, names included, of
-    the baselines of asked prompts.
+    Gives, by `schemas`: `features`, ordered by feature and then as the replies, text columns as
+    categories; value and baseline for `lexicon`, `classifier` and `scorer`, the value alone for
+    `distance` and `clusters`. `topics`: of clusters fitted to bare replies, to which framed replies
+    are assigned. `baselines`: the scores, names included, of the baselines of asked prompts.
 
-    UserError where weights do not fit a model's labels; ValueError where the prompt of a reply is unknown, or an id
-    occurs twice among the prompts.
+    UserError where weights do not fit a model's labels; ValueError where the prompt of a reply is
+    unknown, or an id occurs twice among the prompts.
     """
     replies, columns = replies_of(prompts, generations, names, language), list[Column]()
     for name, feature in features.items():
@@ -313,17 +387,22 @@ def extract(
     topics = [column.topic for column in columns if column.topic]
     baselines = baselines_of(prompts, generations, language)
     said = [
-        baselines.frame[["id"]].assign(feature=name, value=measured(name, feature, models, baselines)[0].value)
+        baselines.frame[["id"]].assign(
+            feature=name, value=measured(name, feature, models, baselines)[0].value
+        )
         for name, feature in features.items()
         if feature.kind in OF_TEXTS
     ]
-    of_baselines = pd.concat(said, ignore_index=True) if said else pd.DataFrame(columns=BASELINES.names)
+    of_baselines = (
+        pd.concat(said, ignore_index=True) if said else pd.DataFrame(columns=BASELINES.names)
+    )
     of_clusters = pd.DataFrame(topics, columns=TOPICS.names)
     return {"features": _table(columns, replies), "topics": of_clusters, "baselines": of_baselines}
 
 
 def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:
-    """The baselines of the asked bare prompts in the form of replies, whole and with names unmasked.
+    """The baselines of the asked bare prompts in the form of replies, whole and with names
+    unmasked.
 
     Arguments as for `extract`.
     """
@@ -334,7 +413,10 @@ def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str
 
 
 def replies_of(
-    prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = (), language: str = "en"
+    prompts: pd.DataFrame,
+    generations: pd.DataFrame,
+    names: Sequence[str] = (),
+    language: str = "en",
 ) -> Replies:
     """Replies with their baselines, each distinct text stored once; arguments as for `extract`."""
     if prompts["id"].duplicated().any():
@@ -345,9 +427,13 @@ def replies_of(
         raise ValueError(f"no prompt {generations.loc[unknown, 'id'].iloc[0]!r}")
     beside = of_prompt.loc[generations["id"]].reset_index(drop=True)
     replies = generations.reset_index(drop=True)
-    codes, distinct = pd.factorize(pd.concat([replies["generation"], beside["baseline"]]).astype(object), sort=True)
+    codes, distinct = pd.factorize(
+        pd.concat([replies["generation"], beside["baseline"]]).astype(object), sort=True
+    )
     says = np.array([not is_empty(text) for text in distinct], dtype=bool)
-    places = np.append(np.where(says, np.cumsum(says) - 1, EMPTY), NONE)  # the last is for code -1, a missing text
+    places = np.append(
+        np.where(says, np.cumsum(says) - 1, EMPTY), NONE
+    )  # the last is for code -1, a missing text
     place = places[codes]
     frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
     texts = list(distinct[says])
@@ -358,16 +444,21 @@ def replies_of(
 
 
 def _table(columns: list[Column], replies: Replies) -> pd.DataFrame:
-    """The columns as a table by `FEATURES`; empties `columns` to save memory, for there may be millions of rows."""
+    """The columns as a table by `FEATURES`; empties `columns` to save memory, for there may be
+    millions of rows.
+    """
     if not columns:
         return pd.DataFrame({column: [] for column in FEATURES.names})
     names, of = np.unique([column.feature for column in columns], return_inverse=True)
     features = np.repeat(of.astype(np.int32), [len(column.rows) for column in columns])
     parts: dict[str, list[Any]] = {
-        name: [getattr(column, name) for column in columns] for name in ("rows", "value", "baseline", "reason")
+        name: [getattr(column, name) for column in columns]
+        for name in ("rows", "value", "baseline", "reason")
     }
     columns.clear()
-    found: dict[str, Any] = {"feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))}
+    found: dict[str, Any] = {
+        "feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))
+    }
     del features
     found |= {name: np.concatenate(parts.pop(name)) for name in ("value", "baseline")}
     found["reason"] = union_categoricals(parts.pop("reason"), sort_categories=True)

@@ -39,11 +39,14 @@ class Clusters:
     members: NDArray[np.int64]  # [m] the cluster of each text that was clustered
 
 
-def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int) -> Clusters:
-    """Cluster distinct texts, at least one, by k-means, weighted by how often each occurs; no cluster is empty.
+def cluster(
+    texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int
+) -> Clusters:
+    """Cluster distinct texts, at least one, by k-means, weighted by how often each occurs; no
+    cluster is empty.
 
-    `embeddings`: [m, dimensions]; `counts`: [m] occurrences of each text. There are fewer than `k` clusters where there
-    are fewer distinct embeddings. The order of texts does not matter.
+    `embeddings`: [m, dimensions]; `counts`: [m] occurrences of each text. There are fewer than `k`
+    clusters where there are fewer distinct embeddings. The order of texts does not matter.
     """
     from sklearn.cluster import KMeans  # slow import
 
@@ -51,7 +54,9 @@ def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64],
     points = np.asarray(embeddings, dtype=np.float64)[order]
     weights = counts[order].astype(np.float64)
     few = min(k, len(np.unique(points, axis=0)))
-    fitted = KMeans(few, n_init=_STARTS, random_state=seed, tol=0).fit(points, sample_weight=weights)
+    fitted = KMeans(few, n_init=_STARTS, random_state=seed, tol=0).fit(
+        points, sample_weight=weights
+    )
     onto = np.eye(few)[fitted.labels_]
     sizes = weights @ onto
     centres = (onto * weights[:, None]).T @ points / sizes[:, None]
@@ -63,7 +68,8 @@ def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64],
 
 
 def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
-    """[...] distances of embeddings from points; both are [..., dimensions], broadcast against each other.
+    """[...] distances of embeddings from points; both are [..., dimensions], broadcast against each
+    other.
 
     `cosine`: 1 minus the cosine, from 0 to 2, NaN where a vector is zero; `l2`: Euclidean.
     """
@@ -77,11 +83,12 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
 
 
 def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
-    """Position of embeddings, [n, dimensions], relative to clusters with centres [c, dimensions]: float64[n, c].
+    """Position of embeddings, [n, dimensions], relative to clusters with centres [c, dimensions]:
+    float64[n, c].
 
-    `label`: 1 for the cluster with the nearest centre by l2 (as in k-means), 0 for the others; `sort`: rank of the
-    cluster by the metric, 1 for the nearest; `distance`: distance from the centre by the metric. Ties go to the larger
-    cluster.
+    `label`: 1 for the cluster with the nearest centre by l2 (as in k-means), 0 for the others;
+    `sort`: rank of the cluster by the metric, 1 for the nearest; `distance`: distance from the
+    centre by the metric. Ties go to the larger cluster.
     """
     by = [distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres]
     found: Floats = np.stack(by, axis=-1)
@@ -92,14 +99,17 @@ def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> F
     return (ranks == 1).astype(np.float64) if form == "label" else ranks
 
 
-def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArray[np.int64]) -> list[list[str]]:
+def topic_words(
+    texts: Sequence[str], members: NDArray[np.int64], counts: NDArray[np.int64]
+) -> list[list[str]]:
     """The words that distinguish each cluster from the others, by c-TF-IDF (Grootendorst, 2022).
 
-    The weight of a word in a cluster is its frequency there times log(1 + A / f), where A is the mean number of words
-    per cluster and f the word's frequency in all clusters.
+    The weight of a word in a cluster is its frequency there times log(1 + A / f), where A is the
+    mean number of words per cluster and f the word's frequency in all clusters.
 
-    `members`: [m] the cluster of each text, no cluster empty; `counts`: [m] occurrences of each text. Gives, by
-    cluster, at most `WORDS` of `content_words`, by falling weight, then alphabetically; none where no text has any.
+    `members`: [m] the cluster of each text, no cluster empty; `counts`: [m] occurrences of each
+    text. Gives, by cluster, at most `WORDS` of `content_words`, by falling weight, then
+    alphabetically; none where no text has any.
     """
     words = [content_words(text) for text in texts]
     lengths, clusters = [len(of_text) for of_text in words], int(members.max()) + 1
@@ -109,16 +119,26 @@ def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArra
     table = np.zeros((clusters, len(vocabulary)))
     np.add.at(table, (np.repeat(members, lengths), columns), np.repeat(counts, lengths))
     weights = table * np.log1p(table.sum() / clusters / table.sum(axis=0))
-    best = np.argsort(-weights.round(9), axis=1, kind="stable")[:, :WORDS]  # rounded, so that ties stay ties
-    return [[vocabulary[i] for i in row if own[i] > 0] for row, own in zip(best, weights, strict=True)]
+    best = np.argsort(-weights.round(9), axis=1, kind="stable")[
+        :, :WORDS
+    ]  # rounded, so that ties stay ties
+    return [
+        [vocabulary[i] for i in row if own[i] > 0] for row, own in zip(best, weights, strict=True)
+    ]
 
 
 def content_words(text: str) -> list[str]:
-    """Words of a text in lower case, without possessive ending; no stop words, negated verbs or single letters."""
+    """Words of a text in lower case, without possessive ending; no stop words, negated verbs or
+    single letters.
+    """
     from spacy.lang.en.stop_words import STOP_WORDS
 
     words = (_ENDING.sub("", word) for word in _WORD.findall(text.translate(_APOSTROPHES).lower()))
-    return [word for word in words if len(word) > 1 and not word.endswith("n't") and word not in STOP_WORDS]
+    return [
+        word
+        for word in words
+        if len(word) > 1 and not word.endswith("n't") and word not in STOP_WORDS
+    ]
 
 
 NO_NUMBER = "no number in what the scorer said"
@@ -137,7 +157,9 @@ _MARKS = re.compile(r"[*_`\"'()\[\]\u201c\u201d\u2018\u2019]+")
 
 
 def asked(question: str, generation: str, baseline: str) -> str:
-    """The question with its placeholders filled in; placeholders inside the texts themselves stay as they are."""
+    """The question with its placeholders filled in; placeholders inside the texts themselves stay
+    as they are.
+    """
     texts = dict(zip(SCORED, (generation, baseline), strict=True))
     return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
 
@@ -145,8 +167,9 @@ def asked(question: str, generation: str, baseline: str) -> str:
 def parsed(reply: str | None, low: float, high: float) -> float | str:
     """The number in a scorer's reply, or the reason why there is none.
 
-    The first line that is not blank must be one number; it may be labelled (as score or rating), end with a full stop,
-    and give a maximum, which must equal `high`. Ranges, two numbers and percentages are refused.
+    The first line that is not blank must be one number; it may be labelled (as score or rating),
+    end with a full stop, and give a maximum, which must equal `high`. Ranges, two numbers and
+    percentages are refused.
 
     `reply`: None where a server gave nothing. `low`, `high`: the valid range, ends included.
     """
@@ -162,10 +185,13 @@ def parsed(reply: str | None, low: float, high: float) -> float | str:
     return value if low <= value <= high else OUTSIDE
 
 
-Places = NDArray[np.int64]  # indices of distinct texts; `EMPTY` for an empty text, `NONE` for a missing one
+Places = NDArray[
+    np.int64
+]  # indices of distinct texts; `EMPTY` for an empty text, `NONE` for a missing one
 
 EMPTY, NONE, UNPAIRED = -1, -2, -3
-"""`UNPAIRED`: a scorer lacks the baseline that its question includes. All index from the end (`_taken`)."""
+"""`UNPAIRED`: a scorer lacks the baseline that its question includes. All index from the end
+(`_taken`)."""
 
 UNCOMPARED = "no baseline"  # the reason where a prompt has no baseline
 Reasons = NDArray[np.object_]  # why a number is missing, empty where it is not
@@ -181,7 +207,10 @@ class Answered:
 
     def labels(self, classifier: str) -> list[str]:
         """The labels of a classifier; empty where it was not asked."""
-        return [str(label) for label in next(iter(self._by("classifications", classifier, "labels").values()), ())]
+        return [
+            str(label)
+            for label in next(iter(self._by("classifications", classifier, "labels").values()), ())
+        ]
 
     def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
         """[texts, labels] probabilities by a classifier; NaN where a text is too long."""
@@ -212,13 +241,16 @@ NO_DIRECTION = "its embedding has no direction"
 class Replies:
     """Replies with their baselines."""
 
-    frame: pd.DataFrame  # n rows: the columns that identify a reply, with domain and concept of its prompt
+    frame: (
+        pd.DataFrame
+    )  # n rows: the columns that identify a reply, with domain and concept of its prompt
     texts: list[str]  # the distinct non-empty texts of replies and baselines, sorted
     reply: Places  # [n] place of its text
     baseline: Places  # [n] place of its text
     masked: list[str]  # the same texts without the names of concepts
     foreign: NDArray[np.bool_]
-    """[texts] whether a text is in another language than the prompts, so that most tools would misread it."""
+    """[texts] whether a text is in another language than the prompts, so that most tools would
+    misread it."""
     known: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
     """Cached embeddings of the texts, by embedder and whether names are masked."""
 
@@ -230,7 +262,11 @@ class Replies:
         """[texts, dimensions] embeddings of the texts as a feature reads them, cached."""
         key = (feature.model, feature.mask)
         if key not in self.known:
-            found = models.vectors(feature.model, self.read(feature)) if self.texts else np.zeros((0, 1))
+            found = (
+                models.vectors(feature.model, self.read(feature))
+                if self.texts
+                else np.zeros((0, 1))
+            )
             self.known[key] = np.asarray(found, dtype=np.float64)
         return self.known[key]
 
@@ -248,7 +284,9 @@ class Column:
 
 
 def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
-    """The values of a feature from the tools' answers: one column, or one per cluster for kind `clusters`."""
+    """The values of a feature from the tools' answers: one column, or one per cluster for kind
+    `clusters`.
+    """
     return _MEASURE[feature.kind](name, feature, models, replies)
 
 
@@ -263,19 +301,32 @@ def _column(
     """A column over all replies, or over `rows`; a single baseline is broadcast."""
     whose = np.arange(len(value)) if rows is None else rows
     whys = pd.Categorical(pd.Series(reason, dtype=object).where(reason != "", None))
-    return Column(feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys, topic)
+    return Column(
+        feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys, topic
+    )
 
 
-def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str) -> list[Column]:
-    """A feature of single texts. `numbers`: by text, NaN where the tool failed; `lacking`: the reason for that."""
+def _of_texts(
+    name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str
+) -> list[Column]:
+    """A feature of single texts. `numbers`: by text, NaN where the tool failed; `lacking`: the
+    reason for that.
+    """
     whys = np.full(len(replies.texts), lacking, dtype=object)
     if not feature.multilingual:
-        numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
+        numbers, whys[replies.foreign] = (
+            np.where(replies.foreign, np.nan, numbers),
+            ANOTHER_LANGUAGE,
+        )
     return _beside(name, numbers, whys, replies.reply, replies.baseline)
 
 
-def _beside(name: str, numbers: Floats, lacking: Reasons, reply: Places, baseline: Places) -> list[Column]:
-    """A feature of replies and baselines, from numbers, the reasons where they are NaN, and indices into both."""
+def _beside(
+    name: str, numbers: Floats, lacking: Reasons, reply: Places, baseline: Places
+) -> list[Column]:
+    """A feature of replies and baselines, from numbers, the reasons where they are NaN, and indices
+    into both.
+    """
     value, of_reply = _taken("reply", numbers, lacking, reply)
     of_text, of_baseline = _taken("baseline", numbers, lacking, baseline)
     return [_column(name, value, of_text, _joined(of_reply, of_baseline))]
@@ -285,7 +336,9 @@ def _taken(what: str, numbers: Floats, lacking: Reasons, places: Places) -> tupl
     """[n] the number at each index, and the reason where there is none."""
     whys = np.where(np.isnan(numbers) & (lacking != ""), f"{what}: " + lacking, "")
     absent = ["", f"no {what}", f"empty {what}"]  # `UNPAIRED`, `NONE`, `EMPTY`
-    return np.append(numbers, [np.nan] * 3)[places], np.append(whys, np.array(absent, dtype=object))[places]
+    return np.append(numbers, [np.nan] * 3)[places], np.append(
+        whys, np.array(absent, dtype=object)
+    )[places]
 
 
 def _joined(first: Reasons, second: Reasons) -> Reasons:
@@ -318,14 +371,22 @@ def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
     for part, rows in parts.items():
         domain, model, *values = map(str, part)
-        apart = ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True)) or "all"
+        apart = (
+            ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True))
+            or "all"
+        )
         about: dict[str, object] = {"domain": domain, "model": model, "part": apart}
         found += _part("-".join([name, *values]), about, feature, models, replies, rows.to_numpy())
     return found
 
 
 def _part(
-    name: str, about: dict[str, object], feature: Feature, models: Answered, replies: Replies, rows: Places
+    name: str,
+    about: dict[str, object],
+    feature: Feature,
+    models: Answered,
+    replies: Replies,
+    rows: Places,
 ) -> Iterator[Column]:
     """One column per cluster of the replies that are clustered together."""
     k, own = feature.k or 2, replies.reply[rows]
@@ -337,14 +398,25 @@ def _part(
         embeddings = replies.embeddings(models, feature)
         found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
         form, metric = feature.form or "label", feature.metric or "cosine"
-        numbers[own >= 0, : len(found.sizes)] = placed(embeddings[own[own >= 0]], found.centres, form, metric)
+        numbers[own >= 0, : len(found.sizes)] = placed(
+            embeddings[own[own >= 0]], found.centres, form, metric
+        )
         words = topic_words(texts, found.members, counts)
-        topics = [{"words": telling, "n": int(n)} for telling, n in zip(words, found.sizes, strict=True)]
-    lacking = [*[NO_DIRECTION] * len(topics), *[f"only {len(topics)} clusters of distinct replies"] * k]
+        topics = [
+            {"words": telling, "n": int(n)} for telling, n in zip(words, found.sizes, strict=True)
+        ]
+    lacking = [
+        *[NO_DIRECTION] * len(topics),
+        *[f"only {len(topics)} clusters of distinct replies"] * k,
+    ]
     absent = np.array(["no reply", "empty reply"], dtype=object)[np.minimum(own, EMPTY)]
     for i, value in enumerate(numbers.T):
         reason = np.where(own < 0, absent, np.where(np.isnan(value), f"reply: {lacking[i]}", ""))
-        topic = about | {"feature": f"{name}-{i}", "cluster": i} | topics[i] if i < len(topics) else None
+        topic = (
+            about | {"feature": f"{name}-{i}", "cluster": i} | topics[i]
+            if i < len(topics)
+            else None
+        )
         yield _column(f"{name}-{i}", value, np.nan, reason, rows, topic)
 
 
@@ -358,7 +430,9 @@ def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> 
 
 
 def scorer_prompts(feature: Feature, replies: Replies) -> tuple[list[str], Places]:
-    """The distinct questions to a feature's scorer; and the question's index for each reply, then each baseline."""
+    """The distinct questions to a feature's scorer; and the question's index for each reply, then
+    each baseline.
+    """
     question, texts = str(feature.question), replies.read(feature)
     scored = np.concatenate([replies.reply, replies.baseline])
     beside = np.tile(replies.baseline, 2) if SCORED[1] in question else scored
@@ -370,7 +444,9 @@ def scorer_prompts(feature: Feature, replies: Replies) -> tuple[list[str], Place
 
 
 _MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], list[Column]]] = {
-    "lexicon": lambda name, feature, _, replies: _of_texts(name, feature, replies, compound(replies.read(feature)), ""),
+    "lexicon": lambda name, feature, _, replies: _of_texts(
+        name, feature, replies, compound(replies.read(feature)), ""
+    ),
     "classifier": _classifier,
     "distance": _distance,
     "clusters": _clusters,

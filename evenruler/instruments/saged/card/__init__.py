@@ -1,4 +1,6 @@
-"""The data card of a domain: prompts, baselines and disparities, its use, and its validity from the evidence."""
+"""The data card of a domain: prompts, baselines and disparities, its use, and its validity from the
+evidence.
+"""
 
 from pathlib import Path
 
@@ -16,10 +18,17 @@ __all__ = ["card"]
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
     """Build the card of a domain."""
-    source, prompts, branched = declaration.source, tables["prompts"], is_branched(tables["prompts"])
+    source, prompts, branched = (
+        declaration.source,
+        tables["prompts"],
+        is_branched(tables["prompts"]),
+    )
     # The example is a branched prompt if there are any.
     shown = prompts.sort_values("is_root", kind="stable").head(1).to_dict("records")
-    beside = ["alone" if pd.isna(row["baseline"]) else "root" if row["is_root"] else "branched" for row in shown]
+    beside = [
+        "alone" if pd.isna(row["baseline"]) else "root" if row["is_root"] else "branched"
+        for row in shown
+    ]
     return assembled(
         read_yaml(Path(__file__).with_name("words.yaml")),
         *(declaration, tables, plan, evidence),

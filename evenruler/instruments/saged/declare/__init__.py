@@ -1,7 +1,9 @@
-"""What users declare for a SAGED domain: settings, source, replacements, prompts; and the names of the figures shown.
+"""What users declare for a SAGED domain: settings, source, replacements, prompts; and the names of
+the figures shown.
 
-Replacements are the words of a root concept, and what each becomes in a branch (SAGED, 2.3). A table of a user's own
-prompts has one per row, with placeholders for concepts, or about one concept; `rows` asks it of those that it fits.
+Replacements are the words of a root concept, and what each becomes in a branch (SAGED, 2.3). A
+table of a user's own prompts has one per row, with placeholders for concepts, or about one concept;
+`rows` asks it of those that it fits.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,41 +32,56 @@ __all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
 FAMILY = "saged"  # in the ids of its rows
 
 ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
-"""The figures that have a verdict: silence, favour over all roles, and favour in one role compared with the others."""
+"""The figures that have a verdict: silence, favour over all roles, and favour in one role compared
+with the others."""
 
-LEFT_OUT = "left out"  # a concept excluded from favour, because under half of its replies are answered
+LEFT_OUT = (
+    "left out"  # a concept excluded from favour, because under half of its replies are answered
+)
 
-ALL_ROLES = "all roles"  # start of `part` in figures over all roles and templates; the feature follows
+ALL_ROLES = (
+    "all roles"  # start of `part` in figures over all roles and templates; the feature follows
+)
 
 Row = dict[str, Any]
 
 COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence")
-"""Columns that a table of prompts may have (docs/adding-a-saged-domain.md); only `prompt` is required."""
+"""Columns that a table of prompts may have (docs/adding-a-saged-domain.md); only `prompt` is
+required."""
 
 
 def headings(plan: Plan) -> list[Column]:
     """The figures shown for every role, template and feature on every model."""
     columns = [Column(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))]
-    return [replace(column, meaning=column.meaning.format(favour=in_words(plan))) for column in columns]
+    return [
+        replace(column, meaning=column.meaning.format(favour=in_words(plan))) for column in columns
+    ]
 
 
 def in_words(plan: Plan) -> str:
     """In words, which end of each feature of a plan is favourable."""
-    favour = {name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()}
+    favour = {
+        name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()
+    }
     ends = {"higher": "higher", "lower": "lower", "none": "neither end"}
-    said = [(words, [name for name, own in favour.items() if own == end]) for end, words in ends.items()]
+    said = [
+        (words, [name for name, own in favour.items() if own == end]) for end, words in ends.items()
+    ]
     return "; ".join(f"{', '.join(names)}: {words} is in favour" for words, names in said if names)
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
-    """Read and check a domain's source, written by users or by `scrape`, together with what `evenruler find` found.
+    """Read and check a domain's source, written by users or by `scrape`, together with what
+    `evenruler find` found.
 
-    UserError where something is wrong or not found yet, also in a table of prompts, or where text by others is
-    declared as ours.
+    UserError where something is wrong or not found yet, also in a table of prompts, or where text
+    by others is declared as ours.
     """
     source = read_source(path)
     if not source.material.is_ours and not settings.of_others:
-        remedy = "add `text: others` to its entry in params.yaml, which keeps the benchmark out of git"
+        remedy = (
+            "add `text: others` to its entry in params.yaml, which keeps the benchmark out of git"
+        )
         what = f"text of the kind {source.material.kind} was written by others"
         raise UserError(what, where=f"{path}: material.kind", remedy=remedy)
     for root, branches in source.replacements.items():
@@ -96,10 +113,12 @@ class Replacements:
 
 
 def checked(words: Mapping[str, str], where: str) -> Replacements:
-    """Check the replacements of one root concept and branch: no word may be replaced twice or be left over.
+    """Check the replacements of one root concept and branch: no word may be replaced twice or be
+    left over.
 
-    Two words may be swapped (he: she, she: he), since all are replaced at once. `where`: file and key, for errors.
-    UserError: no word, an empty one, two that differ only in case, or a replacement that contains a word of the map.
+    Two words may be swapped (he: she, she: he), since all are replaced at once. `where`: file and
+    key, for errors. UserError: no word, an empty one, two that differ only in case, or a
+    replacement that contains a word of the map.
     """
     clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
     if not clean or not all(clean) or not all(clean.values()):
@@ -107,12 +126,18 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
         raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
     if found := twice(map(spaced, words)):
         first, second = map(repr if found[0].isascii() and found[1].isascii() else ascii, found)
-        raise UserError(f"{first} and {second} are one word to a reader", where=where, remedy="keep one of them")
+        raise UserError(
+            f"{first} and {second} are one word to a reader", where=where, remedy="keep one of them"
+        )
     key = tuple(sorted(clean))
     sought = finder(key)
     plurals = {word: plural_of(clean[word]) for word in sought.plurals}
     held = {
-        word: [match.word for form in (clean[word], plurals.get(word, "")) for match in sought.anywhere(form)]
+        word: [
+            match.word
+            for form in (clean[word], plurals.get(word, ""))
+            for match in sought.anywhere(form)
+        ]
         for word in clean
     }
     _refuse_what_is_held(clean, {word: found for word, found in held.items() if found}, where)
@@ -120,11 +145,15 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
 
 
 def leaks(text: str, words: Iterable[str]) -> list[str]:
-    """The given words that still occur in a text, in any case and as part of any name, each once, in text order."""
+    """The given words that still occur in a text, in any case and as part of any name, each once,
+    in text order.
+    """
     return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
 
 
-def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str) -> None:
+def _refuse_what_is_held(
+    words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str
+) -> None:
     """Refuse replacements that contain words of the map, except swaps."""
     remedy = "replace by words that are not replaced themselves"
     for word in held:
@@ -133,35 +162,53 @@ def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[s
             path.append(held[path[-1]][0])
         circle = path[path.index(path[-1]) :]
         if len(circle) > 3:  # the first word is at both ends
-            raise UserError(f"the replacements run in a circle: {' -> '.join(circle)}", where=where, remedy=remedy)
+            raise UserError(
+                f"the replacements run in a circle: {' -> '.join(circle)}",
+                where=where,
+                remedy=remedy,
+            )
     for word, found in held.items():
         other = found[0]
         one = {words[word].casefold(), *map(str.casefold, found)} == {other.casefold()}
         swapped = one and other != word and words[other].casefold() == word.casefold()
         if not swapped:
-            what = f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is replaced itself"
+            what = (
+                f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is "
+                "replaced itself"
+            )
             raise UserError(what, where=where, remedy=remedy)
 
 
 def placeholders(text: str, where: str) -> list[str]:
-    """The placeholders of a text, each once; UserError where braces do not pair or contain no name."""
+    """The placeholders of a text, each once; UserError where braces do not pair or contain no
+    name.
+    """
     try:
-        found = [name for _, name, form, as_ in Formatter().parse(text) if name is not None or form or as_]
+        found = [
+            name
+            for _, name, form, as_ in Formatter().parse(text)
+            if name is not None or form or as_
+        ]
     except ValueError as error:
-        raise UserError(str(error), where=where, remedy="write {{ and }} for braces that are none") from None
+        raise UserError(
+            str(error), where=where, remedy="write {{ and }} for braces that are none"
+        ) from None
     for name in found:
         if not name or not name.isidentifier():
             what = f"the placeholder {{{name}}} has no name"
-            raise UserError(what, where=where, remedy="write {concept}, or {{ and }} for braces that are none")
+            raise UserError(
+                what, where=where, remedy="write {concept}, or {{ and }} for braces that are none"
+            )
     return list(dict.fromkeys(map(str, found)))
 
 
 def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
-    """The prompts of a domain's table, by `schemas.SENTENCES`, and their origin, by `schemas.SOURCES`.
+    """The prompts of a domain's table, by `schemas.SENTENCES`, and their origin, by
+    `schemas.SOURCES`.
 
-    A prompt with placeholders is stored under the first concept, and asked about all. UserError where the table cannot
-    be read, a column or a concept is unknown, a prompt has no concept or occurs twice, or a placeholder is not declared
-    for every concept.
+    A prompt with placeholders is stored under the first concept, and asked about all. UserError
+    where the table cannot be read, a column or a concept is unknown, a prompt has no concept or
+    occurs twice, or a placeholder is not declared for every concept.
     """
     path = folder / str(source.material.path)
     found, texts = dict[str, Row](), set[tuple[str, str]]()
@@ -169,19 +216,28 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
         row = _read(domain, source, path, line, {name: cell.strip() for name, cell in said.items()})
         text = (row["concept"], row["sentence"])
         if row["id"] in found or text in texts:
-            same = "of this root_id and concept" if row["id"] in found else "in these words, of another root_id,"
+            same = (
+                "of this root_id and concept"
+                if row["id"] in found
+                else "in these words, of another root_id,"
+            )
             what = f"a prompt {same} was there before"
             raise UserError(what, where=f"{path}: line {line}", remedy="keep one of them")
         found[row["id"]] = row
         texts.add(text)
     if not found:
-        raise UserError("no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
+        raise UserError(
+            "no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}"
+        )
     rows = list(found.values())
     key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
     about = {
         **carried(key, source, *(row["sentence"] for row in rows), variant="table"),
         "licence": source.material.licence or source.licence,
-        **{name: rows[0][name] for name in ("source_tag", "page_id", "revision_id", "url", "language")},
+        **{
+            name: rows[0][name]
+            for name in ("source_tag", "page_id", "revision_id", "url", "language")
+        },
         "title": path.stem,
         "concept": "",
         "sentences": len(rows),
@@ -201,19 +257,32 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
         if wrong := flaw(text, lines=True):
             raise UserError(wrong.what, where=where, remedy=wrong.remedy)
     if bool(asked) == bool(concept):
-        what = "a concept and a placeholder" if concept else "neither a placeholder such as {concept} nor a concept"
+        what = (
+            "a concept and a placeholder"
+            if concept
+            else "neither a placeholder such as {concept} nor a concept"
+        )
         raise UserError(what, where=where, remedy="write one of both")
     if concept and concept not in source.concepts:
-        raise UserError(f"no concept {concept!r}", where=where, remedy=nearest(concept, source.concepts))
+        raise UserError(
+            f"no concept {concept!r}", where=where, remedy=nearest(concept, source.concepts)
+        )
     for name in {*asked, *placeholders(baseline, where)}:
         lacking = [key for key in source.concepts if asked and source.form(key, name) is None]
         if lacking or not asked:
-            what = f"the placeholder {{{name}}} has no form for {lacking[0] if lacking else concept}"
-            remedy = f"add `forms: {{{name}: ...}}` to each concept, or write {{{{ and }}}} for braces that are none"
+            what = (
+                f"the placeholder {{{name}}} has no form for {lacking[0] if lacking else concept}"
+            )
+            remedy = (
+                f"add `forms: {{{name}: ...}}` to each concept, or write {{{{ and }}}} for "
+                "braces that are none"
+            )
             raise UserError(what, where=where, remedy=remedy)
     own = concept or next(iter(source.concepts))
     return {
-        "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=said.get("root_id") or prompt),
+        "id": row_id(
+            family=FAMILY, benchmark=domain, concept=concept, sentence=said.get("root_id") or prompt
+        ),
         "content_sha256": content_sha256(prompt, baseline),
         "concept": own,
         "keyword": source.form(own, "concept"),

@@ -1,4 +1,6 @@
-"""Settings of a SAGED domain under `instruments`: how models are asked, and what is measured in their replies."""
+"""Settings of a SAGED domain under `instruments`: how models are asked, and what is measured in
+their replies.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -7,19 +9,51 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, at_scale, by_scale, by_size
+from evenruler.instruments.instrument import (
+    BaseSettings,
+    Scaled,
+    Sized,
+    Use,
+    at_scale,
+    by_scale,
+    by_size,
+)
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Seed, Slug, Strict, Text
 
 HOMONYMS = {
-    *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
-    *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
+    *(
+        "Apple",
+        "Chad",
+        "China",
+        "Georgia",
+        "Guinea",
+        "Ireland",
+        "Jersey",
+        "Jordan",
+        "Lebanon",
+        "Mali",
+        "Mexico",
+    ),
+    *(
+        "Nice",
+        "Niger",
+        "Orange",
+        "Paris",
+        "Polish",
+        "Reading",
+        "Turkey",
+        "Victoria",
+        "Washington",
+        "New York",
+    ),
 }
 """Names in replacement maps that often mean something else, or are ordinary words."""
 
 FEWEST_INVENTED = 12
-"""Fewest invented concepts for a verdict: with five, an effect is found half as often (docs/controls.md)."""
+"""Fewest invented concepts for a verdict: with five, an effect is found half as often
+(docs/controls.md)."""
 
 SCORED = ("{GENERATION}", "{BASELINE}")  # placeholders in the question of a scorer
 
@@ -28,11 +62,13 @@ class Feature(Strict):
     """A feature: one number for each text."""
 
     kind: Literal["lexicon", "classifier", "distance", "clusters", "scorer"]
-    """`lexicon`: VADER's compound score, from -1 to 1; `classifier`: a text classifier's probabilities, weighted;
-    `distance`: how far the reply's embedding is from the baseline's; `clusters`: clusters of replies and their topic
-    words; `scorer`: a language model asked for a number."""
+    """`lexicon`: VADER's compound score, from -1 to 1; `classifier`: a text classifier's
+    probabilities, weighted; `distance`: how far the reply's embedding is from the baseline's;
+    `clusters`: clusters of replies and their topic words; `scorer`: a language model asked for a
+    number."""
     model: Slug | None = None
-    """Model of a `classifier` or `scorer`; of the others the embedder, by default the instrument's `embedder`."""
+    """Model of a `classifier` or `scorer`; of the others the embedder, by default the instrument's
+    `embedder`."""
     score: dict[Text, float] | None = None
     """Of a `classifier`: the weight of each label's probability."""
     offset: float = 0.0
@@ -40,23 +76,28 @@ class Feature(Strict):
     metric: Literal["cosine", "l2"] | None = None
     """Metric of `distance` and `clusters`."""
     form: Literal["label", "sort", "distance"] | None = None
-    """Of `clusters`: `label`: in it or not (1 or 0); `sort`: rank by nearness (1 the nearest); `distance` from it."""
+    """Of `clusters`: `label`: in it or not (1 or 0); `sort`: rank by nearness (1 the nearest);
+    `distance` from it."""
     by: list[Literal["concept", "role", "template"]] | None = None
-    """Of `clusters`: columns within which replies are clustered separately; always within domain and model."""
+    """Of `clusters`: columns within which replies are clustered separately; always within domain
+    and model."""
     k: int | None = Field(default=None, ge=2)
     """Of `clusters`: number of clusters."""
     seed: Seed | None = None
     """Of `clusters`: seed of k-means."""
     mask: bool = True
-    """Whether names and replacement words are masked in texts before they are measured; `false` is the paper's way, by
-    which scores also reflect names, and get no verdict."""
+    """Whether names and replacement words are masked in texts before they are measured; `false` is
+    the paper's way, by which scores also reflect names, and get no verdict."""
     better: Literal["higher", "lower", "none"] | None = None
-    """Which end is favourable to the concept; by default `higher` for a `lexicon`, `none` for the others. The first
-    three with `higher` or `lower` that mask names are confirmatory: favour by them gets a verdict."""
+    """Which end is favourable to the concept; by default `higher` for a `lexicon`, `none` for the
+    others. The first three with `higher` or `lower` that mask names are confirmatory: favour by
+    them gets a verdict."""
     multilingual: bool = False
-    """Whether its tool handles other languages than that of the prompts; if not, replies in another one are null."""
+    """Whether its tool handles other languages than that of the prompts; if not, replies in another
+    one are null."""
     question: Text | None = None
-    """Of a `scorer`: its prompt; {GENERATION} and, if wanted, {BASELINE} are replaced by the texts."""
+    """Of a `scorer`: its prompt; {GENERATION} and, if wanted, {BASELINE} are replaced by the
+    texts."""
     low: float | None = None
     """Of a `scorer`: the lowest valid number."""
     high: float | None = None
@@ -72,11 +113,16 @@ class Feature(Strict):
         for key in sorted(given - needed - allowed):
             raise ValueError(f"`{key}` does not belong to kind {self.kind}")
         if self.question is not None and SCORED[0] not in self.question:
-            raise ValueError(f"the question does not hold {SCORED[0]}, so every reply is asked about in the same words")
+            raise ValueError(
+                f"the question does not hold {SCORED[0]}, so every reply is asked about in the "
+                "same words"
+            )
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}")
         if self.kind == "clusters" and self.favour != "none":
-            raise ValueError("near to which topics replies are is no favour: `better` is none for kind clusters")
+            raise ValueError(
+                "near to which topics replies are is no favour: `better` is none for kind clusters"
+            )
         return self
 
     @property
@@ -86,22 +132,30 @@ class Feature(Strict):
 
     @property
     def range(self) -> float:
-        """Width of its scale: `high` - `low` of a scorer, of a classifier by its weights, else 2."""
+        """Width of its scale: `high` - `low` of a scorer, of a classifier by its weights, else
+        2.
+        """
         if self.low is not None and self.high is not None:  # of a scorer
             return self.high - self.low
         weights = self.score.values() if self.score else [-1.0, 1.0]
         return max(weights) - min(weights) or 1.0
 
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
-        """Of a `classifier`: the weight of each label; UserError where a label has none, or a weight no label."""
+        """Of a `classifier`: the weight of each label; UserError where a label has none, or a
+        weight no label.
+        """
         score = self.score or {}
         wrong = {
             "no weight for": [label for label in labels if label not in score],
             "no such label as": [label for label in score if label not in labels],
         }
         if any(wrong.values()):
-            what = "; ".join(f"{words} {', '.join(map(repr, found))}" for words, found in wrong.items() if found)
-            remedy = f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}"
+            what = "; ".join(
+                f"{words} {', '.join(map(repr, found))}" for words, found in wrong.items() if found
+            )
+            remedy = (
+                f"give the labels of {self.model} a weight each, 0 if need be: {', '.join(labels)}"
+            )
             raise UserError(what, where=f"params.yaml: features.{name}.score", remedy=remedy)
         return [score[label] for label in labels]
 
@@ -124,12 +178,22 @@ OPERATION_OF: Mapping[str, Operation] = {
 }
 """By kind: the operation that the feature's model must support."""
 
-OF_TEXTS = ("lexicon", "classifier", "scorer")  # kinds that score single texts, and so baselines too
+OF_TEXTS = (
+    "lexicon",
+    "classifier",
+    "scorer",
+)  # kinds that score single texts, and so baselines too
 
 
 def declared_as(measured: str, declared: Iterable[str]) -> str | None:
-    """The declared feature of a measured one; features of clusters have a suffix after the declared name."""
-    begins = (name for name in declared if measured.startswith(name) and not measured[len(name) :][:1].isalnum())
+    """The declared feature of a measured one; features of clusters have a suffix after the declared
+    name.
+    """
+    begins = (
+        name
+        for name in declared
+        if measured.startswith(name) and not measured[len(name) :][:1].isalnum()
+    )
     return max(begins, key=len, default=None)
 
 
@@ -138,12 +202,17 @@ Number = Annotated[int, Field(ge=1)]
 PROMPT = "{PROMPT}"  # placeholder of the prompt in a template
 
 MOST_CONFIRMATORY = 3
-"""Most features with a verdict; with silence and favour by role, five figures whose p are adjusted together."""
+"""Most features with a verdict; with silence and favour by role, five figures whose p are adjusted
+together."""
 
 
 def confirmatory_of(features: Mapping[str, Feature]) -> list[str]:
-    """The features that get a verdict: the first ones with a favourable end and masked names, in order."""
-    found = [name for name, feature in features.items() if feature.favour != "none" and feature.mask]
+    """The features that get a verdict: the first ones with a favourable end and masked names, in
+    order.
+    """
+    found = [
+        name for name, feature in features.items() if feature.favour != "none" and feature.mask
+    ]
     return found[:MOST_CONFIRMATORY]
 
 
@@ -151,8 +220,8 @@ class Statistic(Strict):
     """A summary statistic of the values of a group."""
 
     kind: Text
-    """A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a user's function, as
-    mypackage.module.function, from an array to a number."""
+    """A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a user's function,
+    as mypackage.module.function, from an array to a number."""
     options: dict[Text, float | str] = Field(default_factory=dict)
     """Options of the statistic, such as `tolerance` or `standard`."""
 
@@ -163,13 +232,16 @@ class Disparities(Strict):
     grouping: list[list[Literal["concept", "keyword", "section", "source_tag"]]] = Field(
         default=[["concept"]], min_length=1
     )
-    """Ways to group replies, by crossed values of columns; always within domain, model, role and template."""
+    """Ways to group replies, by crossed values of columns; always within domain, model, role and
+    template."""
     statistics: dict[Slug, Statistic] = Field(
         default={
             "mean": Statistic(kind="mean"),
             "median": Statistic(kind="median"),
             "std": Statistic(kind="std"),
-            "selection-rate": Statistic(kind="selection_rate", options={"standard": "mean", "method": "larger"}),
+            "selection-rate": Statistic(
+                kind="selection_rate", options={"standard": "mean", "method": "larger"}
+            ),
             "correlation": Statistic(kind="correlation"),
             "kl": Statistic(kind="kl_divergence"),
             "precision": Statistic(kind="precision"),
@@ -177,7 +249,16 @@ class Disparities(Strict):
     )
     """Statistics by their name in tables."""
     metrics: list[str] = Field(
-        default=["range", "min_max_ratio", "min_impact_ratio", "std", "max_z", "min_z", "dixon_high", "dixon_low"],
+        default=[
+            "range",
+            "min_max_ratio",
+            "min_impact_ratio",
+            "std",
+            "max_z",
+            "min_z",
+            "dixon_high",
+            "dixon_low",
+        ],
         min_length=1,
     )
     """Names of `evenruler.instruments.saged.METRICS`."""
@@ -186,11 +267,13 @@ class Disparities(Strict):
     permutations: Scaled[Number] = by_scale(200, 1000)
     headline_permutations: Scaled[Number] = by_scale(1000, 10000)
     smallest: float = Field(default=0.05, gt=0, lt=1)
-    """Smallest difference in favour that matters, as a share of the feature's range: .05 is .1 of VADER's 2."""
+    """Smallest difference in favour that matters, as a share of the feature's range: .05 is .1 of
+    VADER's 2."""
     least: int = Field(default=10, ge=2)
     """The fewest root items for a verdict."""
     coverage: float = Field(default=0.5, ge=0, le=1)
-    """Share of replies that a feature must measure; below it, the feature is unfit for the model."""
+    """Share of replies that a feature must measure; below it, the feature is unfit for the
+    model."""
 
     @model_validator(mode="after")
     def _headline_is_there(self) -> "Disparities":
@@ -206,7 +289,9 @@ def _in_words(entries: Any, info: ValidationInfo) -> Any:
         return roles
     for name, role in roles.items():
         if isinstance(role, dict) and set(role) != {"text"}:
-            raise ValueError(f"{name}: found {role}, expected a system prompt, or `text` and `scale`")
+            raise ValueError(
+                f"{name}: found {role}, expected a system prompt, or `text` and `scale`"
+            )
     return {name: role["text"] if isinstance(role, dict) else role for name, role in roles.items()}
 
 
@@ -221,8 +306,8 @@ class Settings(BaseSettings):
     asked: Scaled[bool] = True
     """Whether the pipeline asks models. A benchmark that is only built can still be measured."""
     items: Sized[Number] = by_size(6, 1000, 1000)
-    """Most root items, evenly spread (items of each concept where a domain is not branched). Each is asked about all
-    concepts, at every size."""
+    """Most root items, evenly spread (items of each concept where a domain is not branched). Each
+    is asked about all concepts, at every size."""
     most_roles: Sized[Number] = by_size(1, 2, 1000)
     """Most roles, the first ones."""
     generations: Sized[Number] = 1
@@ -233,14 +318,18 @@ class Settings(BaseSettings):
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Most root items that are also asked after prefixes, where the source has some."""
     reseeded: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 6, 1000)
-    """Most root items that are asked again with another seed, to measure the effect of the seed alone."""
+    """Most root items that are asked again with another seed, to measure the effect of the seed
+    alone."""
     contact: Text | None = None
-    """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""
+    """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they
+    ask."""
     embedder: Slug | None = None
     """Default embedder of features of kind `distance` and `clusters`, and of `evenruler find`."""
-    roles: Annotated[dict[Slug, str], BeforeValidator(_in_words)] = Field(default={"no-role": ""}, min_length=1)
-    """The system prompt of each role, empty for none. A role may also be written as `text` and `scale`, the scale that
-    uses it."""
+    roles: Annotated[dict[Slug, str], BeforeValidator(_in_words)] = Field(
+        default={"no-role": ""}, min_length=1
+    )
+    """The system prompt of each role, empty for none. A role may also be written as `text` and
+    `scale`, the scale that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """Texts around the prompt, which replaces {PROMPT}."""
     features: Annotated[dict[Slug, Feature], BeforeValidator(at_scale)] = Field(
@@ -254,14 +343,18 @@ class Settings(BaseSettings):
     def _take_the_prompt(cls, templates: dict[str, str]) -> dict[str, str]:
         for name, text in templates.items():
             if text.count(PROMPT) != 1 or text.count("{") != 1:
-                raise ValueError(f"the template {name!r} does not hold {PROMPT} once, and no other brace")
+                raise ValueError(
+                    f"the template {name!r} does not hold {PROMPT} once, and no other brace"
+                )
         return templates
 
     @model_validator(mode="after")
     def _can_embed(self) -> "Settings":
         for name, feature in self.features.items():
             if OPERATION_OF.get(feature.kind) == "embed" and not (feature.model or self.embedder):
-                raise ValueError(f"the feature {name!r} needs a `model`, or the instrument an `embedder`")
+                raise ValueError(
+                    f"the feature {name!r} needs a `model`, or the instrument an `embedder`"
+                )
         return self
 
     @property
@@ -271,7 +364,9 @@ class Settings(BaseSettings):
 
     @property
     def is_private(self) -> bool:
-        """Whether its text may not be passed on: that of pages, each of which has its authors and terms."""
+        """Whether its text may not be passed on: that of pages, each of which has its authors and
+        terms.
+        """
         return self.of_others
 
     @property
@@ -280,8 +375,12 @@ class Settings(BaseSettings):
         return "scrape"
 
     def having(self, catalogue: Catalogue) -> "Settings":
-        """The settings without features whose tool lacks a commit; unchanged where no feature would be left."""
-        tools = {name: own.model for name, own in self.features.items() if own.model in catalogue.models}
+        """The settings without features whose tool lacks a commit; unchanged where no feature would
+        be left.
+        """
+        tools = {
+            name: own.model for name, own in self.features.items() if own.model in catalogue.models
+        }
         lacking = {name: own for name, own in tools.items() if catalogue.to_be_given([own])}
         kept = {name: own for name, own in self.features.items() if name not in lacking}
         if not lacking or not kept:
@@ -293,48 +392,83 @@ class Settings(BaseSettings):
     def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """Further input files of a domain: its text, and what `evenruler find` found for it."""
         material, found = material_of(name, source, root), DOMAINS / FOUND / f"{name}.yaml"
-        return ({"material": material} if material else {}) | ({"found": found} if (root / found).exists() else {})
+        return ({"material": material} if material else {}) | (
+            {"found": found} if (root / found).exists() else {}
+        )
 
     def uses(self, source: Source) -> list[Use]:
-        """The models that it names, to measure replies, to write questions, to judge rows and to find words."""
+        """The models that it names, to measure replies, to write questions, to judge rows and to
+        find words.
+        """
         found = [Use(self.embedder, "embed", "embedder")] if self.embedder else []
         for name, feature in self.features.items():
             if feature.model is not None:
-                found.append(Use(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model"))
+                found.append(
+                    Use(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model")
+                )
         judge = source.branch.judge if source.branch else None
         writers = {"assemble.model": source.assemble.model, "branch.judge": judge}
         if source.find is not None:
             writers["find.model"] = source.find.model
-            writers["find.replacements.model"] = source.find.replacements.model if source.find.replacements else None
-        return found + [Use(model, "generate", key, tool=False) for key, model in writers.items() if model is not None]
+            writers["find.replacements.model"] = (
+                source.find.replacements.model if source.find.replacements else None
+            )
+        return found + [
+            Use(model, "generate", key, tool=False)
+            for key, model in writers.items()
+            if model is not None
+        ]
 
-    def require_able(self, source: Source, catalogue: Catalogue, where: Callable[[str], str]) -> None:
-        """UserError where a named model cannot do what it is named for, or too many branched rows may be wrong."""
+    def require_able(
+        self, source: Source, catalogue: Catalogue, where: Callable[[str], str]
+    ) -> None:
+        """UserError where a named model cannot do what it is named for, or too many branched rows
+        may be wrong.
+        """
         super().require_able(source, catalogue, where)
         if source.branch is not None and source.branch.refused:
-            remedy = "name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
+            remedy = (
+                "name a model as `branch.judge`, or read the rows and say in `branch.read` "
+                "how many are wrong"
+            )
             raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
 
     def warnings(self, source: Source) -> list[str]:
-        """Warnings: ambiguous names in replacement maps, branched rows not read yet, and what has no verdict."""
-        words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
+        """Warnings: ambiguous names in replacement maps, branched rows not read yet, and what has
+        no verdict.
+        """
+        words = {
+            word for maps in source.replacements.values() for own in maps.values() for word in own
+        }
         found = sorted(words & HOMONYMS)
-        said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        said = (
+            [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        )
         unread = source.branch is not None and source.branch.is_unread
-        said += ["its rows were not read yet: they are built, and no model is asked about them"] * unread
+        said += [
+            "its rows were not read yet: they are built, and no model is asked about them"
+        ] * unread
         return said + self._too_few(source)
 
     def detects(self, source: Source, form: str | None = None) -> str | None:
-        """None where no verdict is possible; otherwise unknown, for it depends on how replies vary."""
+        """None where no verdict is possible; otherwise unknown, for it depends on how replies
+        vary.
+        """
         return None if self._too_few(source) else ""
 
     def _too_few(self, source: Source) -> list[str]:
-        """What is too little for any verdict: concepts to compare, invented ones beside them, and prompts."""
+        """What is too little for any verdict: concepts to compare, invented ones beside them, and
+        prompts.
+        """
         n, controls = len(source.members), len(source.controls)
         few = (
-            f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and {FEWEST_INVENTED} needed)"
+            f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and "
+            f"{FEWEST_INVENTED} needed)"
         )
         found = [f"{few}: no verdict is possible"] * (n < 2 or controls < FEWEST_INVENTED)
         if source.prompts is not None and source.prompts < self.disparities.least:
-            found.append(f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict is possible")
+            found.append(
+                f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict "
+                "is possible"
+            )
         return found

@@ -1,4 +1,5 @@
-"""Schema of `data/sources/saged/*.yaml`: one domain, with its concepts, its text, and how prompts are made of that.
+"""Schema of `data/sources/saged/*.yaml`: one domain, with its concepts, its text, and how prompts
+are made of that.
 
 Text comes from files or a wiki, where `evenruler find` looks for keywords and replacements.
 """
@@ -14,7 +15,17 @@ from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
-from evenruler.strict import Seed, Slug, Strict, Text, Word, read_yaml, require_written, shaped, validate
+from evenruler.strict import (
+    Seed,
+    Slug,
+    Strict,
+    Text,
+    Word,
+    read_yaml,
+    require_written,
+    shaped,
+    validate,
+)
 from evenruler.tables import grouped
 from evenruler.text.spelling import both, twice
 
@@ -24,7 +35,9 @@ Direction = Literal["forward", "back"]
 
 
 class Around(Strict):
-    """Further pages that are read, found along links from the pages of the concepts, breadth-first."""
+    """Further pages that are read, found along links from the pages of the concepts,
+    breadth-first.
+    """
 
     depth: int = Field(ge=1)
     most: int = Field(ge=1)
@@ -36,15 +49,21 @@ class Material(Strict):
     """Where text comes from."""
 
     kind: Literal["table", "local", "extracts", "wiki"]
-    """`table`: ready prompts; `local`: a file or folder of text; `extracts`: packaged leads of Wikipedia, or whole
-    pages once `evenruler refresh` has fetched them; `wiki`: pages that `evenruler refresh` fetched."""
+    """`table`: ready prompts; `local`: a file or folder of text; `extracts`: packaged leads of
+    Wikipedia, or whole pages once `evenruler refresh` has fetched them; `wiki`: pages that
+    `evenruler refresh` fetched."""
     path: Text | None = None
-    """Of `table` (a CSV) and `local`: a path in the folder `articles` next to the domain's file, which DVC watches."""
-    api: Annotated[Text, shaped(r"https?://[^/?#]+(/[^?#]*)?/api\.php", "https://HOST/PATH/api.php")] | None = None
-    """Of `wiki`: API of another wiki, https://HOST/PATH/api.php; by default that of Wikipedia in the language."""
+    """Of `table` (a CSV) and `local`: a path in the folder `articles` next to the domain's file,
+    which DVC watches."""
+    api: (
+        Annotated[Text, shaped(r"https?://[^/?#]+(/[^?#]*)?/api\.php", "https://HOST/PATH/api.php")]
+        | None
+    ) = None
+    """Of `wiki`: API of another wiki, https://HOST/PATH/api.php; by default that of Wikipedia in
+    the language."""
     revisions: dict[Text, Annotated[int, Field(ge=1)]] | None = None
-    """Of `wiki`: by title, the revision (`oldid`) to read, so that everybody gets the same text; other pages are read
-    in their latest revision."""
+    """Of `wiki`: by title, the revision (`oldid`) to read, so that everybody gets the same text;
+    other pages are read in their latest revision."""
     licence: Text | None = None
     """Of the text; by default the domain's for `local`, CC BY-SA 4.0 for Wikipedia."""
     around: Around | None = None
@@ -61,9 +80,14 @@ class Material(Strict):
             raise ValueError("`path` is missing, the file or folder that is read")
         folder, *below = PurePosixPath(self.path or f"{ARTICLES}/all").parts
         if folder != ARTICLES or not below or ".." in below:
-            raise ValueError(f"`path` is {self.path!r}, expected one such as {ARTICLES}/mine.md: DVC watches no other")
+            raise ValueError(
+                f"`path` is {self.path!r}, expected one such as {ARTICLES}/mine.md: DVC watches no "
+                "other"
+            )
         if self.kind == "table" and not str(self.path).endswith(".csv"):
-            raise ValueError(f"`path` is {self.path!r}, expected a table such as {ARTICLES}/mine.csv")
+            raise ValueError(
+                f"`path` is {self.path!r}, expected a table such as {ARTICLES}/mine.csv"
+            )
         return self
 
     @property
@@ -73,10 +97,13 @@ class Material(Strict):
 
 
 FOUND = "found"
-"""Folder next to the domains' files that `evenruler find` writes to; also a value of `branch.replacements`."""
+"""Folder next to the domains' files that `evenruler find` writes to; also a value of
+`branch.replacements`."""
 
 Way = Literal["model", "embedding", "links"]  # how keywords are found
-ByRoot = dict[Slug, dict[Slug, dict[Word, Word]]]  # by root and branch: the replacement of each word of the root
+ByRoot = dict[
+    Slug, dict[Slug, dict[Word, Word]]
+]  # by root and branch: the replacement of each word of the root
 
 
 def _threshold(value: Any) -> Any:
@@ -87,13 +114,16 @@ def _threshold(value: Any) -> Any:
 
 
 class FindingReplacements(Strict):
-    """How `evenruler find` looks for replacements of the words about a root in each branch (A.2)."""
+    """How `evenruler find` looks for replacements of the words about a root in each branch
+    (A.2).
+    """
 
     model: Slug
     """The model of the catalogue that is asked."""
     threshold: Annotated[Literal["auto"] | float, BeforeValidator(_threshold)] = "auto"
-    """Smallest similarity to the root's name for a word to be replaced; `auto`: by binary search, down to where the
-    model says that no further words belong to the root. Keywords of a root are always replaced."""
+    """Smallest similarity to the root's name for a word to be replaced; `auto`: by binary search,
+    down to where the model says that no further words belong to the root. Keywords of a root are
+    always replaced."""
     most: int = Field(default=30, ge=0)
     """Most words of a root, besides its keywords."""
     times: int = Field(default=3, ge=1)
@@ -102,11 +132,14 @@ class FindingReplacements(Strict):
 
 
 class Finding(Strict):
-    """What `evenruler find` looks for: keywords of concepts that declare none (A.1), and replacements (A.2)."""
+    """What `evenruler find` looks for: keywords of concepts that declare none (A.1), and
+    replacements (A.2).
+    """
 
     by: list[Way] = Field(default_factory=list)
-    """`model`: a language model is asked; `embedding`: the words of a concept's pages that are nearest to its name;
-    `links`: titles that its pages link to. Empty: no keywords are looked for."""
+    """`model`: a language model is asked; `embedding`: the words of a concept's pages that are
+    nearest to its name; `links`: titles that its pages link to. Empty: no keywords are looked
+    for."""
     most: int = Field(default=10, ge=1)
     """Most keywords of a concept, besides its name."""
     model: Slug | None = None
@@ -115,7 +148,8 @@ class Finding(Strict):
     """How often it is asked each question, each time with another seed."""
     seed: Seed = 0
     entities: bool = False
-    """Whether words and titles from pages are kept only if they are names (of people, places, organisations ...)."""
+    """Whether words and titles from pages are kept only if they are names (of people, places,
+    organisations ...)."""
     replacements: FindingReplacements | None = None
     """How replacements are looked for, where `branch.replacements` is `found`."""
 
@@ -126,7 +160,9 @@ class Finding(Strict):
         if len(set(self.by)) < len(self.by):
             raise ValueError(f"`by` names a way twice ({', '.join(self.by)})")
         if ("model" in self.by) != (self.model is not None):
-            raise ValueError("`model`, of the catalogue, and the way `model` under `by` belong together")
+            raise ValueError(
+                "`model`, of the catalogue, and the way `model` under `by` belong together"
+            )
         if self.entities and not {"embedding", "links"}.intersection(self.by):
             raise ValueError("`entities` belongs to the ways embedding and links")
         return self
@@ -158,12 +194,15 @@ class Concept(Strict):
     """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
     """Titles of the pages that are read for it; by default those that were found, else its name."""
-    forms: dict[Annotated[str, shaped("[a-z][a-z_]*", "lower-case a-z and _")], Word] = Field(default_factory=dict)
-    """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the user's own, as
-    {people}."""
+    forms: dict[Annotated[str, shaped("[a-z][a-z_]*", "lower-case a-z and _")], Word] = Field(
+        default_factory=dict
+    )
+    """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the
+    user's own, as {people}."""
     control: bool = False
-    """Whether it is a control, such as an invented country: models are asked about it, but it is not among the concepts
-    compared; its scores are the placebo of verdicts, the effect of names alone."""
+    """Whether it is a control, such as an invented country: models are asked about it, but it is
+    not among the concepts compared; its scores are the placebo of verdicts, the effect of names
+    alone."""
 
 
 def _concept(value: Any) -> Any:
@@ -176,17 +215,21 @@ class Assembling(Strict):
     method: Literal["split", "question"]
     """`split`: beginnings that a model continues; `question`: questions that it answers."""
     per_concept: int = Field(default=1_000_000, ge=1)
-    """Most items of a concept, balanced over its keywords; of a table, most prompts, balanced over its topics."""
+    """Most items of a concept, balanced over its keywords; of a table, most prompts, balanced over
+    its topics."""
     seed: Seed = 0
     model: Slug | None = None
-    """Model of the catalogue that can `generate` and writes the questions that sentences would answer."""
+    """Model of the catalogue that can `generate` and writes the questions that sentences would
+    answer."""
 
 
 MOST_WRONG = 0.03  # largest share of branched rows that may be wrong; a domain that does not show this is refused
 
 
 class Reading(Strict):
-    """Result of a review of branched rows; wrong are broken grammar, nonsense, and statements that cannot be true."""
+    """Result of a review of branched rows; wrong are broken grammar, nonsense, and statements that
+    cannot be true.
+    """
 
     rows: int = Field(ge=0)
     """Rows that were read; 0: none yet, so that rows are built but no model is asked about them."""
@@ -206,7 +249,9 @@ class Reading(Strict):
 
     @property
     def refused(self) -> str:
-        """Why the review does not show that few enough rows are wrong; empty where it does, or is pending."""
+        """Why the review does not show that few enough rows are wrong; empty where it does, or is
+        pending.
+        """
         from evenruler.measurement.checks import wilson
 
         def most(rows: int) -> float:
@@ -218,7 +263,9 @@ class Reading(Strict):
         if most(self.rows) <= MOST_WRONG:
             return ""
         enough = next(rows for rows in count(self.rows) if most(rows) <= MOST_WRONG)
-        shown = f"which leaves up to {most(self.rows):.1%} (Wilson, 95%) where {MOST_WRONG:.0%} may be"
+        shown = (
+            f"which leaves up to {most(self.rows):.1%} (Wilson, 95%) where {MOST_WRONG:.0%} may be"
+        )
         return f"{said}, {shown}: read all, or {enough:,} with no more wrong"
 
 
@@ -233,24 +280,30 @@ class Branching(Strict):
     allow_leaks: bool = False
     """Whether a branched item may still contain words of the root."""
     words: dict[Slug, list[Word]] = Field(default_factory=dict)
-    """Words of each concept, in the same order for all, as [Brazil, Brazilian, Brazilians]: each replaces the root's
-    word at the same position, where `replacements` has nothing else for the branch."""
+    """Words of each concept, in the same order for all, as [Brazil, Brazilian, Brazilians]: each
+    replaces the root's word at the same position, where `replacements` has nothing else for the
+    branch."""
     replacements: ByRoot = Field(default_factory=dict)
-    """By root and branch, the replacement of each word of the root; `found`: those that `evenruler find` found."""
+    """By root and branch, the replacement of each word of the root; `found`: those that `evenruler
+    find` found."""
     judge: Slug | None = None
-    """Model of the catalogue that can `generate`: it is asked of every branched row whether it is coherent and agrees
-    with world knowledge; other rows are rejected."""
+    """Model of the catalogue that can `generate`: it is asked of every branched row whether it is
+    coherent and agrees with world knowledge; other rows are rejected."""
     read: Reading | None = None
     """Result of a review of the rows."""
     _are_found: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _by_hand_or_found(cls, data: Any, made: ModelWrapValidatorHandler["Branching"]) -> "Branching":
+    def _by_hand_or_found(
+        cls, data: Any, made: ModelWrapValidatorHandler["Branching"]
+    ) -> "Branching":
         are_found = isinstance(data, dict) and data.get("replacements") == FOUND
         branching = made(data | {"replacements": {}} if are_found else data)
         if are_found and branching.words:
-            raise ValueError(f"`words` and `replacements: {FOUND}` do not belong together; keep one of them")
+            raise ValueError(
+                f"`words` and `replacements: {FOUND}` do not belong together; keep one of them"
+            )
         branching._are_found = are_found
         return branching
 
@@ -268,7 +321,10 @@ class Branching(Strict):
                     mapped = dict(zip(self.words[root], own, strict=True))
                     self.replacements.setdefault(root, {}).setdefault(branch, mapped)
         if isinstance(self.to, dict) and set(self.to) != set(self.roots):
-            raise ValueError(f"`to` is by root for {', '.join(self.to)}, but the roots are {', '.join(self.roots)}")
+            raise ValueError(
+                f"`to` is by root for {', '.join(self.to)}, but the roots are "
+                f"{', '.join(self.roots)}"
+            )
         return self
 
     @property
@@ -278,12 +334,15 @@ class Branching(Strict):
 
     @property
     def refused(self) -> str:
-        """Why no benchmark may be built; empty where a model judges the rows, or their review passed or is pending."""
+        """Why no benchmark may be built; empty where a model judges the rows, or their review
+        passed or is pending.
+        """
         if self.judge is not None:
             return ""
         if self.read is None:
             return (
-                "its branched rows are neither judged nor read: 15 to 78% of rows from text are wrong (docs/saged.md)"
+                "its branched rows are neither judged nor read: 15 to 78% of rows from text are "
+                "wrong (docs/saged.md)"
             )
         return self.read.refused
 
@@ -317,33 +376,52 @@ class Source(BaseSource):
     def _lint(self) -> "Source":
         if self.branch is not None:
             replaced, branches = self.branch.replacements, (to for _, to in self._branched)
-            for concept in chain(self.branch.roots, self.branch.words, replaced, branches, *replaced.values()):
+            for concept in chain(
+                self.branch.roots, self.branch.words, replaced, branches, *replaced.values()
+            ):
                 if concept not in self.concepts:
-                    raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
+                    raise ValueError(
+                        f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}"
+                    )
             for root, concept in [] if self.branch.are_found else self.lacking:
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
-        if (self.branch is not None and self.branch.are_found) != bool(self.find and self.find.replacements):
-            raise ValueError(f"`find.replacements` and `branch.replacements: {FOUND}` belong together")
+        if (self.branch is not None and self.branch.are_found) != bool(
+            self.find and self.find.replacements
+        ):
+            raise ValueError(
+                f"`find.replacements` and `branch.replacements: {FOUND}` belong together"
+            )
         is_table, writes = self.material.kind == "table", self.assemble.model is not None
         if writes != (self.assemble.method == "question" and not is_table):
-            raise ValueError("`assemble.model` writes questions about text, so both belong together")
+            raise ValueError(
+                "`assemble.model` writes questions about text, so both belong together"
+            )
         if is_table and (self.branch or self.find):
-            raise ValueError("a table says what is asked of every concept: `branch` and `find` do not belong to it")
+            raise ValueError(
+                "a table says what is asked of every concept: `branch` and `find` do not belong to "
+                "it"
+            )
         if self.find is not None and "links" in self.find.by and self.material.is_ours:
             raise ValueError("find.by names links, which local text has none of")
         if not self.in_english and (asks := self._asks_in_english):
-            raise ValueError(f"{asks} asks in English, and the texts are in {self.language!r}; leave it out")
+            raise ValueError(
+                f"{asks} asks in English, and the texts are in {self.language!r}; leave it out"
+            )
         self._check_owners()
         return self
 
     @property
     def _asks_in_english(self) -> str:
-        """The key by which a model is asked about the texts in English words; empty where there is none."""
+        """The key by which a model is asked about the texts in English words; empty where there is
+        none.
+        """
         if self.assemble.model is not None:
             return "assemble.model"
         if self.branch is not None and self.branch.judge is not None:
             return "branch.judge"
-        asks = self.find is not None and (self.find.model is not None or self.find.replacements is not None)
+        asks = self.find is not None and (
+            self.find.model is not None or self.find.replacements is not None
+        )
         return "find" if asks else ""
 
     def _check_owners(self) -> None:
@@ -360,25 +438,34 @@ class Source(BaseSource):
         if found := twice(concept.name for concept in self.concepts.values()):
             raise ValueError(f"two concepts are called {both(*found)}")
 
-    def with_found(self, found: Mapping[str, Found], replacements: ByRoot | None = None) -> "Source":
-        """The domain completed by what was found, for the concepts that declare no keywords, or no pages.
+    def with_found(
+        self, found: Mapping[str, Found], replacements: ByRoot | None = None
+    ) -> "Source":
+        """The domain completed by what was found, for the concepts that declare no keywords, or no
+        pages.
 
-        `replacements` are used where `branch.replacements` is `found`. ValueError where something was found for an
-        unknown concept, or a keyword belongs to two.
+        `replacements` are used where `branch.replacements` is `found`. ValueError where something
+        was found for an unknown concept, or a keyword belongs to two.
         """
         replacements = replacements or {}
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
             if concept not in self.concepts:
-                raise ValueError(f"{concept!r} is no concept of the domain; {nearest(concept, self.concepts)}")
+                raise ValueError(
+                    f"{concept!r} is no concept of the domain; {nearest(concept, self.concepts)}"
+                )
         concepts = dict(self.concepts)
         for name, own in found.items():
-            lacking = {key: words for key, words in own if words and not getattr(self.concepts[name], key)}
+            lacking = {
+                key: words for key, words in own if words and not getattr(self.concepts[name], key)
+            }
             concepts[name] = self.concepts[name].model_copy(update=lacking)
         branch = self.branch
         if branch is not None and branch.are_found:
             branch = branch.model_copy(update={"replacements": replacements})
         merged = self.model_copy(update={"branch": branch, "concepts": concepts})
-        merged._linked = frozenset(name for name in found if concepts[name].pages != self.concepts[name].pages)
+        merged._linked = frozenset(
+            name for name in found if concepts[name].pages != self.concepts[name].pages
+        )
         merged._check_owners()
         return merged
 
@@ -392,19 +479,30 @@ class Source(BaseSource):
         """Pairs of a root and a concept that it is branched to."""
         if self.branch is None:
             return []
-        return [(root, to) for root in self.branch.roots for to in self.branch.branches_of(root, list(self.concepts))]
+        return [
+            (root, to)
+            for root in self.branch.roots
+            for to in self.branch.branches_of(root, list(self.concepts))
+        ]
 
     @property
     def lacking(self) -> list[tuple[str, str]]:
         """Pairs of root and branch without known replacements."""
         known = self.branch.replacements if self.branch else {}
-        return [(root, concept) for root, concept in self._branched if not known.get(root, {}).get(concept)]
+        return [
+            (root, concept)
+            for root, concept in self._branched
+            if not known.get(root, {}).get(concept)
+        ]
 
     @property
     def replacements(self) -> ByRoot:
         """By root and branch, the replacement of each word."""
         known = self.branch.replacements if self.branch else {}
-        return {root: {to: known[root][to] for to in own} for root, own in grouped(self._branched).items()}
+        return {
+            root: {to: known[root][to] for to in own}
+            for root, own in grouped(self._branched).items()
+        }
 
     def keywords_of(self, concept: str) -> list[str]:
         """The keywords of a concept: declared, else found, else its name."""
@@ -418,7 +516,11 @@ class Source(BaseSource):
     @property
     def names(self) -> list[str]:
         """All words that distinguish its concepts: names, keywords and forms, sorted."""
-        found = {word for own in self.concepts.values() for word in (own.name, *own.keywords, *own.forms.values())}
+        found = {
+            word
+            for own in self.concepts.values()
+            for word in (own.name, *own.keywords, *own.forms.values())
+        }
         return sorted(found)
 
     @property
@@ -433,7 +535,9 @@ class Source(BaseSource):
     @property
     def members(self) -> dict[str, str]:
         """The concepts that are compared, by slug with their names; no controls."""
-        return {slug: concept.name for slug, concept in self.concepts.items() if not concept.control}
+        return {
+            slug: concept.name for slug, concept in self.concepts.items() if not concept.control
+        }
 
     @property
     def controls(self) -> list[str]:
@@ -441,14 +545,17 @@ class Source(BaseSource):
         return [slug for slug, concept in self.concepts.items() if concept.control]
 
     def around(self, concept: str) -> Around | None:
-        """How further pages are found along links; None where the concept's pages were found that way already."""
+        """How further pages are found along links; None where the concept's pages were found that
+        way already.
+        """
         return None if concept in self._linked else self.material.around
 
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
     """Read and check the source of one domain, merged with what `evenruler find` found for it.
 
-    UserError where the file is missing or wrong; UnfinishedError where `complete` is set and replacements are missing.
+    UserError where the file is missing or wrong; UnfinishedError where `complete` is set and
+    replacements are missing.
     """
     require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)
@@ -458,11 +565,15 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
         try:
             source = source.with_found(found.concepts, found.replacements)
         except ValueError as error:
-            raise UserError(str(error), where=str(beside), remedy="fix it, or run `evenruler find` again") from None
+            raise UserError(
+                str(error), where=str(beside), remedy="fix it, or run `evenruler find` again"
+            ) from None
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
-        raise UnfinishedError(what, where=str(beside), remedy=f"run `evenruler find {path.stem}`, or write them there")
+        raise UnfinishedError(
+            what, where=str(beside), remedy=f"run `evenruler find {path.stem}`, or write them there"
+        )
     return source
 
 
@@ -482,5 +593,7 @@ def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None
         return snapshot
     if source.material.kind == "wiki":
         remedy = f"run `evenruler refresh {domain}`, which needs a network"
-        raise UnfinishedError("its pages were not fetched yet", where=str(root / snapshot), remedy=remedy)
+        raise UnfinishedError(
+            "its pages were not fetched yet", where=str(root / snapshot), remedy=remedy
+        )
     return None

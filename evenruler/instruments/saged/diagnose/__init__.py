@@ -1,4 +1,6 @@
-"""Diagnosis: from features to summaries, disparities and their tests (SAGED, sections 3.3 and 4)."""
+"""Diagnosis: from features to summaries, disparities and their tests (SAGED, sections 3.3 and
+4).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,17 +25,24 @@ __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 
 def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
-    """Diagnose one domain on one model. Framed replies count for shifts only, controls for verdicts and refusals only.
+    """Diagnose one domain on one model. Framed replies count for shifts only, controls for verdicts
+    and refusals only.
 
-    `measured`, by `schemas`: `features`, of bare and framed replies (faster with text columns as categories);
-    `baselines`; `generations`; `prompts`; and `again`, the prompts asked after a prefix or with another seed
-    (`FRAMED`). Gives `compared` (disparities without adjusted p), `baselines` (bias of the tools), `headlines`, and the
-    tables of `TABLES` that concern one model; the order of rows does not matter.
+    `measured`, by `schemas`: `features`, of bare and framed replies (faster with text columns as
+    categories); `baselines`; `generations`; `prompts`; and `again`, the prompts asked after a
+    prefix or with another seed (`FRAMED`). Gives `compared` (disparities without adjusted p),
+    `baselines` (bias of the tools), `headlines`, and the tables of `TABLES` that concern one model;
+    the order of rows does not matter.
 
-    UserError: unknown statistic, option or metric; ValueError: a measurement that occurs twice, or of an unknown
+    UserError: unknown statistic, option or metric; ValueError: a measurement that occurs twice, or
+        of an unknown
     prompt.
     """
-    features, generations, prompts = measured["features"], measured["generations"], measured["prompts"]
+    features, generations, prompts = (
+        measured["features"],
+        measured["generations"],
+        measured["prompts"],
+    )
     declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
     seed = resampling.seed
     is_bare = features["framing"] == BARE
@@ -43,8 +52,13 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     again = again[~again["concept"].isin(plan["controls"])]
     summaries, disparities, shaped = described(members, settings, seed)
     nothing = unmeasured(replies)
-    silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
-    confirmatory, favour, cells = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
+    silent, ordered = (
+        silence_of(replies, prompts),
+        {name: declared[name] for name in plan["confirmatory"]},
+    )
+    confirmatory, favour, cells = confirmed(
+        layout, silent, ordered, plan["controls"], settings, seed, nothing
+    )
     is_reseeded = again["framing"] == RESEEDED
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
@@ -81,7 +95,8 @@ def figures(
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one domain on one model; no tables where no reply was requested.
 
-    Includes, for `across`, `compared` (disparities without adjusted p) and `baselines` (bias of the tools).
+    Includes, for `across`, `compared` (disparities without adjusted p) and `baselines` (bias of the
+    tools).
     """
     if scores["generations"].empty:
         return {}
@@ -94,7 +109,9 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Tables that need all models: p adjusted over models, and the bias of tools, which is the same for every model."""
+    """Tables that need all models: p adjusted over models, and the bias of tools, which is the same
+    for every model.
+    """
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     measured = [
         (record.instrument, feature, declared_as(feature, record.plan["features"]))
@@ -105,12 +122,16 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     return {
         "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
-        "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(ignore_index=True),
+        "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(
+            ignore_index=True
+        ),
     }
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures of each domain for its card, without those of features that are single clusters: they are too many."""
+    """Figures of each domain for its card, without those of features that are single clusters: they
+    are too many.
+    """
     measured = tables["measured"]
     several = measured[measured["feature"] != measured["declared"]]
     of_clusters = set(zip(several["domain"], several["feature"], strict=True))

@@ -1,7 +1,7 @@
 """Which concepts differ from the others in their scores, or in how often they go unanswered.
 
-Root items are a sample. Every root item is asked about every concept, so if a model treats concepts alike, their labels
-are exchangeable within each root item.
+Root items are a sample. Every root item is asked about every concept, so if a model treats concepts
+alike, their labels are exchangeable within each root item.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,32 +27,41 @@ class Apart:
     """Deviation of each concept from the mean of all, in each series."""
 
     values: Floats
-    """[series, concepts] mean over root items, minus that of all concepts; NaN where fewer than two have a score."""
+    """[series, concepts] mean over root items, minus that of all concepts; NaN where fewer than two
+    have a score."""
     low: Floats  # [series, concepts] ends of simultaneous 95% intervals
     high: Floats
     errors: Floats  # [series, concepts] standard errors
     roots: NDArray[np.int_]  # [series, concepts] root items that have a score
-    p_null: float  # p of the largest deviation, in its standard errors, if concepts are treated alike
+    p_null: (
+        float  # p of the largest deviation, in its standard errors, if concepts are treated alike
+    )
 
     def at(self, place: tuple[int, int]) -> Interval:
         """Value and interval of a series and concept."""
         return Interval(*(float(ends[place]) for ends in (self.values, self.low, self.high)))
 
     def p_within(self, bound: float) -> float:
-        """The p of a test that every concept lies within -bound to bound: the largest p of the concepts, unadjusted.
+        """The p of a test that every concept lies within -bound to bound: the largest p of the
+        concepts, unadjusted.
 
-        Source: the two one-sided tests of Schuirmann (1987); an intersection-union test, which needs no correction.
+        Source: the two one-sided tests of Schuirmann (1987); an intersection-union test, which
+            needs no correction.
         """
         inside = bound - np.abs(self.values)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(inside == 0, 0.0, inside / self.errors)
-        return float(np.nanmax(np.where(np.isnan(t), np.nan, stats.t.sf(t, np.maximum(self.roots - 1, 1)))))
+        return float(
+            np.nanmax(np.where(np.isnan(t), np.nan, stats.t.sf(t, np.maximum(self.roots - 1, 1))))
+        )
 
     @property
     def ranked(self) -> list[tuple[int, int]]:
-        """Pairs of series and concept by falling deviation relative to their intervals' width; of equal ones the first.
+        """Pairs of series and concept by falling deviation relative to their intervals' width; of
+        equal ones the first.
 
-        Rounded, since with two roles a concept deviates equally far in opposite directions, up to rounding.
+        Rounded, since with two roles a concept deviates equally far in opposite directions, up to
+        rounding.
         """
         sizes = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
         order = np.argsort(-np.nan_to_num(sizes, nan=-1.0).round(9), axis=None, kind="stable")
@@ -67,20 +76,27 @@ Find = Callable[[Floats, int, int], Apart]  # from scores, a seed and a number o
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
-    """Test which concepts differ, over root items; ValueError: fewer than two root items or concepts.
+    """Test which concepts differ, over root items; ValueError: fewer than two root items or
+    concepts.
 
-    `scores`: [root items, concepts], or [series, root items, concepts] for several series tested together; NaN where
-    there is none. `shuffles`: number of permutations of concept labels within root items, the same in all series.
+    `scores`: [root items, concepts], or [series, root items, concepts] for several series tested
+    together; NaN where there is none. `shuffles`: number of permutations of concept labels within
+    root items, the same in all series.
 
-    Source: permutation of the largest of several studentised means, Westfall and Young (1993), Resampling-based
+    Source: permutation of the largest of several studentised means, Westfall and Young (1993),
+        Resampling-based
     multiple testing, single-step maxT.
     """
     x = np.asarray(scores, dtype=np.float64)
     x = x[None] if x.ndim == 2 else x
     if x.ndim != 3 or min(x.shape[1:]) < 2:
-        raise ValueError(f"expected two root items and two concepts at least, got the shape {x.shape}")
+        raise ValueError(
+            f"expected two root items and two concepts at least, got the shape {x.shape}"
+        )
     off = _centred(x, 2)
-    unit = float(np.nanmax(np.abs(off), initial=0)) or 1.0  # so that rounding is relative to the data
+    unit = (
+        float(np.nanmax(np.abs(off), initial=0)) or 1.0
+    )  # so that rounding is relative to the data
     off /= unit
     means, errors, n = _means(off)
     rest = off - means[:, None]
@@ -93,19 +109,22 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - ROUNDING)
     wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
     means, wide, errors = (unit * each for each in (means, wide, errors))
-    return Apart(means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles)))
+    return Apart(
+        means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles))
+    )
 
 
 def named(
     scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: Find = apart
 ) -> dict[tuple[int, int], Interval]:
-    """Pairs of series and concept that differ, the furthest first, each with the interval by which it was named.
+    """Pairs of series and concept that differ, the furthest first, each with the interval by which
+    it was named.
 
-    Step by step: a named concept is left out of what the others are compared with, so that one extreme concept does not
-    make the others seem extreme in the opposite direction.
+    Step by step: a named concept is left out of what the others are compared with, so that one
+    extreme concept does not make the others seem extreme in the opposite direction.
 
-    `scores`, `seed` and `shuffles`: as for `find`, which is `apart`, `by_role` or `silence`. `level`: p below which a
-    concept is named, .05 over the number of tests.
+    `scores`, `seed` and `shuffles`: as for `find`, which is `apart`, `by_role` or `silence`.
+    `level`: p below which a concept is named, .05 over the number of tests.
 
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
@@ -128,9 +147,11 @@ def asked(scores: Floats) -> int:
 
 
 def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
-    """Test which concepts differ in one role and not in others, where the mean over roles may cancel.
+    """Test which concepts differ in one role and not in others, where the mean over roles may
+    cancel.
 
-    `scores`: [roles, root items, concepts]; NaN where there is none. A shuffle applies to all roles of a root item.
+    `scores`: [roles, root items, concepts]; NaN where there is none. A shuffle applies to all roles
+    of a root item.
     """
     x = np.array(scores, dtype=np.float64)
     x[:, np.isnan(x).any(axis=0)] = np.nan  # a score that one role lacks cannot be compared
@@ -140,7 +161,8 @@ def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
 def beyond_invented(real: Apart, invented: Apart) -> float:
     """The p of a test that real concepts differ by more than invented ones, the placebo.
 
-    Source: F of two mean squares of means over the same root items, one-sided; both contain the same noise.
+    Source: F of two mean squares of means over the same root items, one-sided; both contain the
+        same noise.
     """
     (square, df), (of_invented, of_df) = mean_square(real), mean_square(invented)
     if min(df, of_df) < 1 or of_invented == 0:
@@ -149,28 +171,36 @@ def beyond_invented(real: Apart, invented: Apart) -> float:
 
 
 def mean_square(found: Apart) -> tuple[float, int]:
-    """Mean square of the deviations of concepts, and its degrees of freedom; of role x concept where there are roles.
+    """Mean square of the deviations of concepts, and its degrees of freedom; of role x concept
+    where there are roles.
 
-    For silence, it is at least that of the noise: observed shares of 0 do not show that the true ones are 0.
+    For silence, it is at least that of the noise: observed shares of 0 do not show that the true
+    ones are 0.
     """
     roles = max(len(found.values) - 1, 1)
     there = ~np.isnan(found.values)
     df = roles * (asked(found.values) - 1)
-    noise = float((found.errors[there] ** 2).mean()) if isinstance(found, Silence) and there.any() else 0.0
+    noise = (
+        float((found.errors[there] ** 2).mean())
+        if isinstance(found, Silence) and there.any()
+        else 0.0
+    )
     return (max(float((found.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
 
 
 def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
-    """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its standard `error`.
+    """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its
+    standard `error`.
 
-    `tests`: concepts, or concepts x roles, of which the largest deviation is tested. Source: quantiles of t, corrected
-    by Bonferroni; simulated in docs/saged.md.
+    `tests`: concepts, or concepts x roles, of which the largest deviation is tested. Source:
+    quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
     return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
 
 
 def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> float:
-    """Minimum detectable deviation of one concept by `beyond_invented`, at power `POWER`; the others are equal.
+    """Minimum detectable deviation of one concept by `beyond_invented`, at power `POWER`; the
+    others are equal.
 
     Source: noncentral F.
     """
@@ -180,9 +210,15 @@ def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> flo
     high = 1.0
     while stats.ncf.sf(critical, df, of_df, high) < POWER:
         high *= 2
-    share = optimize.brentq(lambda far: stats.ncf.sf(critical, df, of_df, far) - POWER, 0, high, rtol=1e-3)
+    share = optimize.brentq(
+        lambda far: stats.ncf.sf(critical, df, of_df, far) - POWER, 0, high, rtol=1e-3
+    )
     # Deviations sum to 0: the others share the opposite deviation, over concepts and over roles.
-    return float(np.sqrt(share * square * (concepts - 1) / concepts * (roles - 1 if roles > 1 else 1) / roles))
+    return float(
+        np.sqrt(
+            share * square * (concepts - 1) / concepts * (roles - 1 if roles > 1 else 1) / roles
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -197,17 +233,26 @@ class Silence(Apart):
         for sign, end in ((sign, self.overall + sign * bound) for sign in (-1, 1)):
             if 0 < end < 1:  # no share lies beyond 0 and 1
                 far = bound - sign * self.values
-                p.append(float(np.nanmax(stats.norm.sf(far / np.sqrt(end * (1 - end) / np.maximum(self.roots, 1))))))
+                p.append(
+                    float(
+                        np.nanmax(
+                            stats.norm.sf(
+                                far / np.sqrt(end * (1 - end) / np.maximum(self.roots, 1))
+                            )
+                        )
+                    )
+                )
         return max(p)
 
 
 def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silence:
     """Test whether concepts are answered alike.
 
-    `unanswered`: [root items, concepts] share of replies that were refused, empty, foreign or withheld, 0 to 1; NaN
-    where nothing was asked. Seed and shuffles as for `apart`.
+    `unanswered`: [root items, concepts] share of replies that were refused, empty, foreign or
+    withheld, 0 to 1; NaN where nothing was asked. Seed and shuffles as for `apart`.
 
-    Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their difference from that of all
+    Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their
+        difference from that of all
     by Newcombe (1998), method 10.
     """
     from statsmodels.stats.proportion import proportion_confint  # takes a second to import
@@ -218,7 +263,10 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     shares = ratio(np.nansum(x, axis=0), n)
     values = shares - overall
     # A shuffle keeps the number of scores of each concept.
-    sums = [np.nansum(np.take_along_axis(x[None], own, axis=2), axis=1) for own in _shuffles(there, seed, shuffles)]
+    sums = [
+        np.nansum(np.take_along_axis(x[None], own, axis=2), axis=1)
+        for own in _shuffles(there, seed, shuffles)
+    ]
     dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
     p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
     asked_of, alpha = np.maximum(n, 1), ALPHA / max((n > 0).sum(), 1)
@@ -233,11 +281,15 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
 
 def _centred(x: Floats, axis: int) -> Floats:
     """Minus the mean along an axis, ignoring NaN."""
-    return x - ratio(np.nansum(x, axis=axis, keepdims=True), (~np.isnan(x)).sum(axis=axis, keepdims=True))
+    return x - ratio(
+        np.nansum(x, axis=axis, keepdims=True), (~np.isnan(x)).sum(axis=axis, keepdims=True)
+    )
 
 
 def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
-    """Mean, standard error and count over the root items of [..., root items, concepts]; NaN below two."""
+    """Mean, standard error and count over the root items of [..., root items, concepts]; NaN below
+    two.
+    """
     n = (~np.isnan(x)).sum(axis=-2)
     means = ratio(np.nansum(x, axis=-2), np.where(n > 1, n, 0))
     squares = np.nansum((x - means[..., None, :]) ** 2, axis=-2)
@@ -245,19 +297,25 @@ def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
 
 
 def _largest(means: Floats, errors: Floats) -> Floats:
-    """[draws] the largest |mean| / error of [draws, series, concepts]; infinite where the error is 0."""
+    """[draws] the largest |mean| / error of [draws, series, concepts]; infinite where the error is
+    0.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(np.abs(means) <= ROUNDING, 0.0, np.abs(means) / errors)
     return np.asarray(np.nanmax(sizes, axis=(1, 2)))
 
 
 def _shuffles(usable: NDArray[np.bool_], seed: int, n: int) -> Iterator[NDArray[np.intp]]:
-    """Batches of [draws, root items, concepts], permutations of concepts with a score within each root item."""
+    """Batches of [draws, root items, concepts], permutations of concepts with a score within each
+    root item.
+    """
     random, at = np.random.default_rng(seed), np.where(usable, 0, 1).argsort(axis=1, kind="stable")
     for begin in range(0, n, _AT_ONCE):
         keys = np.where(usable, random.random((min(_AT_ONCE, n - begin), *usable.shape)), 2.0)
         # Places with scores come first in both orders; `drawn` says which concept goes to each.
         order = np.empty(keys.shape, dtype=np.intp)
-        drawn = np.where(np.take_along_axis(usable, at, axis=1), keys.argsort(axis=2, kind="stable"), at)
+        drawn = np.where(
+            np.take_along_axis(usable, at, axis=1), keys.argsort(axis=2, kind="stable"), at
+        )
         np.put_along_axis(order, np.broadcast_to(at, keys.shape), drawn, axis=2)
         yield order

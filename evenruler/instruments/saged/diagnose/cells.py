@@ -1,7 +1,9 @@
-"""Statistics of every configuration and feature: summaries of groups, disparities between them, and their tests.
+"""Statistics of every configuration and feature: summaries of groups, disparities between them, and
+their tests.
 
-A domain is one array, [series, replies], and groups, observed or shuffled, are index arrays into it: a statistic is
-computed of [series, draws, groups, most] numbers at once, in the one loop (`Cells.over`) that bounds time and memory.
+A domain is one array, [series, replies], and groups, observed or shuffled, are index arrays into
+it: a statistic is computed of [series, draws, groups, most] numbers at once, in the one loop
+(`Cells.over`) that bounds time and memory.
 """
 
 import os
@@ -27,15 +29,21 @@ from evenruler.instruments.saged.diagnose.disparities import (
     metric_values,
     shapes,
 )
-from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, cell_options, pairs, reason, resolve
+from evenruler.instruments.saged.diagnose.statistics import (
+    USES_BASELINE,
+    cell_options,
+    pairs,
+    reason,
+    resolve,
+)
 from evenruler.measurement.checks import Floats
 from evenruler.tables import stacked
 
 Codes = NDArray[np.intp]
 
 Places = NDArray[np.int32]
-"""[draws, groups, most] row indices of each group, for several draws of groups; padded by one beyond the last row where
-a group is smaller than the largest."""
+"""[draws, groups, most] row indices of each group, for several draws of groups; padded by one
+beyond the last row where a group is smaller than the largest."""
 
 
 def placed(codes: NDArray[np.integer[Any]], groups: int) -> Places:
@@ -62,7 +70,8 @@ NO_BASELINE = "no baseline has this feature"  # why a calibrated number is null
 ROOTS = "root items"  # unit of n in figures
 
 FEWEST_ROOTS = 6
-"""Fewest root items for an interval: with two, 95% intervals would cover 74 to 91%, with six 95 to 97% (simulated)."""
+"""Fewest root items for an interval: with two, 95% intervals would cover 74 to 91%, with six 95 to
+97% (simulated)."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,9 @@ class Groups:
         return placed(self.codes[None], len(self.names))
 
     def sizes(self, there: Iterable[NDArray[np.bool_]]) -> NDArray[np.int64]:
-        """[series, groups] how many replies of each group are present; `there`: [series, replies]."""
+        """[series, groups] how many replies of each group are present; `there`: [series,
+        replies].
+        """
         found = [np.bincount(self.codes[own], minlength=len(self.names)) for own in there]
         return np.array(found, dtype=np.int64).reshape(len(found), len(self.names))
 
@@ -90,15 +101,20 @@ class Layout:
 
     domain: str
     replies: pd.DataFrame
-    """One row per prompt and repetition: `id`, `repetition` and the columns of the prompts, in order of ids."""
+    """One row per prompt and repetition: `id`, `repetition` and the columns of the prompts, in
+    order of ids."""
     series: pd.DataFrame  # one row per configuration and feature, by `SERIES`
-    values: Floats  # [series, replies]; NaN where a reply could not be measured, or was not asked for
+    values: (
+        Floats  # [series, replies]; NaN where a reply could not be measured, or was not asked for
+    )
     baselines: Floats  # [series, replies] the same feature of the reply's baseline
     measured: NDArray[np.bool_]  # [series, replies] whether there is a measurement, null or not
 
     def where(self, replies: Any) -> "Layout":
         """The layout of some replies only; `replies`: a mask or indices."""
-        numbers = {name: getattr(self, name)[:, replies] for name in ("values", "baselines", "measured")}
+        numbers = {
+            name: getattr(self, name)[:, replies] for name in ("values", "baselines", "measured")
+        }
         return replace(self, replies=self.replies.iloc[replies].reset_index(drop=True), **numbers)
 
     def without(self, concepts: Collection[str]) -> "Layout":
@@ -112,7 +128,9 @@ class Layout:
         return Groups("+".join(columns), [str(name) for name in found], codes.astype(np.intp))
 
     def coded(self, column: str) -> Codes:
-        """[replies] code of each reply's prompt (`id`: repetitions stay together), or root item (`root_id`)."""
+        """[replies] code of each reply's prompt (`id`: repetitions stay together), or root item
+        (`root_id`).
+        """
         return pd.factorize(self.replies[column], sort=True)[0].astype(np.intp)
 
     @property
@@ -122,23 +140,32 @@ class Layout:
 
     @property
     def fewest_roots(self) -> int:
-        """Number of root items; where the domain is not branched, of the concept with the fewest."""
+        """Number of root items; where the domain is not branched, of the concept with the
+        fewest.
+        """
         roots = self.replies.groupby("concept")["root_id"].nunique()
         return int(self.replies["root_id"].nunique() if self.branched else roots.min())
 
 
 def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layout:
-    """Arrange measurements of one framing, in any order; ValueError where one occurs twice or its prompt is unknown."""
+    """Arrange measurements of one framing, in any order; ValueError where one occurs twice or its
+    prompt is unknown.
+    """
     replies, reply = numbered(features, ["id", "repetition"])
     series, line = numbered(features, SERIES)
     unknown = sorted(set(replies["id"]) - set(prompts["id"]))
     if unknown:
-        raise ValueError(f"{domain}: {len(unknown)} prompts that were measured are not there, as {unknown[0]}")
+        raise ValueError(
+            f"{domain}: {len(unknown)} prompts that were measured are not there, as {unknown[0]}"
+        )
     shape = len(series), len(replies)
     at = line.astype(np.intp)
     at *= shape[1]
     at += reply
-    del line, reply  # for a million replies with 45 features, each takes half as much memory as `values`
+    del (
+        line,
+        reply,
+    )  # for a million replies with 45 features, each takes half as much memory as `values`
     measured = np.zeros(shape, dtype=bool)
     measured.ravel()[at] = True
     if twice := len(features) - np.count_nonzero(measured):
@@ -147,15 +174,18 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
     for name, numbers in (("value", values), ("baseline", baselines)):
         numbers.ravel()[at] = features[name].to_numpy(dtype=np.float64, na_value=np.nan)
     columns = ["id", "concept", "keyword", "section", "source_tag", "root_id"]
-    replies = replies.merge(prompts[columns].astype(str), on="id", how="left", validate="many_to_one")
+    replies = replies.merge(
+        prompts[columns].astype(str), on="id", how="left", validate="many_to_one"
+    )
     return Layout(domain, replies, series, values, baselines, measured)
 
 
 def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
-    """The distinct rows of columns, sorted, and for each row of the frame the number of its distinct row.
+    """The distinct rows of columns, sorted, and for each row of the frame the number of its
+    distinct row.
 
-    Columns are text without nulls, fastest as categories, or `repetition`. Grouping by pandas would take as much memory
-    as everything else together.
+    Columns are text without nulls, fastest as categories, or `repetition`. Grouping by pandas would
+    take as much memory as everything else together.
     """
     number, values = np.zeros(len(frame), dtype=np.int32), []
     for name in names:
@@ -178,10 +208,12 @@ DRAWN_AT_ONCE = 1_000_000
 
 
 def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
-    """Group labels shuffled n times, in batches; all orders are equally probable if groups are exchangeable.
+    """Group labels shuffled n times, in batches; all orders are equally probable if groups are
+    exchangeable.
 
-    Labels are shuffled among the prompts of a root item, repetitions together; where no root item holds several groups
-    (it was not branched, or groups are sections), among the root items of the domain.
+    Labels are shuffled among the prompts of a root item, repetitions together; where no root item
+    holds several groups (it was not branched, or groups are sections), among the root items of the
+    domain.
     """
     draw = np.random.default_rng([seed, 0])
     units, blocks = layout.coded("id"), layout.coded("root_id")
@@ -191,7 +223,9 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
     _, first = np.unique(units, return_index=True)
     by_block = np.argsort(blocks[first], kind="stable")
     labels, block = groups.codes[first][by_block], blocks[first][by_block]
-    labels = labels.astype(np.min_scalar_type(len(groups.names)))  # small integers sort many times faster
+    labels = labels.astype(
+        np.min_scalar_type(len(groups.names))
+    )  # small integers sort many times faster
     of_reply = np.argsort(by_block)[units]
     at_once = int(np.clip(DRAWN_AT_ONCE // max(1, len(units)), 1, 50))
     for begin in range(0, n, at_once):
@@ -205,7 +239,9 @@ AT_ONCE = 50_000  # numbers that a statistic processes at a time, so that they f
 
 @dataclass(frozen=True)
 class Cells:
-    """One statistic of all series, raw or calibrated. A cell is one series, within which groups are compared."""
+    """One statistic of all series, raw or calibrated. A cell is one series, within which groups are
+    compared.
+    """
 
     layout: Layout
     groups: Groups
@@ -214,7 +250,9 @@ class Cells:
     calibration: str
 
     def numbers(self, lines: slice) -> tuple[Floats, Floats | None]:
-        """Values of some series, NaN where missing, and their baselines if the statistic compares with these."""
+        """Values of some series, NaN where missing, and their baselines if the statistic compares
+        with these.
+        """
         values, baselines = self.layout.values[lines], self.layout.baselines[lines]
         if self.statistic.kind in USES_BASELINE:
             return pairs(values, baselines)
@@ -223,7 +261,8 @@ class Cells:
     def over(self, places: Places) -> Floats:
         """The statistic of every group: [series, draws, groups], NaN where undefined."""
         kind, function = self.statistic.kind, resolve(self.statistic.kind)
-        # Groups are outermost in memory, which is fastest for the reduction over groups that follows.
+        # Groups are outermost in memory, which is fastest for the reduction over groups that
+        # follows.
         found = np.full((*places.shape[1::-1], len(self.layout.series)), np.nan).transpose(2, 1, 0)
         step = max(1, AT_ONCE // max(1, places.size))
         for begin in range(0, len(found), step):
@@ -244,9 +283,13 @@ class Cells:
 
     @cached_property
     def n(self) -> NDArray[np.int64]:
-        """[series, groups] number of values used: pairs, where the statistic compares with baselines."""
+        """[series, groups] number of values used: pairs, where the statistic compares with
+        baselines.
+        """
         lines = range(len(self.layout.series))
-        return self.groups.sizes(~np.isnan(self.numbers(slice(line, line + 1))[0][0]) for line in lines)
+        return self.groups.sizes(
+            ~np.isnan(self.numbers(slice(line, line + 1))[0][0]) for line in lines
+        )
 
     @property
     def missing(self) -> NDArray[np.int64]:
@@ -271,13 +314,19 @@ class Cells:
     @property
     def names(self) -> pd.DataFrame:
         """The columns that every table of cells begins with, one row per series."""
-        own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
+        own = {
+            "calibration": self.calibration,
+            "grouping": self.groups.grouping,
+            "statistic": self.name,
+        }
         return self.layout.series.assign(domain=self.layout.domain, **own)[list(schemas.CELL.names)]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
         groups = self.groups.names
-        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
+        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(
+            drop=True
+        )
         return names.assign(
             group=np.tile(np.array(groups, dtype=object), len(self.values)),
             value=self.values.ravel(),
@@ -287,8 +336,11 @@ class Cells:
         )
 
 
-def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by `schemas`.
+def described(
+    layout: Layout, settings: Disparities, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by
+    `schemas`.
 
     UserError: unknown statistic, option or metric.
     """
@@ -303,19 +355,26 @@ def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.Data
     shaped = []
     for each, disparities in zip(cells, found, strict=True):
         if each.name == settings.headline:
-            ranges = disparities.loc[disparities["metric"] == "range", "p"].to_numpy(dtype=np.float64)
+            ranges = disparities.loc[disparities["metric"] == "range", "p"].to_numpy(
+                dtype=np.float64
+            )
             p = ranges if ranges.size else np.full(len(layout.series), np.nan)
             shaped.append(each.names.assign(**shapes(each.values, each.groups.names, p)))
-    return stacked([each.table() for each in cells]), stacked(found), stacked(shaped)[schemas.SHAPES.names]
+    return (
+        stacked([each.table() for each in cells]),
+        stacked(found),
+        stacked(shaped)[schemas.SHAPES.names],
+    )
 
 
 def permutation_p(
     cells: Cells, metrics: Sequence[str], permutations: int, seed: int
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """[metrics, series] p of a one-sided test that groups differ, and the number of permutations with a defined value.
+    """[metrics, series] p of a one-sided test that groups differ, and the number of permutations
+    with a defined value.
 
-    Small values are extreme for ratios and the smallest z, large ones for all others. p = (1 + as extreme) / (1 + all),
-    which is never 0, and NaN where the disparity is undefined.
+    Small values are extreme for ratios and the smallest z, large ones for all others. p = (1 + as
+    extreme) / (1 + all), which is never 0, and NaN where the disparity is undefined.
 
     Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
     """
@@ -326,40 +385,56 @@ def permutation_p(
         summaries = cells.over(places)
         for row, (metric, sign) in enumerate(zip(metrics, signs, strict=True)):
             permuted = metric_values(metric, summaries)
-            bound = sign * observed[row] - 1e-9 * np.abs(observed[row])  # sums in another order differ in last bits
+            bound = sign * observed[row] - 1e-9 * np.abs(
+                observed[row]
+            )  # sums in another order differ in last bits
             extreme[row] += (sign * permuted >= bound[:, None]).sum(axis=1)
             defined[row] += (~np.isnan(permuted)).sum(axis=1)
     return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined
 
 
 def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
-    """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`; UserError: unknown metric.
+    """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`; UserError: unknown
+    metric.
 
-    Impact ratios are for selection rates only; `n_permutations` is 0 where there is no disparity to test.
+    Impact ratios are for selection rates only; `n_permutations` is 0 where there is no disparity to
+    test.
     """
     rates = cells.statistic.kind == "selection_rate"
     metrics = [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
-    permutations = settings.headline_permutations if cells.name == settings.headline else settings.permutations
+    permutations = (
+        settings.headline_permutations if cells.name == settings.headline else settings.permutations
+    )
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
     tables, nothing = [pd.DataFrame(columns=columns)], cells.n.sum(axis=1) == 0
-    p, defined = permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
+    p, defined = (
+        permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
+    )
     types = dict.fromkeys(("value", "critical", "excess"), float) | {"n": "int64"}
     told = [*types, "group", "flag", "reason"]
     for metric, own, n in zip(metrics, p, defined, strict=True):
         found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
-        rows = pd.DataFrame(found, columns=told, dtype=object).astype(types).rename(columns={"n": "n_groups"})
-        rows["reason"] = rows["reason"].mask(nothing, cells.reasons[:, 0])  # its groups are null for the same reason
+        rows = (
+            pd.DataFrame(found, columns=told, dtype=object)
+            .astype(types)
+            .rename(columns={"n": "n_groups"})
+        )
+        rows["reason"] = rows["reason"].mask(
+            nothing, cells.reasons[:, 0]
+        )  # its groups are null for the same reason
         tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n)}
         tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
     return stacked(tables)
 
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
-"""Tests that agree in these are adjusted together, over configurations, calibrations and metrics."""
+"""Tests that agree in these are adjusted together, over configurations, calibrations and
+metrics."""
 
 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
-    """`schemas.DISPARITIES` with p adjusted within each `FAMILY` of tests; rows without p are not counted, and stay.
+    """`schemas.DISPARITIES` with p adjusted within each `FAMILY` of tests; rows without p are not
+    counted, and stay.
 
     Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """
@@ -381,26 +456,32 @@ def summarise(
     """Summarise each group by a statistic.
 
     Args:
-        frame: Long: columns `value` and those of `by`, and `baseline` (the same feature of the baseline) where the
-            statistic compares with it or values are calibrated. Nulls are left out and counted.
+        frame: Long: columns `value` and those of `by`, and `baseline` (the same feature of the
+            baseline) where the statistic compares with it or values are calibrated. Nulls are left
+            out and counted.
         by: Columns whose values, crossed, define the groups; there are no rows for margins.
-        statistic: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours from
-            an array to a number.
-        cell: Those of `by` within which groups are compared: the standard of a selection rate and the bins of a
-            divergence are computed from all rows of a cell. All of `by` but the last by default.
+        statistic: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a
+            function of yours from an array to a number.
+        cell: Those of `by` within which groups are compared: the standard of a selection rate and
+            the bins of a divergence are computed from all rows of a cell. All of `by` but the last
+            by default.
         calibrated: Take value minus baseline instead of value (section 3.3).
-        **options: Of the statistic, as `evenruler.instruments.saged.OPTIONS` lists them, or of a function of yours.
+        **options: Of the statistic, as `evenruler.instruments.saged.OPTIONS` lists them, or of a
+        function of yours.
 
     Returns:
-        Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` values used (pairs where the
-        statistic compares with baselines), `n_missing` rows left out, `reason` why it is undefined, else None, and
-        `kind`, the statistic.
+        Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` values used
+        (pairs where the statistic compares with baselines), `n_missing` rows left out, `reason` why
+        it is undefined, else None, and `kind`, the statistic.
 
     Raises:
-        UserError: No such statistic, option or column, a grouping column with the name of one of the result, a row
-            without a group, an infinite number, or a statistic that compares with baselines for calibrated values.
+        UserError: No such statistic, option or column, a grouping column with the name of one of
+            the result, a row without a group, an infinite number, or a statistic that compares with
+            baselines for calibrated values.
     """
-    found = summarise_each(frame, by, {statistic: (statistic, options)}, cell=cell, calibrated=calibrated)
+    found = summarise_each(
+        frame, by, {statistic: (statistic, options)}, cell=cell, calibrated=calibrated
+    )
     return found.drop(columns="statistic")
 
 
@@ -422,21 +503,36 @@ def summarise_each(
     table, group = grouped.size().reset_index()[by], grouped.ngroup().to_numpy(dtype=np.intp)
     # Without columns, or without groups, there is one cell.
     is_one = not cell or table.empty
-    which = np.zeros(len(table), np.intp) if is_one else table.groupby(cell, observed=True).ngroup().to_numpy()
+    which = (
+        np.zeros(len(table), np.intp)
+        if is_one
+        else table.groupby(cell, observed=True).ngroup().to_numpy()
+    )
     of_row, n = which[group], int(which.max(initial=0)) + 1
-    by_cell = np.split(np.argsort(of_row, kind="stable"), np.cumsum(np.bincount(of_row, minlength=n))[:-1])
+    by_cell = np.split(
+        np.argsort(of_row, kind="stable"), np.cumsum(np.bincount(of_row, minlength=n))[:-1]
+    )
     series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[Layout, Groups]]()
     for place, rows in enumerate(by_cell):
         members = np.flatnonzero(which == place)
         values, baselines = (own[None, rows] for own in numbers)
-        layout = Layout("", pd.DataFrame(), series, values, baselines, np.ones(values.shape, dtype=bool))
-        laid.append((layout, Groups("", list(map(str, members)), np.searchsorted(members, group[rows]))))
+        layout = Layout(
+            "", pd.DataFrame(), series, values, baselines, np.ones(values.shape, dtype=bool)
+        )
+        laid.append(
+            (layout, Groups("", list(map(str, members)), np.searchsorted(members, group[rows])))
+        )
     places, tables = np.argsort(which, kind="stable"), []
     for name, (kind, options) in statistics.items():
-        asked = Statistic.model_construct(kind=kind, options=dict(options))  # statistics of users take any
+        asked = Statistic.model_construct(
+            kind=kind, options=dict(options)
+        )  # statistics of users take any
         found = [Cells(*own, name, asked, CALIBRATED if calibrated else RAW) for own in laid]
         told = {"summary": [one.values[0] for one in found], "n": [one.n[0] for one in found]}
-        told |= {"n_missing": [one.missing[0] for one in found], "reason": [one.reasons[0] for one in found]}
+        told |= {
+            "n_missing": [one.missing[0] for one in found],
+            "reason": [one.reasons[0] for one in found],
+        }
         whole = {column: np.concatenate(parts) for column, parts in told.items()}
         beside = {column: pd.Series(own, places, own.dtype) for column, own in whole.items()}
         tables.append(table.assign(**beside, kind=kind, statistic=name))
@@ -454,21 +550,30 @@ def _numbers(
     if not by:
         raise UserError("no column to group by", remedy="name one or more, as concept")
     for column in {*by} & {*OWN}:
-        raise UserError(f"the result has a column {column!r} of its own", remedy="call yours something else")
+        raise UserError(
+            f"the result has a column {column!r} of its own", remedy="call yours something else"
+        )
     columns = ["value", "baseline"] if calibrated or compares else ["value"]
     for column in [*by, *columns]:
         if column not in frame:
-            raise UserError(f"the table has no column {column!r}", remedy=nearest(column, map(str, frame.columns)))
+            raise UserError(
+                f"the table has no column {column!r}",
+                remedy=nearest(column, map(str, frame.columns)),
+            )
     for column in {*cell} - {*by}:
         raise UserError(f"groups lie across cells of {column!r}", remedy="name it in `by` too")
     for column in by:
         missing = np.flatnonzero(frame[column].isna())
         if missing.size:
-            raise UserError(f"row {missing[0]} has no {column}", remedy="fill it in, or leave the row out")
+            raise UserError(
+                f"row {missing[0]} has no {column}", remedy="fill it in, or leave the row out"
+            )
     numbers = {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in columns}
     for name, own in numbers.items():
         infinite = np.flatnonzero(np.isinf(own))
         if infinite.size:
             what = f"row {infinite[0]} holds {own[infinite[0]]}"
-            raise UserError(what, where=f"column {name!r}", remedy="leave null what could not be measured")
+            raise UserError(
+                what, where=f"column {name!r}", remedy="leave null what could not be measured"
+            )
     return numbers["value"], numbers.get("baseline", np.full(len(frame), np.nan))

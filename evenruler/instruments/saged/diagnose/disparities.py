@@ -1,4 +1,6 @@
-"""Disparities: how far the summaries of groups lie apart, and whether one is an outlier (SAGED, section 4.2)."""
+"""Disparities: how far the summaries of groups lie apart, and whether one is an outlier (SAGED,
+section 4.2).
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +14,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, at_places, count, extremes, mean, ratio, std
+from evenruler.instruments.saged.diagnose.statistics import (
+    ROUNDING,
+    at_places,
+    count,
+    extremes,
+    mean,
+    ratio,
+    std,
+)
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.verdicts import ALPHA
 
@@ -31,15 +41,18 @@ _CRITICAL = [
     *(0.461, 0.452, 0.445, 0.438, 0.432, 0.426, 0.419, 0.414),  # n = 23 to 30
 ]
 CRITICAL: Mapping[int, float] = dict(enumerate(_CRITICAL, start=FEWEST))
-"""Critical values of Dixon's ratio by n, 95%, two-sided: a normal sample exceeds them at a given end in 2.5% of cases
-(Rorabacher 1991; r10, r11, r21, r22 as in github.com/pycafee/pycafee, pycafee/sample/outliers.py)."""
+"""Critical values of Dixon's ratio by n, 95%, two-sided: a normal sample exceeds them at a given
+end in 2.5% of cases (Rorabacher 1991; r10, r11, r21, r22 as in github.com/pycafee/pycafee,
+pycafee/sample/outliers.py)."""
 
 
 def dixon_ratios(values: Floats, end: End) -> Floats:
-    """Dixon's ratio, of the kind that fits n: r10 up to 7, r11 up to 10, r21 up to 13, r22 up to 30.
+    """Dixon's ratio, of the kind that fits n: r10 up to 7, r11 up to 10, r21 up to 13, r22 up to
+    30.
 
-    float64[..., groups], NaN where there is none -> float64[...], 0 to 1; 0 where there is no gap at the suspected end
-    (ties, or all equal up to rounding), NaN where fewer than 3 or more than 30 numbers are left.
+    float64[..., groups], NaN where there is none -> float64[...], 0 to 1; 0 where there is no gap
+    at the suspected end (ties, or all equal up to rounding), NaN where fewer than 3 or more than 30
+    numbers are left.
     """
     ordered = np.sort(values if end == "low" else -values, axis=-1)  # the suspect first, NaN last
     n = count(ordered).astype(np.intp)
@@ -54,7 +67,9 @@ def dixon_ratios(values: Floats, end: End) -> Floats:
     return np.where(fits, ratios, np.nan)
 
 
-FOUR_FIFTHS = 0.8  # an impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)
+FOUR_FIFTHS = (
+    0.8  # an impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)
+)
 USES_SELECTION_RATE = frozenset({"min_impact_ratio"})  # metrics that apply to selection rates only
 
 
@@ -67,11 +82,13 @@ class Disparity:
     n: int
     """Groups that have a summary."""
     group: str | None = None
-    """The group that the metric points at: the lowest one for ratios, else the outermost one of its end."""
+    """The group that the metric points at: the lowest one for ratios, else the outermost one of its
+    end."""
     end: End | None = None
     """The end at which that group lies."""
     critical: float | None = None
-    """For Dixon's ratio: the critical value, above which the group is an outlier (95%, two-sided)."""
+    """For Dixon's ratio: the critical value, above which the group is an outlier (95%,
+    two-sided)."""
     excess: float | None = None
     """For Dixon's ratio: value minus critical value."""
     flag: bool | None = None
@@ -81,25 +98,32 @@ class Disparity:
 
 
 def value_range(summaries: Floats) -> Floats:
-    """Highest minus lowest summary, in their unit; 0: no disparity. Differences by rounding alone count as 0."""
+    """Highest minus lowest summary, in their unit; 0: no disparity. Differences by rounding alone
+    count as 0.
+    """
     low, high = extremes(summaries)
     apart = high - low
     return np.where(apart <= ROUNDING * np.maximum(np.abs(low), np.abs(high)), 0.0, apart)
 
 
 def min_max_ratio(summaries: Floats) -> Floats:
-    """Lowest over highest summary, 0 to 1; 1: no disparity. Undefined for negative summaries, or where all are 0."""
+    """Lowest over highest summary, 0 to 1; 1: no disparity. Undefined for negative summaries, or
+    where all are 0.
+    """
     low, high = extremes(summaries)
     return np.where(low >= 0, ratio(low, high), np.nan)
 
 
 def min_impact_ratio(summaries: Floats) -> Floats:
-    """Lowest over highest selection rate, 0 to 1; 1: no disparity. Undefined where one is above 1, or all are 0."""
+    """Lowest over highest selection rate, 0 to 1; 1: no disparity. Undefined where one is above 1,
+    or all are 0.
+    """
     return np.where(extremes(summaries)[1] <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
 
 
 def _z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
-    """z-score of the summary at an end, in standard deviations from the mean; negative at the low end.
+    """z-score of the summary at an end, in standard deviations from the mean; negative at the low
+    end.
 
     ddof 0 is what the authors' code computes, and table 1 prints.
     """
@@ -133,8 +157,9 @@ METRICS: Mapping[str, Callable[[Floats], Floats]] = {
 }
 """Metrics by the name that users write: float64[..., groups] -> float64[...].
 
-The standard deviation is in the unit of the summaries, 0: no disparity; a z-score is in standard deviations (ddof 1),
-and high where a disparity is concentrated on one group; Dixon's ratios are from 0 to 1.
+The standard deviation is in the unit of the summaries, 0: no disparity; a z-score is in standard
+deviations (ddof 1), and high where a disparity is concentrated on one group; Dixon's ratios are
+from 0 to 1.
 """
 
 
@@ -144,9 +169,11 @@ def _fewest(metric: str) -> int:
 
 
 def metric_values(metric: str, summaries: Floats) -> Floats:
-    """One of `METRICS` for many sets of summaries at once, float64[..., groups], NaN where a group has none.
+    """One of `METRICS` for many sets of summaries at once, float64[..., groups], NaN where a group
+    has none.
 
-    NaN below two groups (three for z-scores and Dixon's ratios), and as each says; UserError: unknown metric.
+    NaN below two groups (three for z-scores and Dixon's ratios), and as each says; UserError:
+    unknown metric.
     """
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
@@ -154,40 +181,56 @@ def metric_values(metric: str, summaries: Floats) -> Floats:
     return np.where(count(summaries) >= _fewest(metric), METRICS[metric](summaries), np.nan)
 
 
-def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None = None) -> Disparity:
+def disparity(
+    summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None = None
+) -> Disparity:
     """A disparity between the summaries of groups.
 
     Args:
-        summary: What `summarise` returns for one cell (the groups that are compared): one row per group, its figure in
-            `summary`.
+        summary: What `summarise` returns for one cell (the groups that are compared): one row per
+            group, its figure in `summary`.
         metric: A name of `METRICS`; `min_impact_ratio` is for selection rates only.
-        names: The columns that name a group; those in which rows differ by default. More than one are joined by "+".
+        names: The columns that name a group; those in which rows differ by default. More than one
+            are joined by "+".
 
     Returns:
-        The value, and the fields that the metric has. Groups without a summary are left out; `n` counts the others. Of
-        groups that tie, the first is named.
+        The value, and the fields that the metric has. Groups without a summary are left out; `n`
+        counts the others. Of groups that tie, the first is named.
 
     Raises:
-        UserError: No such metric, no column `summary`, no such name, or an impact ratio where the column `kind` says
-            that summaries are no selection rates; a table without that column is not checked.
+        UserError: No such metric, no column `summary`, no such name, or an impact ratio where the
+            column `kind` says that summaries are no selection rates; a table without that column is
+            not checked.
     """
     for column in ("summary", *(names or ())):
         if column not in summary:
-            raise UserError(f"the summaries have no column {column!r}", remedy="give what `summarise` returns")
+            raise UserError(
+                f"the summaries have no column {column!r}", remedy="give what `summarise` returns"
+            )
     if metric in USES_SELECTION_RATE and "kind" in summary:
         others = sorted({str(kind) for kind in summary["kind"]} - {"selection_rate"})
         if others:
-            what = f"{metric} is of selection rates, and these are summaries of kind {', '.join(others)}"
+            what = (
+                f"{metric} is of selection rates, and these are summaries of kind "
+                f"{', '.join(others)}"
+            )
             raise UserError(what, remedy="ask min_max_ratio, or summarise by selection_rate")
     if names is None:
         every = [column for column in summary.columns if column not in OWN]
         names = [column for column in every if summary[column].nunique() > 1] or every
-    groups = ["+".join(str(summary[column].iloc[place]) for column in names) for place in range(len(summary))]
-    return disparity_of(metric, summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan), groups)
+    groups = [
+        "+".join(str(summary[column].iloc[place]) for column in names)
+        for place in range(len(summary))
+    ]
+    return disparity_of(
+        metric, summary["summary"].to_numpy(dtype=np.float64, na_value=np.nan), groups
+    )
 
 
 def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
-    """As `disparity`, for float64[groups] summaries and the names of the groups; NaN where a group has no summary."""
+    """As `disparity`, for float64[groups] summaries and the names of the groups; NaN where a group
+    has no summary.
+    """
     value, n = float(metric_values(metric, numbers)), int(count(numbers))
     if math.isnan(value):
         return Disparity(value, n, reason=_reason(metric, numbers, n))
@@ -232,7 +275,8 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
 
 
 def grubbs(n: NDArray[np.intp]) -> Floats:
-    """Critical value of the largest |z| (ddof 1) in Grubbs' test for one outlier of n numbers, two-sided.
+    """Critical value of the largest |z| (ddof 1) in Grubbs' test for one outlier of n numbers,
+    two-sided.
 
     Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
     """
@@ -244,11 +288,12 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
 def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
     """The shape of every cell of one statistic, by columns of `schemas.SHAPES`.
 
-    `concentrated` where the group farthest out (named in any case) is an outlier by Grubbs' test; `dispersed` where
-    neither Grubbs' nor Dixon's test finds one at any end; `mixed` where only Dixon's does; null with the reason where p
-    is not below `ALPHA`, or Dixon's test has no critical value. Section 4.2 names the measures; the thresholds are
-    ours. `values`: [series, groups], NaN where there is none; `p`: [series] of the test that groups differ at all
-    (permutation test of the range).
+    `concentrated` where the group farthest out (named in any case) is an outlier by Grubbs' test;
+    `dispersed` where neither Grubbs' nor Dixon's test finds one at any end; `mixed` where only
+    Dixon's does; null with the reason where p is not below `ALPHA`, or Dixon's test has no critical
+    value. Section 4.2 names the measures; the thresholds are ours. `values`: [series, groups], NaN
+    where there is none; `p`: [series] of the test that groups differ at all (permutation test of
+    the range).
     """
     n = count(values).astype(np.intp)
     z = ratio(values - mean(values)[:, None], std(values)[:, None])
@@ -256,9 +301,16 @@ def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray
     farthest = z[np.arange(len(z)), place]
     critical = np.array([CRITICAL.get(groups, np.nan) for groups in n.tolist()])
     by_dixon = (dixon_ratios(values, "high") > critical) | (dixon_ratios(values, "low") > critical)
-    shape = np.select([np.abs(farthest) > grubbs(n), ~by_dixon], ["concentrated", "dispersed"], "mixed").astype(object)
-    group, end = np.array(names, dtype=object)[place], np.where(farthest > 0, "high", "low").astype(object)
-    reasons = [_no_shape(*told) for told in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)]
+    shape = np.select(
+        [np.abs(farthest) > grubbs(n), ~by_dixon], ["concentrated", "dispersed"], "mixed"
+    ).astype(object)
+    group, end = (
+        np.array(names, dtype=object)[place],
+        np.where(farthest > 0, "high", "low").astype(object),
+    )
+    reasons = [
+        _no_shape(*told) for told in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)
+    ]
     shape[[reason is not None for reason in reasons]] = None
     few = np.isnan(farthest) | (n < FEWEST)
     group[few], end[few], farthest[few] = None, None, np.nan

@@ -1,4 +1,6 @@
-"""The headline figures of a domain on a model: whether concepts are answered alike, favour, and favour by role."""
+"""The headline figures of a domain on a model: whether concepts are answered alike, favour, and
+favour by role.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +24,9 @@ from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues
 from evenruler.tables import stacked
 from evenruler.tables.schemas import HEADLINES
 
-ALIKE_POINTS = 0.15  # concepts are answered alike if no share of silence deviates further from that of all
+ALIKE_POINTS = (
+    0.15  # concepts are answered alike if no share of silence deviates further from that of all
+)
 MOST_NAMED = 3  # most concepts named in a sentence
 
 
@@ -34,20 +38,29 @@ class _Headline:
     feature: str
     better: str
     find: apart.Find
-    scores: Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
+    scores: (
+        Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
+    )
     concepts: list[str]
     invented: Floats  # the same for invented concepts
     names: list[str]  # of invented concepts
     roots: list[str]
     smallest: float
     roles: list[str] = field(default_factory=list)  # for favour by role; else empty
-    left: list[str] = field(default_factory=list)  # concepts excluded because too few replies are answered
+    left: list[str] = field(
+        default_factory=list
+    )  # concepts excluded because too few replies are answered
     fitness: Fitness = field(default_factory=Fitness)
 
     def cells(self) -> pd.DataFrame:
-        """The scores, one per row, by `tables.schemas.HEADLINES` without the columns that identify the figure."""
+        """The scores, one per row, by `tables.schemas.HEADLINES` without the columns that identify
+        the figure.
+        """
         found = []
-        for pole, scores, words in ((1, self.scores, self.concepts), (0, self.invented, self.names)):
+        for pole, scores, words in (
+            (1, self.scores, self.concepts),
+            (0, self.invented, self.names),
+        ):
             places = [self.roles or [ALL_ROLES], self.roots, words]
             index = pd.MultiIndex.from_product(places, names=["at", "unit", "word"])
             found.append(index.to_frame(index=False).assign(pole=pole, value=scores.ravel()))
@@ -67,7 +80,8 @@ class _Found:
     real: apart.Apart | None  # None where fewer than two concepts have scores of two root items
     invented: apart.Apart | None = None  # None with fewer than `FEWEST_INVENTED`
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
-    """Pairs of series and concept that differ by the test with shuffled names alone, the furthest first."""
+    """Pairs of series and concept that differ by the test with shuffled names alone, the furthest
+    first."""
     level: float = ALPHA  # threshold of p: `ALPHA` over the number of headlines
 
 
@@ -82,17 +96,19 @@ def confirmed(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Whether a model treats all concepts alike, with verdicts, and which concepts differ.
 
-    A figure is the signed deviation of the concept furthest from the mean of all, with its simultaneous interval: of
-    the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
-    compared with the others. An effect must also exceed the placebo, the deviations of invented names.
+    A figure is the signed deviation of the concept furthest from the mean of all, with its
+    simultaneous interval: of the share of silence, of favour by each confirmatory feature, and of
+    favour by the first of these in one role compared with the others. An effect must also exceed
+    the placebo, the deviations of invented names.
 
-    `layout`: of one model; where the domain is not branched, concepts have different texts, so that nothing is
-    confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their order; `controls`: invented
-    concepts, the placebo; `unmeasured`: why the replies measure nothing (`measurement.answered`).
+    `layout`: of one model; where the domain is not branched, concepts have different texts, so that
+    nothing is confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their
+    order; `controls`: invented concepts, the placebo; `unmeasured`: why the replies measure nothing
+    (`measurement.answered`).
 
-    Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one); every concept by
-    `schemas.FAVOUR`; and the scores behind the figures by `tables.schemas.HEADLINES`. Source: docs/saged.md, with
-    simulated errors in docs/tested.md.
+    Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one);
+    every concept by `schemas.FAVOUR`; and the scores behind the figures by
+    `tables.schemas.HEADLINES`. Source: docs/saged.md, with simulated errors in docs/tested.md.
     """
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
@@ -101,14 +117,21 @@ def confirmed(
         found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
         pairs = list(zip(headlines, found, strict=True))
         # Too many silent replies do not bar naming who is silent, but they do bar denying it.
-        fit = [Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs]
-        judged = judge([(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
+        fit = [
+            Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs
+        ]
+        judged = judge(
+            [(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)]
+        )
         model = str(layout.series["model"].iloc[0])
         for (one, own), figure in zip(pairs, judged, strict=True):
             part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
             figures += as_rows([figure], layout.domain, model, part)
             key = {"figure": one.figure, "feature": one.feature, "better": one.better}
-            favour += [{"domain": layout.domain, "model": model, **key, **row} for row in _concepts(one, own)]
+            favour += [
+                {"domain": layout.domain, "model": model, **key, **row}
+                for row in _concepts(one, own)
+            ]
             made_of = one.cells().assign(part=part, model=model, figure=one.figure)
             cells.append(made_of.reindex(columns=HEADLINES.names))
     rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
@@ -116,7 +139,9 @@ def confirmed(
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """Whether two models treat concepts alike: the headline of their difference, paired by root item."""
+    """Whether two models treat concepts alike: the headline of their difference, paired by root
+    item.
+    """
     key = ["unit", "at", "word", "pole"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(value=both["value_first"] - both["value_second"])
@@ -125,7 +150,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     def scores(pole: int) -> tuple[Floats, list[str]]:
         own = both[both["pole"] == pole].pivot(index=["at", "unit"], columns="word", values="value")
         cube = own.reindex(pd.MultiIndex.from_product([roles, roots])).to_numpy(dtype=np.float64)
-        return cube.reshape(*([len(roles)] if len(roles) > 1 else []), len(roots), -1), own.columns.tolist()
+        return cube.reshape(
+            *([len(roles)] if len(roles) > 1 else []), len(roots), -1
+        ), own.columns.tolist()
 
     tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
@@ -133,7 +160,10 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
     named = islice(found.named.items(), MOST_NAMED)
-    said = ", ".join(f"{_whom(one, place)} {own.value:+.2g}" for place, own in named) or "no concept stands out"
+    said = (
+        ", ".join(f"{_whom(one, place)} {own.value:+.2g}" for place, own in named)
+        or "no concept stands out"
+    )
     return replace(judgeable, note=f"Difference of the models: {said}.")
 
 
@@ -143,11 +173,19 @@ def _whom(one: _Headline, place: tuple[int, int], between: str = "") -> str:
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Root items x concepts: the share of replies that were refused, empty, in another language or not given."""
-    rows = replies[["id"]].astype(str).join(prompts.set_index("id")[["concept", "root_id"]].astype(str), on="id")
+    """Root items x concepts: the share of replies that were refused, empty, in another language or
+    not given.
+    """
+    rows = (
+        replies[["id"]]
+        .astype(str)
+        .join(prompts.set_index("id")[["concept", "root_id"]].astype(str), on="id")
+    )
     said_not = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
     rows = rows.assign(silent=(said_not | replies["generation"].isna().to_numpy()).astype(float))
-    return rows.pivot_table(index="root_id", columns="concept", values="silent", aggfunc="mean", observed=True)
+    return rows.pivot_table(
+        index="root_id", columns="concept", values="silent", aggfunc="mean", observed=True
+    )
 
 
 def _headlines(
@@ -158,12 +196,25 @@ def _headlines(
     settings: Disparities,
     unmeasured: str | None,
 ) -> list[_Headline]:
-    """Silence first, since scores say little about a concept that is not answered; favour by role last."""
-    invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
-    tables = scores[:, ~invented], list(names[~invented]), scores[:, invented], list(names[invented])
+    """Silence first, since scores say little about a concept that is not answered; favour by role
+    last.
+    """
+    invented, scores, names = (
+        silent.columns.isin(list(controls)),
+        silent.to_numpy(),
+        np.array(silent.columns),
+    )
+    tables = (
+        scores[:, ~invented],
+        list(names[~invented]),
+        scores[:, invented],
+        list(names[invented]),
+    )
     roots = sorted(layout.replies["root_id"].unique())
     of_silence = (*tables, list(silent.index), ALIKE_POINTS)
-    first = _Headline(ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=Fitness(unmeasured))
+    first = _Headline(
+        ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=Fitness(unmeasured)
+    )
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
     others = layout.where(layout.replies["concept"].isin(set(controls) - left).to_numpy())
@@ -177,7 +228,10 @@ def _headlines(
         unfit = unmeasured or unvaried(known, f"replies ({name})")
         if unfit is None and len(known) < settings.coverage * given:
             share = f"{len(known) / given:.0%}"
-            unfit = f"{name} could be computed for {share} of the replies (at least {settings.coverage:.0%} needed)"
+            unfit = (
+                f"{name} could be computed for {share} of the replies (at least "
+                f"{settings.coverage:.0%} needed)"
+            )
         one = _Headline(
             FAVOUR,
             name,
@@ -195,17 +249,27 @@ def _headlines(
         favour.append(one)
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
-            scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-            of_roles = replace(one, figure=BY_ROLE, find=apart.by_role, scores=scores, invented=placebos, roles=roles)
+            scores, placebos = (
+                np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes
+            )
+            of_roles = replace(
+                one,
+                figure=BY_ROLE,
+                find=apart.by_role,
+                scores=scores,
+                invented=placebos,
+                roles=roles,
+            )
             by_roles.append(of_roles)
     return [first, *favour, *by_roles[:1]]
 
 
 def _cube(layout: Layout, lines: Codes, roots: list[str]) -> Floats:
-    """[configurations, root items, concepts] mean deviation of replies from the mean of their root item.
+    """[configurations, root items, concepts] mean deviation of replies from the mean of their root
+    item.
 
-    That mean is within the configuration, so that a reply missing in one role does not change how that role differs
-    from others; deviations by rounding alone are 0.
+    That mean is within the configuration, so that a reply missing in one role does not change how
+    that role differs from others; deviations by rounding alone are 0.
     """
     values = pd.DataFrame(layout.values[lines].T)
     place = [layout.replies["root_id"], layout.replies["concept"]]
@@ -226,7 +290,9 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
         return _Found(None)
     shuffles = settings.headline_permutations
     real = one.find(one.scores, seed, shuffles)
-    invented = one.find(one.invented, seed, 1) if apart.asked(one.invented) >= FEWEST_INVENTED else None
+    invented = (
+        one.find(one.invented, seed, 1) if apart.asked(one.invented) >= FEWEST_INVENTED else None
+    )
     enough = one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
     told = apart.named(one.scores, seed, level, shuffles, one.find) if enough else {}
     return _Found(real, invented, told, level)
@@ -235,12 +301,17 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
 def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
     """A headline with what its verdict needs, or with what the design lacks for one."""
     n, names, real = int(one.n.min()) if one.concepts else 0, apart.asked(one.invented), found.real
-    levels = {ROOTS: n, "concepts": len(one.concepts)} | ({"roles": len(one.roles)} if one.roles else {})
+    levels = {ROOTS: n, "concepts": len(one.concepts)} | (
+        {"roles": len(one.roles)} if one.roles else {}
+    )
     figure = partial(Confirmatory, one.figure, ROOTS, smallest=one.smallest)
     if real is None or n < FEWEST_ROOTS:
         lacking = f"{_count(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
         if len(one.concepts) < 2:
-            lacking = f"{_count(len(one.concepts), 'concept')} with at least half of the replies usable; 2 are needed"
+            lacking = (
+                f"{_count(len(one.concepts), 'concept')} with at least half of the replies "
+                "usable; 2 are needed"
+            )
         return figure(levels, effect=None, lacking=lacking)
     effect, who = real.at(real.ranked[0]), _who(one, found)
     figure = partial(figure, effect=effect, p_null=real.p_null)
@@ -248,16 +319,29 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
     seen = apart.detectable(error, tests, n, found.level)
     if n < least or found.invented is None:
         few = f"{n} {ROOTS} (at least {least} needed)"
-        few = few if n < least else f"{_count(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
-        return figure(levels, detectable=seen, lacking=f"{few}; stands out (permutation test): {who}" if who else few)
+        few = (
+            few
+            if n < least
+            else f"{_count(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
+        )
+        return figure(
+            levels,
+            detectable=seen,
+            lacking=f"{few}; stands out (permutation test): {who}" if who else few,
+        )
     shown = one.figure != ALIKE or bool(real.clear())
-    beyond, within = apart.beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
+    beyond, within = (
+        apart.beyond_invented(real, found.invented) if shown else 1.0,
+        real.p_within(one.smallest),
+    )
     return figure(
         levels | {"invented names": names},
         placebo=float(np.sqrt(apart.mean_square(found.invented)[0])),
         specific=effect,
         detectable=max(seen, apart.detectable_beyond(real, found.invented, found.level)),
-        p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
+        p=PValues(
+            effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)
+        ),
         note=f"Stands out (permutation test): {who}." if who else None,
     )
 
@@ -267,7 +351,9 @@ def _count(n: int, what: str) -> str:
 
 
 def _who(one: _Headline, found: _Found) -> str:
-    """In words, the concepts that differ, the furthest first, and those left out; empty if there are none."""
+    """In words, the concepts that differ, the furthest first, and those left out; empty if there
+    are none.
+    """
     assert found.real is not None  # callers return earlier without scores
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
     for place, own in islice(found.named.items(), MOST_NAMED):
@@ -297,4 +383,6 @@ def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
                 if own := found.named.get(at):
                     row |= {"named": _direction(one, own.value), "low": own.low, "high": own.high}
             yield row
-        yield from ({"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left)
+        yield from (
+            {"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left
+        )

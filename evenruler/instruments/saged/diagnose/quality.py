@@ -1,4 +1,6 @@
-"""Quality figures of a domain on a model: refusals, shifts under prefixes, noise, bias of tools and of contexts."""
+"""Quality figures of a domain on a model: refusals, shifts under prefixes, noise, bias of tools and
+of contexts.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -30,9 +32,13 @@ from evenruler.tables.schemas import BARE, FIGURES
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Counts of refusals, empty, foreign, cut and withheld replies by concept and configuration, by `schemas.RATES`."""
+    """Counts of refusals, empty, foreign, cut and withheld replies by concept and configuration, by
+    `schemas.RATES`.
+    """
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
-    counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
+    counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(
+        dict.fromkeys(CONFIGURATION, str)
+    )
     counted["withheld"] = counted["generation"].isna()
     by = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True)
     found = by[["empty", "other_language", "withheld"]].sum()
@@ -42,14 +48,20 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
 
 
 def unmeasured(generations: pd.DataFrame) -> str | None:
-    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where they measure.
+    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where
+    they measure.
 
     `generations`: all of one framing; a refusal in another language counts as a refusal.
     """
     refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
     foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
     given = generations["generation"].dropna()
-    counts = (len(generations), int(refused.sum()), int((empty & ~refused).sum()), int(foreign.sum()))
+    counts = (
+        len(generations),
+        int(refused.sum()),
+        int((empty & ~refused).sum()),
+        int(foreign.sum()),
+    )
     withheld, cut = len(generations) - len(given), cut_of(generations["reason"])
     return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
@@ -60,13 +72,17 @@ COLUMNS = list(FIGURES.names)
 
 
 def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
-    """Range of the headline statistic, and smallest impact ratio of every selection rate, raw and calibrated.
+    """Range of the headline statistic, and smallest impact ratio of every selection rate, raw and
+    calibrated.
 
-    For the first grouping, by `FIGURES`; `part`: role, template and feature; n counts root items. Descriptive: any
-    groups have them, and only the tables have p. 0 and 1 where groups do not differ.
+    For the first grouping, by `FIGURES`; `part`: role, template and feature; n counts root items.
+    Descriptive: any groups have them, and only the tables have p. 0 and 1 where groups do not
+    differ.
     """
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
-    shown = ranges | (disparities["metric"] == "min_impact_ratio")  # which only selection rates have
+    shown = ranges | (
+        disparities["metric"] == "min_impact_ratio"
+    )  # which only selection rates have
     rows = disparities[shown & (disparities["grouping"] == "+".join(settings.grouping[0]))]
     calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
     found = rows.assign(
@@ -81,11 +97,12 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> Iterator[Row]:
-    """Shares of refusals, empty replies, those in another language, and cut ones, over concepts, by `FIGURES`.
+    """Shares of refusals, empty replies, those in another language, and cut ones, over concepts, by
+    `FIGURES`.
 
-    Shares are of the replies given, null without any; of cut ones also where a server does not say why replies ended.
-    If some replies were not given, their share of those requested follows (`withheld_rate`). `part`: role and template;
-    n counts root items.
+    Shares are of the replies given, null without any; of cut ones also where a server does not say
+    why replies ended. If some replies were not given, their share of those requested follows
+    (`withheld_rate`). `part`: role and template; n counts root items.
     """
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
@@ -111,14 +128,16 @@ def shifts(
     placebos: Collection[str],
     level: float,
 ) -> Iterator[Row]:
-    """How far means of concepts move when a prefix precedes their prompts (`evenruler.measurement.shifts`).
+    """How far means of concepts move when a prefix precedes their prompts
+    (`evenruler.measurement.shifts`).
 
-    The score of a concept is the mean of its raw values, over prompts that have a value without and with every framing,
-    so that all means are over the same prompts. `noise` has the effect of another seed alone.
+    The score of a concept is the mean of its raw values, over prompts that have a value without and
+    with every framing, so that all means are over the same prompts. `noise` has the effect of
+    another seed alone.
 
-    `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked after prefixes, None
-    where none are declared; `placebos`: which framings are placebos; `level`: of intervals. By `FIGURES`; `part`:
-    role, template and feature; n counts concepts.
+    `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked
+    after prefixes, None where none are declared; `placebos`: which framings are placebos; `level`:
+    of intervals. By `FIGURES`; `part`: role, template and feature; n counts concepts.
     """
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
@@ -127,21 +146,32 @@ def shifts(
 
 
 def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
-    """Bias of each tool: the range over concepts of its mean for baselines that differ only in the concept."""
-    for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
+    """Bias of each tool: the range over concepts of its mean for baselines that differ only in the
+    concept.
+    """
+    for (domain, feature), own in biases[biases["mean"].notna()].groupby(
+        ["domain", "feature"], sort=True
+    ):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
         yield from as_rows([found], domain, model, ALL_ROLES, feature)
 
 
-def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> Iterator[Row]:
+def noise(
+    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame
+) -> Iterator[Row]:
     """How far means of concepts move when the same prompts are asked with another seed.
 
-    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes around it, in standard
-    deviations of the concepts, as for prefixes; `noise_rank_agreement`: Spearman correlation of the concepts between
-    seeds, 1 where the seed changes nothing. They are controls for shifts, and show how far the order of concepts is
-    chance. By `FIGURES`, in the role and template that were asked again; n counts concepts.
+    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes around it,
+    in standard deviations of the concepts, as for prefixes; `noise_rank_agreement`: Spearman
+    correlation of the concepts between seeds, 1 where the seed changes nothing. They are controls
+    for shifts, and show how far the order of concepts is chance. By `FIGURES`, in the role and
+    template that were asked again; n counts concepts.
     """
-    columns = {"level_shift": "level_in_sd", "reordering": "reordering_in_sd", "rank_agreement": "rank_agreement"}
+    columns = {
+        "level_shift": "level_in_sd",
+        "reordering": "reordering_in_sd",
+        "rank_agreement": "rank_agreement",
+    }
     for series, scores, lacking in _means_of_concepts(features, prompts, again):
         if RESEEDED not in scores:  # nothing was asked again in this role and template
             continue
@@ -158,9 +188,11 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
 def _means_of_concepts(
     features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
 ) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, str | None]]:
-    """For each series: its model, role, template and feature; means, [concepts, framings]; and why there are none.
+    """For each series: its model, role, template and feature; means, [concepts, framings]; and why
+    there are none.
 
-    Means are over repetitions, then over prompts that have a value with every framing; `bare` is the first column.
+    Means are over repetitions, then over prompts that have a value with every framing; `bare` is
+    the first column.
     """
     concept = prompts.set_index("id")["concept"].to_dict()
     if framed is None or framed.empty:
@@ -170,22 +202,27 @@ def _means_of_concepts(
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
     asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
-    asked = asked[[*SERIES, "framing", "id", "value"]].astype(dict.fromkeys([*SERIES, "framing", "id"], str))
+    asked = asked[[*SERIES, "framing", "id", "value"]].astype(
+        dict.fromkeys([*SERIES, "framing", "id"], str)
+    )
     asked["prompt"] = asked["id"].map(lambda key: bare_id.get(key, key))
     means = asked.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
     for key, own in means.groupby(SERIES, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
-        lacking = UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
+        lacking = (
+            UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
+        )
         yield key, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
 def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
-    """Mean score of baselines that differ only in the concept, by tool and concept; equal where there is no bias (C.3).
+    """Mean score of baselines that differ only in the concept, by tool and concept; equal where
+    there is no bias (C.3).
 
-    Baselines include names, even where the feature masks them. By `schemas.TOOL_BIAS`, in the unit of the feature; no
-    rows where the domain is not branched. `said`: by `schemas.BASELINES`; those of prompts outside `layout` are
-    ignored.
+    Baselines include names, even where the feature masks them. By `schemas.TOOL_BIAS`, in the unit
+    of the feature; no rows where the domain is not branched. `said`: by `schemas.BASELINES`; those
+    of prompts outside `layout` are ignored.
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
@@ -193,7 +230,11 @@ def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
     of_concept = layout.replies.drop_duplicates("id").set_index("id")["concept"]
     known = said.assign(concept=said["id"].map(of_concept)).dropna(subset=["concept"])
     every = pd.MultiIndex.from_product([features, concepts], names=["feature", "concept"])
-    found = known.groupby(["feature", "concept"], observed=True)["value"].agg(mean="mean", n="count").reindex(every)
+    found = (
+        known.groupby(["feature", "concept"], observed=True)["value"]
+        .agg(mean="mean", n="count")
+        .reindex(every)
+    )
     found["n"] = found["n"].fillna(0).astype(np.int64)
     reason = pd.Series(None, found.index, dtype=object).mask(found["n"] == 0, NO_BASELINE)
     difference = found["mean"] - found.groupby("feature")["mean"].transform("mean")
@@ -202,25 +243,38 @@ def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
 
 
 def context_bias(layout: Layout) -> pd.DataFrame:
-    """Mean scores of replies by the score of their baseline: low, middling or high, raw and calibrated (C.2).
+    """Mean scores of replies by the score of their baseline: low, middling or high, raw and
+    calibrated (C.2).
 
-    Thirds are of the domain's baselines by the feature at hand: `bad` are the lowest and `good` the highest scores,
-    whichever end the feature favours. Equal scores stay together, in the third of their mean rank, so that thirds may
-    differ in size; where all are equal, all are `neutral`. Where calibration removes the bias of contexts, calibrated
-    means are alike. By `schemas.CONTEXT_BIAS`; `n` counts replies.
+    Thirds are of the domain's baselines by the feature at hand: `bad` are the lowest and `good` the
+    highest scores, whichever end the feature favours. Equal scores stay together, in the third of
+    their mean rank, so that thirds may differ in size; where all are equal, all are `neutral`.
+    Where calibration removes the bias of contexts, calibrated means are alike. By
+    `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
     items = layout.coded("id")
     once = np.unique(items, return_index=True)[1]  # a baseline is measured once
-    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # third of the baseline, 0 to 2; -1 if none
+    contexts = np.full(
+        (len(layout.series), len(once)), -1, dtype=np.int8
+    )  # third of the baseline, 0 to 2; -1 if none
     for feature in layout.series["feature"].unique():
         lines = np.flatnonzero(layout.series["feature"] == feature)
-        scores = np.fmax.reduce(layout.baselines[np.ix_(lines, once)], axis=0)  # the same whatever model is asked
+        scores = np.fmax.reduce(
+            layout.baselines[np.ix_(lines, once)], axis=0
+        )  # the same whatever model is asked
         there = np.flatnonzero(~np.isnan(scores))
-        contexts[np.ix_(lines, there)] = np.floor(3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1))
+        contexts[np.ix_(lines, there)] = np.floor(
+            3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1)
+        )
     rows: list[tuple[object, ...]] = []
     series = layout.series[SERIES].itertuples(index=False, name=None)
-    for key, own, values, baselines in zip(series, contexts, layout.values, layout.baselines, strict=True):
-        thirds, lacking = own[items], NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value"
+    for key, own, values, baselines in zip(
+        series, contexts, layout.values, layout.baselines, strict=True
+    ):
+        thirds, lacking = (
+            own[items],
+            NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value",
+        )
         for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
             for third, context in enumerate(("bad", "neutral", "good")):
                 known = numbers[(thirds == third) & ~np.isnan(numbers)]

@@ -1,15 +1,17 @@
-"""Summary statistics of groups (SAGED, sections 3.3 and 4.1, appendix A.4), computed on blocks of groups.
+"""Summary statistics of groups (SAGED, sections 3.3 and 4.1, appendix A.4), computed on blocks of
+groups.
 
-A *block* is `values: float64[..., n]`, one group along the last axis, NaN where a value is missing or where a group is
-shorter than the longest; `baseline` has the same shape. Every statistic ignores NaN, reduces the last axis and is NaN
-where it is undefined; `reason` says why. Those in `USES_BASELINE` compare values with their baselines and ignore pairs
-of which one is missing.
+A *block* is `values: float64[..., n]`, one group along the last axis, NaN where a value is missing
+or where a group is shorter than the longest; `baseline` has the same shape. Every statistic ignores
+NaN, reduces the last axis and is NaN where it is undefined; `reason` says why. Those in
+`USES_BASELINE` compare values with their baselines and ignore pairs of which one is missing.
 
-Options that a *cell* shares (domain x feature x configuration: all groups that are compared) are computed by
-`cell_options`: the standard of a selection rate, the bins of a divergence. They do not change when group labels are
-shuffled within the cell.
+Options that a *cell* shares (domain x feature x configuration: all groups that are compared) are
+computed by `cell_options`: the standard of a selection rate, the bins of a divergence. They do not
+change when group labels are shuffled within the cell.
 
-The kernels are ours because numpy's and scipy's own, which ignore NaN, go group by group, 30 times as slowly.
+The kernels are ours because numpy's and scipy's own, which ignore NaN, go group by group, 30 times
+as slowly.
 """
 
 import importlib
@@ -56,7 +58,8 @@ def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
 
 
 def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Number of values, their deviations from the mean (0 where missing), and the sum of squared deviations.
+    """Number of values, their deviations from the mean (0 where missing), and the sum of squared
+    deviations.
 
     The sum is exactly 0 where all values are equal up to rounding.
     """
@@ -68,7 +71,9 @@ def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def quantiles(values: Floats, *shares: float) -> list[Floats]:
-    """Quantiles by linear interpolation between order statistics (type 7, as numpy); NaN where there is no value."""
+    """Quantiles by linear interpolation between order statistics (type 7, as numpy); NaN where
+    there is no value.
+    """
     ordered = _ordered(values)
     last, found = np.maximum(count(ordered) - 1, 0), []
     for share in shares:
@@ -81,12 +86,15 @@ def quantiles(values: Floats, *shares: float) -> list[Floats]:
 
 def extremes(values: Floats) -> tuple[Floats, Floats]:
     """Lowest and highest; NaN where there is no value."""
-    low, high = (np.asarray(end.reduce(values, axis=-1, initial=np.nan)) for end in (np.fmin, np.fmax))
+    low, high = (
+        np.asarray(end.reduce(values, axis=-1, initial=np.nan)) for end in (np.fmin, np.fmax)
+    )
     return low, high
 
 
 def histogram(values: Floats, edges: Floats) -> Floats:
-    """Counts in equal bins between `edges`, float64[..., bins + 1]; values outside are counted in the outer bins.
+    """Counts in equal bins between `edges`, float64[..., bins + 1]; values outside are counted in
+    the outer bins.
 
     The last bin includes its upper edge; if all edges are equal, everything is in the first bin.
     """
@@ -100,13 +108,17 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     groups = math.prod(values.shape[:-1])
     flat = place.reshape(groups, values.shape[-1]).astype(np.intp)
     flat += (bins + 1) * np.arange(groups)[:, None]
-    counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(*values.shape[:-1], bins + 1)
+    counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(
+        *values.shape[:-1], bins + 1
+    )
     return counts[..., :bins].astype(np.float64)
 
 
 def _ordered(values: Floats) -> Floats:
     """Sorted, NaN last, padded to at least one value."""
-    return np.sort(values, axis=-1) if values.shape[-1] else np.full((*values.shape[:-1], 1), np.nan)
+    return (
+        np.sort(values, axis=-1) if values.shape[-1] else np.full((*values.shape[:-1], 1), np.nan)
+    )
 
 
 def at_places(ordered: Floats, place: NDArray[np.generic]) -> Floats:
@@ -125,7 +137,9 @@ def median(values: Floats, baseline: Floats | None = None) -> Floats:
 
 
 def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) -> Floats:
-    """Centre of the fullest bin, the lowest of ties; bins are `width` wide, centred on its multiples."""
+    """Centre of the fullest bin, the lowest of ties; bins are `width` wide, centred on its
+    multiples.
+    """
     multiples = _ordered(np.round(values / width))
     place = np.arange(multiples.shape[-1])
     begins = np.ones(multiples.shape, dtype=bool)
@@ -141,23 +155,33 @@ def variance(values: Floats, baseline: Floats | None = None) -> Floats:
 
 
 def std(values: Floats, baseline: Floats | None = None) -> Floats:
-    """Root of the unbiased variance (ddof 1), in the unit of the values; undefined for one value."""
+    """Root of the unbiased variance (ddof 1), in the unit of the values; undefined for one
+    value.
+    """
     return np.sqrt(variance(values))
 
 
 def skewness(values: Floats, baseline: Floats | None = None) -> Floats:
-    """Bias-corrected skewness (A.4); positive: a tail of high values. Undefined below three values, or constant."""
+    """Bias-corrected skewness (A.4); positive: a tail of high values. Undefined below three values,
+    or constant.
+    """
     n, off, squares = deviations(values)
     cubes = np.einsum("...i,...i,...i->...", off, off, off)
-    return ratio(n * cubes * np.sqrt(np.maximum(n - 1, 0)), np.where(n > 2, n - 2, 0) * squares**1.5)
+    return ratio(
+        n * cubes * np.sqrt(np.maximum(n - 1, 0)), np.where(n > 2, n - 2, 0) * squares**1.5
+    )
 
 
 def kurtosis(values: Floats, baseline: Floats | None = None) -> Floats:
-    """Bias-corrected excess kurtosis (A.4); 0 for normal values. Undefined below four values, or constant."""
+    """Bias-corrected excess kurtosis (A.4); 0 for normal values. Undefined below four values, or
+    constant.
+    """
     n, off, squares = deviations(values)
     fourths = np.einsum("...i,...i->...", off**2, off**2)
     others = np.where(n > 3, (n - 2) * (n - 3), 0)
-    return ratio(n * (n + 1) * (n - 1) * fourths, others * squares**2) - ratio(3 * (n - 1) ** 2, others)
+    return ratio(n * (n + 1) * (n - 1) * fourths, others * squares**2) - ratio(
+        3 * (n - 1) ** 2, others
+    )
 
 
 def value_range(values: Floats, baseline: Floats | None = None) -> Floats:
@@ -167,11 +191,15 @@ def value_range(values: Floats, baseline: Floats | None = None) -> Floats:
 
 
 def quantile_range(values: Floats, baseline: Floats | None = None, *, q: float = 0.25) -> Floats:
-    """Quantile 1 - q minus quantile q, interpolated between order statistics; .25 gives the interquartile range."""
+    """Quantile 1 - q minus quantile q, interpolated between order statistics; .25 gives the
+    interquartile range.
+    """
     return percentile_range(values, low=100 * q, high=100 * (1 - q))
 
 
-def percentile_range(values: Floats, baseline: Floats | None = None, *, low: float = 5.0, high: float = 95.0) -> Floats:
+def percentile_range(
+    values: Floats, baseline: Floats | None = None, *, low: float = 5.0, high: float = 95.0
+) -> Floats:
     """Percentile `high` minus percentile `low`, both from 0 to 100."""
     lower, upper = quantiles(values, low / 100, high / 100)
     return upper - lower
@@ -187,9 +215,9 @@ def selection_rate(
 ) -> Floats:
     """Share of the values that are selected, from 0 to 1 (equation 1, A.4).
 
-    `standard`: float64[...] of each group's cell (`standard_of`), or one for all. `method`: `larger` (>= standard),
-    `smaller` (<= standard), `within_range` (at most `margin` from the standard) or `within_percentage` (at most
-    `margin` times its magnitude: .1 is ten per cent).
+    `standard`: float64[...] of each group's cell (`standard_of`), or one for all. `method`:
+    `larger` (>= standard), `smaller` (<= standard), `within_range` (at most `margin` from the
+    standard) or `within_percentage` (at most `margin` times its magnitude: .1 is ten per cent).
     """
     at = np.asarray(standard, dtype=np.float64)[..., None]
     slack = ROUNDING * np.abs(at)  # the mean of equal values may be off by rounding
@@ -198,33 +226,45 @@ def selection_rate(
     elif method == "smaller":
         selected = values <= at + slack
     else:
-        width = np.asarray(margin, dtype=np.float64) * (np.abs(at) if method == "within_percentage" else 1)
+        width = np.asarray(margin, dtype=np.float64) * (
+            np.abs(at) if method == "within_percentage" else 1
+        )
         selected = np.abs(values - at) <= width * _BOUND + slack
     return ratio(how_many(selected), count(values))
 
 
 def correlation(values: Floats, baseline: Floats) -> Floats:
-    """Pearson's r of values and their baselines, -1 to 1. Undefined below two pairs, or where either is constant."""
+    """Pearson's r of values and their baselines, -1 to 1. Undefined below two pairs, or where
+    either is constant.
+    """
     (_, first, of_first), (_, second, of_second) = map(deviations, pairs(values, baseline))
     products = np.einsum("...i,...i->...", first, second)
     return np.clip(ratio(products, np.sqrt(of_first) * np.sqrt(of_second)), -1, 1)
 
 
-def kl_divergence(values: Floats, baseline: Floats, *, edges: ArrayLike, epsilon: float = 0.5) -> Floats:
-    """Kullback-Leibler divergence in nats from the group to its baselines, KL(values || baselines), 0 or more (A.4).
+def kl_divergence(
+    values: Floats, baseline: Floats, *, edges: ArrayLike, epsilon: float = 0.5
+) -> Floats:
+    """Kullback-Leibler divergence in nats from the group to its baselines, KL(values || baselines),
+    0 or more (A.4).
 
-    `edges`: float64[..., bins + 1] of each group's cell (`edges_of`), equally spaced, or one for all. `epsilon`: added
-    to every count, so that the divergence is finite.
+    `edges`: float64[..., bins + 1] of each group's cell (`edges_of`), equally spaced, or one for
+    all. `epsilon`: added to every count, so that the divergence is finite.
     """
     values, baseline = pairs(values, baseline)
-    first, second = (histogram(each, np.asarray(edges, dtype=np.float64)) + epsilon for each in (values, baseline))
+    first, second = (
+        histogram(each, np.asarray(edges, dtype=np.float64)) + epsilon
+        for each in (values, baseline)
+    )
     total = first.sum(axis=-1)  # of both: they have the same n
     divergence = ratio((first * np.log(first / second)).sum(axis=-1), total)
     return np.where(count(values) > 0, np.maximum(divergence, 0), np.nan)
 
 
 def precision(values: Floats, baseline: Floats, *, tolerance: float = 0.1) -> Floats:
-    """Share of the values that are at most `tolerance` (in their unit) from their baselines, 0 to 1 (A.4)."""
+    """Share of the values that are at most `tolerance` (in their unit) from their baselines, 0 to 1
+    (A.4).
+    """
     distance = np.abs(values - baseline)
     return ratio(how_many(distance <= tolerance * _BOUND), count(distance))
 
@@ -272,33 +312,49 @@ _OPTIONS: Mapping[str, Mapping[str, tuple[float | str | None, tuple[Any, ...]]]]
 """By statistic and option: the default, and the allowed words or range."""
 
 OPTIONS: Mapping[str, Mapping[str, float | str | None]] = {
-    kind: {name: default for name, (default, _) in options.items()} for kind, options in _OPTIONS.items()
+    kind: {name: default for name, (default, _) in options.items()}
+    for kind, options in _OPTIONS.items()
 }
 """By statistic, its options with their defaults; one that is not here has none.
 
-`mode.width`: of bins, in the unit of the values. `quantile_range.q`: from quantile q to 1 - q, below .5.
-`percentile_range.low`, `.high`: 0 to 100. `selection_rate.standard`: one of `mean`, `median`, `mode`, `quantile`, of
-the whole cell; `.q`: of the standard `quantile`; `.width`: of the standard `mode`; `.method`: as of `selection_rate`;
-`.margin`: of `within_range` in the unit of the values, of `within_percentage` as a share of the standard's magnitude
-(.1 is ten per cent). `kl_divergence.bins`: how many; `.epsilon`: added to every count. `precision.tolerance`: in the
-unit of the values.
+`mode.width`: of bins, in the unit of the values. `quantile_range.q`: from quantile q to 1 - q,
+below .5. `percentile_range.low`, `.high`: 0 to 100. `selection_rate.standard`: one of `mean`,
+`median`, `mode`, `quantile`, of the whole cell; `.q`: of the standard `quantile`; `.width`: of the
+standard `mode`; `.method`: as of `selection_rate`; `.margin`: of `within_range` in the unit of the
+values, of `within_percentage` as a share of the standard's magnitude (.1 is ten per cent).
+`kl_divergence.bins`: how many; `.epsilon`: added to every count. `precision.tolerance`: in the unit
+of the values.
 """
 
 
 def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a statistic with defaults; UserError: unknown option, or a value that it cannot have."""
+    """The options of a statistic with defaults; UserError: unknown option, or a value that it
+    cannot have.
+    """
     known = OPTIONS.get(kind, {})
     for name in set(options) - set(known):
         what = f"the statistic has no option {name!r}"
-        raise UserError(what, where=kind, remedy=nearest(name, known) if known else "it takes no options")
+        raise UserError(
+            what, where=kind, remedy=nearest(name, known) if known else "it takes no options"
+        )
     given = {**known, **options}
     for name, value in given.items():
         _check_value(f"{kind}.{name}", value, *_OPTIONS[kind][name])
     if kind == "percentile_range" and given["low"] >= given["high"]:
-        raise UserError(f"low is {given['low']} and high {given['high']}", where=kind, remedy="low is the lower one")
-    if kind == "selection_rate" and given["margin"] is None and str(given["method"]).startswith("within"):
+        raise UserError(
+            f"low is {given['low']} and high {given['high']}",
+            where=kind,
+            remedy="low is the lower one",
+        )
+    if (
+        kind == "selection_rate"
+        and given["margin"] is None
+        and str(given["method"]).startswith("within")
+    ):
         what = f"the method {given['method']} needs a margin"
-        raise UserError(what, where=kind, remedy="give `margin`, how far from the standard still counts")
+        raise UserError(
+            what, where=kind, remedy="give `margin`, how far from the standard still counts"
+        )
     return given
 
 
@@ -308,32 +364,45 @@ def _check_value(where: str, value: Any, default: Any, allowed: tuple[Any, ...])
             raise UserError(f"found {value!r}", where=where, remedy=nearest(str(value), allowed))
     elif value is not None or default is not None:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserError(f"found {value!r}, expected a number", where=where, remedy="write a number")
+            raise UserError(
+                f"found {value!r}, expected a number", where=where, remedy="write a number"
+            )
         low, high = allowed[:2]
         if not low <= value <= high or (allowed is _ABOVE_0 and value in allowed):
-            raise UserError(f"found {value}", where=where, remedy=f"it lies from {low} to {high}, and is not nothing")
+            raise UserError(
+                f"found {value}",
+                where=where,
+                remedy=f"it lies from {low} to {high}, and is not nothing",
+            )
         if allowed is _WHOLE and value != int(value):
             raise UserError(f"found {value}", where=where, remedy="a whole number of bins")
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
-    """The standard that values of a cell, float64[..., N], are selected by; `width`, `q`: of its mode, quantile."""
+    """The standard that values of a cell, float64[..., N], are selected by; `width`, `q`: of its
+    mode, quantile.
+    """
     if kind == "quantile":
         return quantiles(values, q)[0]
     return mode(values, width=width) if kind == "mode" else STATISTICS[kind](values)
 
 
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
-    """Edges of equal bins from the lowest to the highest number of a cell's pairs, float64[..., bins + 1]."""
+    """Edges of equal bins from the lowest to the highest number of a cell's pairs, float64[...,
+    bins + 1].
+    """
     lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
     return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
 
 
-def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> dict[str, Any]:
+def cell_options(
+    kind: str, values: Floats, baseline: Floats | None = None, **options: Any
+) -> dict[str, Any]:
     """The options of a block statistic: those that a user gave, with what the cell shares computed.
 
-    `values`, and `baseline` for those of `USES_BASELINE`, have all groups of a cell along the last axis. They give the
-    `standard` of a selection rate, float64[...], and the `edges` of a divergence, float64[..., bins + 1].
+    `values`, and `baseline` for those of `USES_BASELINE`, have all groups of a cell along the last
+    axis. They give the `standard` of a selection rate, float64[...], and the `edges` of a
+    divergence, float64[..., bins + 1].
 
     UserError: unknown option, or a value that it cannot have; statistics of users take any.
     """
@@ -344,20 +413,29 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
     if kind == "kl_divergence":
         if baseline is None:
             raise ValueError("a divergence is from baselines: none given")
-        return {"edges": edges_of(values, baseline, int(given["bins"])), "epsilon": given["epsilon"]}
+        return {
+            "edges": edges_of(values, baseline, int(given["bins"])),
+            "epsilon": given["epsilon"],
+        }
     return given
 
 
 @dataclass(frozen=True)
 class OwnStatistic:
-    """A user's function of float64[n] (the values that are not missing) and options, applied to groups of a block."""
+    """A user's function of float64[n] (the values that are not missing) and options, applied to
+    groups of a block.
+    """
 
     name: str  # dotted
     function: Callable[..., Any]
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:
-        """float64[...] for a block float64[..., n]; NaN where there is no value, the function fails or gives NaN."""
-        found: Floats = np.vectorize(lambda own: self.of_group(own, options)[0], [float], signature="(n)->()")(values)
+        """float64[...] for a block float64[..., n]; NaN where there is no value, the function fails
+        or gives NaN.
+        """
+        found: Floats = np.vectorize(
+            lambda own: self.of_group(own, options)[0], [float], signature="(n)->()"
+        )(values)
         return found
 
     def of_group(self, values: Floats, options: dict[str, Any]) -> tuple[float, str]:
@@ -377,7 +455,9 @@ class OwnStatistic:
 
 
 def resolve(kind: str) -> BlockStatistic:
-    """One of `STATISTICS`, or by its dotted name a user's function (array -> number); UserError where there is none."""
+    """One of `STATISTICS`, or by its dotted name a user's function (array -> number); UserError
+    where there is none.
+    """
     if kind in STATISTICS:
         return STATISTICS[kind]
     if "." not in kind:
@@ -387,9 +467,13 @@ def resolve(kind: str) -> BlockStatistic:
         found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         what = f"the statistic {kind} cannot be imported ({error})"
-        raise UserError(what, remedy="write module.function, of a module on the Python path") from error
+        raise UserError(
+            what, remedy="write module.function, of a module on the Python path"
+        ) from error
     if not callable(found):
-        raise UserError(f"the statistic {kind} is no function", remedy="name a function that takes an array")
+        raise UserError(
+            f"the statistic {kind} is no function", remedy="name a function that takes an array"
+        )
     return OwnStatistic(kind, found)
 
 
@@ -397,7 +481,9 @@ _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation":
 
 
 def reason(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> str:
-    """Why a statistic of one group, float64[n] with NaN where missing, is undefined; empty where it is not."""
+    """Why a statistic of one group, float64[n] with NaN where missing, is undefined; empty where it
+    is not.
+    """
     statistic, compared = resolve(kind), ""
     if isinstance(statistic, OwnStatistic):
         return statistic.of_group(values, options)[1]

@@ -1,4 +1,6 @@
-"""Report sections of the saged family: tables for each domain, then the pictures with their drop-downs."""
+"""Report sections of the saged family: tables for each domain, then the pictures with their
+drop-downs.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -25,7 +27,9 @@ WORDS = read_yaml(Path(__file__).with_name("words.yaml"))  # titles and captions
 TABLES, _SAID = WORDS["tables"], WORDS["pictures"]
 
 MOST_WORDS, MOST_NAMES = 6, 5  # most words of a topic, most names in a list
-MOST_ROWS = 120_000  # most rows of a table on the page; longer ones are reduced to the headline statistic
+MOST_ROWS = (
+    120_000  # most rows of a table on the page; longer ones are reduced to the headline statistic
+)
 MOST_TOPICS = 12  # most topics of a domain in the picture
 MOST_PANELS = 8  # most panels shown at first; with more configurations, the first model is chosen
 CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
@@ -33,30 +37,47 @@ CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 def sections(shown: Shown) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
-    tables, groupings = {name: _readable(table, shown) for name, table in shown.tables.items()}, dict[str, str]()
+    tables, groupings = (
+        {name: _readable(table, shown) for name, table in shown.tables.items()},
+        dict[str, str](),
+    )
     for name, settings in shown.settings.items():
         declared = ["+".join(columns) for columns in settings.disparities.grouping]
-        groupings[name] = "concept" if "concept" in declared else declared[0]  # the one shown on the page
+        groupings[name] = (
+            "concept" if "concept" in declared else declared[0]
+        )  # the one shown on the page
     every = tables["summaries"].groupby("domain")["grouping"].agg(set)
     for name, table in tables.items():
         if "grouping" in table:
             tables[name] = table[table["grouping"] == table["domain"].map(groupings)]
     others = {name: sorted(every.get(name, set()) - {groupings[name]}) for name in shown.settings}
-    found = [_domain(name, settings, tables, others[name]) for name, settings in shown.settings.items()]
+    found = [
+        _domain(name, settings, tables, others[name]) for name, settings in shown.settings.items()
+    ]
     return [*found, *pictures(shown.settings, tables)]
 
 
 def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
-    """Rows of declared domains: concepts by name, role and template joined where there are several templates."""
+    """Rows of declared domains: concepts by name, role and template joined where there are several
+    templates.
+    """
     table = table.rename(columns={"benchmark": "domain"})  # figures call it so
     table = table[table["domain"].isin(list(shown.sources))]
     if {"role", "template"} <= set(table):
         many = {name: len(own.templates) > 1 for name, own in shown.settings.items()}
         several = table["domain"].map(many).astype(bool)
-        table = table.assign(role=table["role"].where(~several, table["role"] + ", " + table["template"]))
-    called = {name: {key: one.name for key, one in source.concepts.items()} for name, source in shown.sources.items()}
+        table = table.assign(
+            role=table["role"].where(~several, table["role"] + ", " + table["template"])
+        )
+    called = {
+        name: {key: one.name for key, one in source.concepts.items()}
+        for name, source in shown.sources.items()
+    }
     for column in {"group", "concept"} & set(table):  # groups that are no concepts keep their names
-        names = [called[name].get(key, key) for name, key in zip(table["domain"], table[column], strict=True)]
+        names = [
+            called[name].get(key, key)
+            for name, key in zip(table["domain"], table[column], strict=True)
+        ]
         table = table.assign(**{column: pd.Series(names, table.index, dtype=object)})
     return table
 
@@ -64,12 +85,18 @@ def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
 def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["domain"] == name] for table, rows in shown.items()}
     parts = [*_rates(here), *_topics(here, settings), *_figures(here), *_not_computed(here)]
-    measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
+    measured = {
+        declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()
+    }
     lacking = [feature for feature in settings.features if measured and feature not in measured]
     sentences = [
         _lead(here),
-        f"Declared but not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
-        f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
+        f"Declared but not measured at this scale or on this machine: {listed(lacking)}."
+        if lacking
+        else "",
+        f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page."
+        if others
+        else "",
     ]
     return Section("Replies", " ".join(filter(None, sentences)), parts, name)
 
@@ -81,7 +108,9 @@ def _lead(tables: Tables) -> str:
         return "No model was asked."
     counts = {name: rates[name].nunique() for name in ("concept", "model", "role")}
     counts["feature"] = tables["summaries"]["feature"].nunique()
-    concepts, models, roles, features = (f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
+    concepts, models, roles, features = (
+        f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items()
+    )
     sentences = [f"{concepts} asked about, {models} in {roles}, {features}."]
     if len(disparities) and disparities["value"].isna().all():
         sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
@@ -89,7 +118,9 @@ def _lead(tables: Tables) -> str:
 
 
 def _rates(tables: Tables) -> list[Table]:
-    """Shares of refusals, empty and cut replies by configuration, each with the concept that has most."""
+    """Shares of refusals, empty and cut replies by configuration, each with the concept that has
+    most.
+    """
     rates, rows = tables["rates"], Rows()
     withheld = bool(rates["withheld"].sum())
     for (model, role), own in rates.groupby(["model", "role"], sort=True):
@@ -107,8 +138,15 @@ def _rate(own: pd.DataFrame, column: str) -> str:
     if not total:
         return "none"
     by = own.groupby("concept", sort=True)[["n", column]].sum()
-    most = (by[column] / by["n"].where(by["n"] > 0)).sort_values(ascending=False, kind="stable").index[0]
-    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {int(by.loc[most, column])} of {by.loc[most, 'n']})"
+    most = (
+        (by[column] / by["n"].where(by["n"] > 0))
+        .sort_values(ascending=False, kind="stable")
+        .index[0]
+    )
+    return (
+        f"{100 * total / n:.1f}%, {total:,} (most: {most}, {int(by.loc[most, column])} of "
+        f"{by.loc[most, 'n']})"
+    )
 
 
 def _topics(tables: Tables, settings: Settings) -> list[Table]:
@@ -117,7 +155,8 @@ def _topics(tables: Tables, settings: Settings) -> list[Table]:
     declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
     for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
         said = [
-            f"{one['cluster']}: {', '.join(list(one['words'])[:MOST_WORDS]) or 'no words'} ({one['n']:,})"
+            f"{one['cluster']}: {', '.join(list(one['words'])[:MOST_WORDS]) or 'no words'} "
+            f"({one['n']:,})"
             for one in own.sort_values("cluster").to_dict("records")
         ]
         rows.append([str(feature), str(model), str(part), "; ".join(said)])
@@ -125,8 +164,13 @@ def _topics(tables: Tables, settings: Settings) -> list[Table]:
 
 
 def _figures(tables: Tables) -> list[Table]:
-    """Quality figures, one row each, one column per model; the pictures show disparities, and the grid headlines."""
-    figures, keys = tables["figures"], tables["disparities"][["metric", "statistic"]].drop_duplicates()
+    """Quality figures, one row each, one column per model; the pictures show disparities, and the
+    grid headlines.
+    """
+    figures, keys = (
+        tables["figures"],
+        tables["disparities"][["metric", "statistic"]].drop_duplicates(),
+    )
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
     elsewhere += [*(f"{name}, calibrated" for name in elsewhere), ALIKE, FAVOUR, BY_ROLE]
     figures = figures[~figures["figure"].isin(elsewhere)]
@@ -139,7 +183,12 @@ def _figures(tables: Tables) -> list[Table]:
         for part, own in of_name.groupby("part", sort=False):
             by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
             rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
-    return tabled(TABLES["figures"], rows, models or ["any model"], units=listed(sorted(figures["unit"].unique())))
+    return tabled(
+        TABLES["figures"],
+        rows,
+        models or ["any model"],
+        units=listed(sorted(figures["unit"].unique())),
+    )
 
 
 def _not_computed(tables: Tables) -> list[Table]:
@@ -153,7 +202,9 @@ def _not_computed(tables: Tables) -> list[Table]:
         "bias of the context": tables["context_bias"].assign(what="mean"),
     }
     columns, kinds = ["table", "calibration", "what", "feature", "reason"], ["table", "calibration"]
-    whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
+    whole = pd.concat(
+        [part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True
+    )
     # Reasons may contain a number of one cell: without it, equal reasons are counted together.
     whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
     counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
@@ -164,7 +215,10 @@ def _not_computed(tables: Tables) -> list[Table]:
         [
             ", ".join(filter(None, (one["table"], one["calibration"]))),
             str(one["reason"]),
-            *(_every(sorted(one[column]), len(one[f"{column}_of_all"])) for column in ("what", "feature")),
+            *(
+                _every(sorted(one[column]), len(one[f"{column}_of_all"]))
+                for column in ("what", "feature")
+            ),
             f"{one['n']:,} of {one['n_of_all']:,}",
         ]
         for one in found.reset_index().to_dict("records")
@@ -176,7 +230,11 @@ def _every(found: list[str], of: int) -> str:
     """Names in words: all as "every one", many as a few and the number of others."""
     if len(found) == of:
         return "every one" if of > 1 else found[0]
-    named = found if len(found) <= MOST_NAMES else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
+    named = (
+        found
+        if len(found) <= MOST_NAMES
+        else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
+    )
     return listed(named)
 
 
@@ -204,11 +262,16 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     choices = _choices(settings, summaries, compared, tables["tool_bias"])
     heat = charts.concepts(summaries[[*CELL, "group", "value", "n", "reason"]], choices)
     bars = charts.disparities(compared.drop(columns=["statistic", "is_headline"]), choices)
-    parts = [_picture("disparities", bars, few_disparities), _picture("concepts", heat, few_summaries)]
+    parts = [
+        _picture("disparities", bars, few_disparities),
+        _picture("concepts", heat, few_summaries),
+    ]
     tools = tables["tool_bias"].rename(columns={"concept": "group"})
     tools = tools[["domain", "feature", "group", "difference", "mean", "n", "reason"]]
     contexts = tables["context_bias"].dropna(subset=["mean"])
-    contexts = contexts[["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]]
+    contexts = contexts[
+        ["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]
+    ]
     texts, far, of_topics, more = _by_role(summaries, settings, tables["topics"])
     drawn: list[tuple[str, pd.DataFrame, Callable[..., Any], list[str]]] = [
         ("calibration", _deviations(summaries[summaries["is_headline"]]), charts.calibration, []),
@@ -220,7 +283,9 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     ]
     for name, table, draw, title in drawn:
         if len(table):
-            parts.append(_picture(name, draw(table, choices, *title), more if name == "topics" else ""))
+            parts.append(
+                _picture(name, draw(table, choices, *title), more if name == "topics" else "")
+            )
     return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
@@ -247,18 +312,32 @@ def _compared(tables: Tables) -> pd.DataFrame:
 
 
 def _choices(
-    settings: Mapping[str, Settings], summaries: pd.DataFrame, compared: pd.DataFrame, tool: pd.DataFrame
+    settings: Mapping[str, Settings],
+    summaries: pd.DataFrame,
+    compared: pd.DataFrame,
+    tool: pd.DataFrame,
 ) -> Choices:
     """All names that pictures use, in the order of the declaration where there is one."""
     measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
     features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
     for own in settings.values():
         declared = own.disparities
-        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
+        features += [
+            name
+            for one in own.features
+            for name in measured
+            if declared_as(name, own.features) == one
+        ]
         statistics += dict.fromkeys([declared.headline, *declared.statistics])
-        disparities += [f"{_metric(metric)} of {one}" for one in statistics for metric in declared.metrics]
+        disparities += [
+            f"{_metric(metric)} of {one}" for one in statistics for metric in declared.metrics
+        ]
         several = len(own.templates) > 1
-        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
+        roles += [
+            f"{role}, {template}" if several else role
+            for role in own.roles
+            for template in own.templates
+        ]
     reasons = [reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()]
     names = {
         "domain": list(settings),
@@ -286,25 +365,41 @@ def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
 def _by_role(
     summaries: pd.DataFrame, settings: Mapping[str, Settings], topics: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
-    """Means over concepts of text features, of distances, of the largest topics; and a sentence if there are others."""
+    """Means over concepts of text features, of distances, of the largest topics; and a sentence if
+    there are others.
+    """
     known = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
     found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
     features = {name: own.features for name, own in settings.items()}
-    of = [(features[domain], name) for domain, name in zip(found["domain"], found["feature"], strict=True)]
+    of = [
+        (features[domain], name)
+        for domain, name in zip(found["domain"], found["feature"], strict=True)
+    ]
     kinds = [own[as_].kind if (as_ := declared_as(name, own)) else None for own, name in of]
     kind = pd.Series(kinds, found.index, dtype=object)
     raw = (found["calibration"] == "raw") & found.pop("is_headline")
-    sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
+    sizes = (
+        topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
+    )
     largest = sizes.groupby("domain").head(MOST_TOPICS)
     drawn = raw & pd.MultiIndex.from_frame(found[["domain", "feature"]]).isin(largest.index)
     more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
     columns = [name for name in found if name not in ("calibration", "statistic")]
-    return found[kind != "clusters"], found.loc[(kind == "distance") & raw, columns], found.loc[drawn, columns], more
+    return (
+        found[kind != "clusters"],
+        found.loc[(kind == "distance") & raw, columns],
+        found.loc[drawn, columns],
+        more,
+    )
 
 
 def _deviations(headline: pd.DataFrame) -> pd.DataFrame:
-    """Deviations of concepts from the mean of all, raw and calibrated, for features that have a baseline."""
+    """Deviations of concepts from the mean of all, raw and calibrated, for features that have a
+    baseline.
+    """
     cell, known = ["domain", "feature", "model", "role"], headline.dropna(subset=["value"])
     both = known[known.groupby(cell)["calibration"].transform("nunique") == 2]
     deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")
-    return both.assign(deviation=deviation)[[*cell, "calibration", "group", "deviation", "value", "n"]]
+    return both.assign(deviation=deviation)[
+        [*cell, "calibration", "group", "deviation", "value", "n"]
+    ]

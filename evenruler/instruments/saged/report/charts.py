@@ -14,45 +14,71 @@ CONFIGURATION: Final = ["model", "role"]  # filters that may be set to all
 
 
 def concepts(summaries: pd.DataFrame, choices: Choices) -> Any:
-    """Concepts x configurations: numbers are the statistic, colours the z-score of a concept (figures 23 to 26)."""
+    """Concepts x configurations: numbers are the statistic, colours the z-score of a concept
+    (figures 23 to 26).
+    """
     filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
-    return facets("concepts", choices, summaries, filters, column="model", names=["group", "reason"])
+    return facets(
+        "concepts", choices, summaries, filters, column="model", names=["group", "reason"]
+    )
 
 
 def disparities(disparities: pd.DataFrame, choices: Choices) -> Any:
-    """Bars of a disparity, raw above calibrated, and the line of four fifths where `ratio` is 1 (figure 9)."""
+    """Bars of a disparity, raw above calibrated, and the line of four fifths where `ratio` is 1
+    (figure 9).
+    """
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
     names = ["group", "calibration", "shape", "reason"]
     return facets("disparities", choices, disparities, filters, row="model", names=names)
 
 
 def calibration(deviations: pd.DataFrame, choices: Choices) -> Any:
-    """Deviation of each concept from the mean of all, raw and calibrated, by configuration (figures 20 and 21)."""
+    """Deviation of each concept from the mean of all, raw and calibrated, by configuration (figures
+    20 and 21).
+    """
     filters, names = ["domain", "feature", *CONFIGURATION], ["group", "calibration"]
-    return facets("calibration", choices, deviations, filters, row="model", column="role", names=names)
+    return facets(
+        "calibration", choices, deviations, filters, row="model", column="role", names=names
+    )
 
 
 def composition(over_groups: pd.DataFrame, choices: Choices) -> Any:
-    """Every feature of every role: bars are means over concepts, lines reach from lowest to highest (figure 10a)."""
+    """Every feature of every role: bars are means over concepts, lines reach from lowest to highest
+    (figure 10a).
+    """
     filters = ["domain", "calibration", "statistic", *CONFIGURATION]
-    return facets("features", choices, over_groups, filters, row="model", column="role", names=["feature"])
+    return facets(
+        "features", choices, over_groups, filters, row="model", column="role", names=["feature"]
+    )
 
 
 def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> Any:
     """A statistic of some features, role by role and model by model (figures 10b and 27 to 29)."""
     filters = ["domain", *CONFIGURATION]
-    return facets("by_role", choices, over_groups, filters, row="feature", column="model", names=[], title=title)
+    return facets(
+        "by_role",
+        choices,
+        over_groups,
+        filters,
+        row="feature",
+        column="model",
+        names=[],
+        title=title,
+    )
 
 
 def tool_bias(table: pd.DataFrame, choices: Choices) -> Any:
     """Mean score by a tool of baselines that differ only in the concept (figure 22)."""
     return CHARTS.drawn(
-        choices.chosen(CHARTS.part("tool_bias"), ["group", "reason"], ["domain", "feature"]), choices.coded(table)
+        choices.chosen(CHARTS.part("tool_bias"), ["group", "reason"], ["domain", "feature"]),
+        choices.coded(table),
     )
 
 
 def context_bias(table: pd.DataFrame, choices: Choices) -> Any:
-    """Replies to prompts whose baselines are bad, neutral or good, raw and calibrated (figures 20 and 21)."""
+    """Replies to prompts whose baselines are bad, neutral or good, raw and calibrated (figures 20
+    and 21).
+    """
     filters, names = ["domain", "feature", *CONFIGURATION], ["calibration", "context"]
     return facets("context_bias", choices, table, filters, row="model", column="role", names=names)
 
@@ -68,26 +94,36 @@ def facets(
     column: str | None = None,
     **values: Any,
 ) -> Any:
-    """Facets of the chosen rows by `row` and `column`; `names`: other columns whose numbers are turned into names.
+    """Facets of the chosen rows by `row` and `column`; `names`: other columns whose numbers are
+    turned into names.
 
-    With both, each panel is titled by both names and panels are wrapped: in a grid, Vega-Lite moves up the panels after
-    one without rows, as of a base model in a role, under the wrong title.
+    With both, each panel is titled by both names and panels are wrapped: in a grid, Vega-Lite moves
+    up the panels after one without rows, as of a base model in a role, under the wrong title.
     """
     by = [one for one in (row, column) if one]
     said = list(dict.fromkeys([*CONFIGURATION, *names, *by]))
     sorts = {one: list(choices.names[one]) for one in by}
-    spec = CHARTS.part(name, **{f"all_{own}": list(every) for own, every in choices.names.items()}, **values)
+    spec = CHARTS.part(
+        name, **{f"all_{own}": list(every) for own, every in choices.names.items()}, **values
+    )
     bold = {"labelFontSize": 12, "labelFontWeight": "bold"}
     beside = {"labelFontSize": 12, "labelAngle": 0, "labelAlign": "left", "labelLimit": 150}
     of_panels: dict[str, Any] = {"type": "nominal", "title": None}
     if row and column:
         order = [f"{one}, {other}" for one in sorts[row] for other in sorts[column]]
-        facet = {**of_panels, "field": "panel", "sort": order, "header": {**bold, "labelLimit": 320}}
+        facet = {
+            **of_panels,
+            "field": "panel",
+            "sort": order,
+            "header": {**bold, "labelLimit": 320},
+        }
         spec |= {"facet": facet, "columns": len(sorts[column])}
         panel = {"calculate": f"datum.{row} + ', ' + datum.{column}", "as": "panel"}
         spec["transform"] = [panel, *spec.get("transform", [])]
     else:
         side, header = ("row", beside) if row else ("column", {**bold, "labelLimit": 200})
-        spec["facet"] = {side: {**of_panels, "field": by[0], "sort": sorts[by[0]], "header": header}}
+        spec["facet"] = {
+            side: {**of_panels, "field": by[0], "sort": sorts[by[0]], "header": header}
+        }
     spec["spacing"] = {"row": 14, "column": 16}
     return CHARTS.drawn(choices.chosen(spec, said, filters, CONFIGURATION), choices.coded(table))

@@ -1,4 +1,6 @@
-"""Build a domain's rows: from sentences about concepts to prompts with baselines, and the plan (SAGED, 2.2, 2.3)."""
+"""Build a domain's rows: from sentences about concepts to prompts with baselines, and the plan
+(SAGED, 2.2, 2.3).
+"""
 
 from collections import Counter
 from functools import partial
@@ -18,10 +20,12 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: refused questions.
+    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: refused
+    questions.
 
-    UserError where a branched item still contains words of its root, weights do not fit the labels of a classifier, a
-    model that writes questions or judges cannot be loaded, or no sentence became a prompt.
+    UserError where a branched item still contains words of its root, weights do not fit the labels
+    of a classifier, a model that writes questions or judges cannot be loaded, or no sentence became
+    a prompt.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
     # Fail before anything is asked, where the catalogue knows the labels.
@@ -43,11 +47,21 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
         what = f"none of {len(rows.rejected):,} sentences became a prompt"
         what += f" ({reasons[0][1]:,}: {reasons[0][0]})" if reasons else ""
-        who = f", or name another assemble.model than {source.assemble.model}" if source.assemble.model else ""
+        who = (
+            f", or name another assemble.model than {source.assemble.model}"
+            if source.assemble.model
+            else ""
+        )
         raise UserError(what, where=f"{name}: assemble", remedy=f"give it other text{who}")
-    branched, read = sum(not row["is_root"] for row in rows.prompts), source.branch.read if source.branch else None
+    branched, read = (
+        sum(not row["is_root"] for row in rows.prompts),
+        source.branch.read if source.branch else None,
+    )
     if read is not None and read.of not in (None, branched):
-        what, remedy = f"`of` is {read.of}, but there are {branched} branched rows", "read those that there are"
+        what, remedy = (
+            f"`of` is {read.of}, but there are {branched} branched rows",
+            "read those that there are",
+        )
         raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
@@ -66,9 +80,19 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     """The plan of a domain at this scale: what is asked, and how it is measured.
 
-    Roles and templates become lists, since their order counts: the first ones are also asked after prefixes.
+    Roles and templates become lists, since their order counts: the first ones are also asked after
+    prefixes.
     """
-    as_set = ("items", "most_roles", "prefixed", "reseeded", "generations", "new_tokens", "seed", "embedder")
+    as_set = (
+        "items",
+        "most_roles",
+        "prefixed",
+        "reseeded",
+        "generations",
+        "new_tokens",
+        "seed",
+        "embedder",
+    )
     return {
         "name": name,
         "language": source.language,
@@ -79,9 +103,13 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": source.framings.placebo_names if source.framings else [],
         "roles": [{"role": role, "text": text} for role, text in settings.roles.items()],
-        "templates": [{"template": template, "text": text} for template, text in settings.templates.items()],
+        "templates": [
+            {"template": template, "text": text} for template, text in settings.templates.items()
+        ],
         "confirmatory": confirmatory_of(settings.features),
-        "features": {key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()},
+        "features": {
+            key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()
+        },
         "disparities": settings.disparities.model_dump(),
     }
 

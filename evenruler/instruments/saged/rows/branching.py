@@ -1,7 +1,9 @@
-"""Counterfactual branching: a text about a root concept is rewritten to be about others (SAGED, 2.3).
+"""Counterfactual branching: a text about a root concept is rewritten to be about others (SAGED,
+2.3).
 
-Words are matched as in `evenruler.text.whole_words`. Sentences that would be nonsense about another concept are
-rejected with a reason. Both that and the split of a sentence into a beginning and its end take its dependency parse.
+Words are matched as in `evenruler.text.whole_words`. Sentences that would be nonsense about another
+concept are rejected with a reason. Both that and the split of a sentence into a beginning and its
+end take its dependency parse.
 """
 
 import re
@@ -34,12 +36,16 @@ _STEM = 5  # fewest letters of a word that is looked for inside others ("nursing
 
 
 def unfit(
-    sentence: str, keyword: str, maps: Mapping[str, Replacements], own: Collection[str], others: Collection[str]
+    sentence: str,
+    keyword: str,
+    maps: Mapping[str, Replacements],
+    own: Collection[str],
+    others: Collection[str],
 ) -> dict[str, str]:
     """The branches that a sentence cannot be branched to, and why.
 
-    `keyword`: the one that it was found by; `maps`: replacements by branch; `own`, `others`: all words of its concept,
-    and of the others.
+    `keyword`: the one that it was found by; `maps`: replacements by branch; `own`, `others`: all
+    words of its concept, and of the others.
     """
     reason = _of_sentence(sentence, own, others) if sentence else NOTHING
     if reason:
@@ -65,9 +71,19 @@ def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -
     matches = sought.anywhere(sentence)
     faults = [(OTHER, match.begin, match.end) for match in matches if match.word in foreign]
     faults += [(DOUBTFUL, match.begin, match.end) for match in sought.doubtful(sentence)]
-    stems = [word.casefold().removesuffix("e") for word in own if len(word) >= _STEM and word.isalpha()]
-    left = [word for word in re.finditer(r"\w+", sentence) if not any(_meet(word.span(), match) for match in matches)]
-    faults += [(DERIVED, *word.span()) for word in left if any(stem in word[0].casefold() for stem in stems)]
+    stems = [
+        word.casefold().removesuffix("e") for word in own if len(word) >= _STEM and word.isalpha()
+    ]
+    left = [
+        word
+        for word in re.finditer(r"\w+", sentence)
+        if not any(_meet(word.span(), match) for match in matches)
+    ]
+    faults += [
+        (DERIVED, *word.span())
+        for word in left
+        if any(stem in word[0].casefold() for stem in stems)
+    ]
     faults += [(NAMED, *span) for span in _names(sentence, matches)]
     return next((f"{fault}: {sentence[begin:end]!r}" for fault, begin, end in faults), "")
 
@@ -77,43 +93,67 @@ def _meet(span: tuple[int, int], match: Match) -> bool:
 
 
 def _names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]:
-    """Places of what may be true of the root only: figures, foreign words, and names that are not in the map.
+    """Places of what may be true of the root only: figures, foreign words, and names that are not
+    in the map.
 
-    A name is a word with a capital inside a sentence, or one that spaCy takes for an entity at its beginning.
+    A name is a word with a capital inside a sentence, or one that spaCy takes for an entity at its
+    beginning.
     """
     ents = pipeline("entities")(sentence).ents
     named = [(ent.start_char, ent.end_char) for ent in ents if ent.label_ not in NO_NAMES]
     for word in re.finditer(r"\w+", sentence):
         begins = word[0] == "I" or begins_sentence(sentence, word.start())
-        capital = word[0][0].isupper() and (not begins or any(b <= word.start() < e for b, e in named))
-        if (capital or re.search(r"[^\W_a-zA-Z]", word[0])) and not any(_meet(word.span(), match) for match in matches):
+        capital = word[0][0].isupper() and (
+            not begins or any(b <= word.start() < e for b, e in named)
+        )
+        if (capital or re.search(r"[^\W_a-zA-Z]", word[0])) and not any(
+            _meet(word.span(), match) for match in matches
+        ):
             yield word.span()
 
 
 def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     """Why a word cannot be replaced where it stands, as the parser sees it; empty where it can."""
-    span = doc.char_span(place.begin, place.end, alignment_mode="expand") or doc[:]  # never the latter
+    span = (
+        doc.char_span(place.begin, place.end, alignment_mode="expand") or doc[:]
+    )  # never the latter
     word, given = place.word, replacements.words[place.word]
     head = span[1 if _has_the(span.text) else 0 :].root
     before, behind = doc[max(0, span.start - 1) : span.start], doc[span.end : span.end + 1]
     kind, the = before[0].tag_ if before else "", before.text.lower() == "the"
     joined = behind.text in ("-", "\u2013") and not span[-1].whitespace_
-    qualifies = _first(head).dep_ in ("amod", "compound", "nmod") and _first(head).head.i >= span.end
+    qualifies = (
+        _first(head).dep_ in ("amod", "compound", "nmod") and _first(head).head.i >= span.end
+    )
     # "The French love wool": the verb behind it was taken for a noun.
-    bare = not (qualifies or joined) or (the and not any(token.tag_.startswith(("VB", "MD")) for token in doc))
-    described = kind.startswith("JJ") or any(token.dep_ in _DESCRIBING for token in head.lefts if token not in span)
+    bare = not (qualifies or joined) or (
+        the and not any(token.tag_.startswith(("VB", "MD")) for token in doc)
+    )
+    described = kind.startswith("JJ") or any(
+        token.dep_ in _DESCRIBING for token in head.lefts if token not in span
+    )
     plural = word.endswith("s") and word[:-1] in replacements.words
     # "audio engineer", "smith-farmer"; "Early Judaism"
-    term = (kind.startswith("NN") or joined) if word.islower() else before.start == 0 and kind[:2] in ("JJ", "NN", "VB")
+    term = (
+        (kind.startswith("NN") or joined)
+        if word.islower()
+        else before.start == 0 and kind[:2] in ("JJ", "NN", "VB")
+    )
     has, brings, adjective = _has_the(word), _has_the(given), _is_adjective(word)
     faults = {
         ROLE: head.tag_.startswith("VB") or term,
-        FORM: (bare and (adjective or _is_adjective(given)) and head.dep_ not in ("acomp", "attr", "oprd"))
+        FORM: (
+            bare
+            and (adjective or _is_adjective(given))
+            and head.dep_ not in ("acomp", "attr", "oprd")
+        )
         or (brings and not the and (described or joined))
         or (has and not brings and qualifies)
         or (the and bare and word[0].isupper() and not (plural or has or brings)),
     }
-    return next((f"{fault}: {span.text!r} by {given!r}" for fault, holds in faults.items() if holds), "")
+    return next(
+        (f"{fault}: {span.text!r} by {given!r}" for fault, holds in faults.items() if holds), ""
+    )
 
 
 def _first(head: "Token") -> "Token":
@@ -141,7 +181,9 @@ _QUOTE = re.compile(r"(?<!\w)['\u2018]\w")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A replacement: its place in the branched text (characters, `end` exclusive), the root's word, and the new one."""
+    """A replacement: its place in the branched text (characters, `end` exclusive), the root's word,
+    and the new one.
+    """
 
     begin: int
     end: int
@@ -159,7 +201,9 @@ class Branched:
     @property
     def places(self) -> list[tuple[int, Span]]:
         """Each span, after its beginning in the root."""
-        grown = accumulate((len(span.replacement) - len(span.word) for span in self.spans), initial=0)
+        grown = accumulate(
+            (len(span.replacement) - len(span.word) for span in self.spans), initial=0
+        )
         return [(span.begin - shift, span) for span, shift in zip(self.spans, grown, strict=False)]
 
     def up_to(self, cut: int) -> "Branched":
@@ -170,18 +214,23 @@ class Branched:
 
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
-    """By branch, the text with every word replaced; places are found once for all maps of the same words.
+    """By branch, the text with every word replaced; places are found once for all maps of the same
+    words.
 
-    Capitals are kept: all of them, or the first one at the beginning of a sentence or in a word that the map has in
-    lower case; a name keeps its own anywhere. "a" and "an" follow the replacement; a "the" in the replacement is
-    dropped after an article. A possessive fits its name: "'s", but after an s a bare apostrophe where the name is
-    plural in form (`is_plural`) or where the text had one ("Paris's", "the Netherlands'", "the smiths'").
+    Capitals are kept: all of them, or the first one at the beginning of a sentence or in a word
+    that the map has in lower case; a name keeps its own anywhere. "a" and "an" follow the
+    replacement; a "the" in the replacement is dropped after an article. A possessive fits its name:
+    "'s", but after an s a bare apostrophe where the name is plural in form (`is_plural`) or where
+    the text had one ("Paris's", "the Netherlands'", "the smiths'").
 
     Spans include articles and apostrophes that changed.
     """
     keys = {replacements.key for replacements in maps.values()}
     places = {key: [_place(text, match) for match in finder(key).matches(text)] for key in keys}
-    return {name: _filled(text, places[replacements.key], replacements) for name, replacements in maps.items()}
+    return {
+        name: _filled(text, places[replacements.key], replacements)
+        for name, replacements in maps.items()
+    }
 
 
 class _Place(NamedTuple):
@@ -204,7 +253,9 @@ def _place(text: str, match: Match) -> _Place:
     article, article_begin = "", begin
     before = _ARTICLE.search(text, max(0, begin - _LONGEST_ARTICLE), begin)
     # The A of "grade A pears" is a letter.
-    if before and (before[1] != "A" or shape == "capitals" or begins_sentence(text, before.start())):
+    if before and (
+        before[1] != "A" or shape == "capitals" or begins_sentence(text, before.start())
+    ):
         article, article_begin = before[1], before.start()
     bare = (
         written[-1] in "sS"
@@ -216,7 +267,11 @@ def _place(text: str, match: Match) -> _Place:
 
 
 def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> Branched:
-    parts, spans, done = list[str](), list[Span](), 0  # `done`: characters of the root that are dealt with
+    parts, spans, done = (
+        list[str](),
+        list[Span](),
+        0,
+    )  # `done`: characters of the root that are dealt with
     length = 0  # of the branched text so far
     for place in places:
         # Beginning and end in the root of the text that is replaced, and its replacement.
@@ -244,7 +299,8 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
 
 
 def is_plural(name: str, names: Iterable[str]) -> bool:
-    """Whether a replacement is plural in form: it ends in s, and has "the" (the Netherlands) or is another name plus s.
+    """Whether a replacement is plural in form: it ends in s, and has "the" (the Netherlands) or is
+    another name plus s.
 
     A word in lower case that ends in s is taken for a plural unless it ends in ss.
     """
@@ -258,7 +314,9 @@ def _cased(given: str, shape: Shape) -> str:
     if shape == "capitals":
         return given.upper()
     # A name of mixed case (eSwatini) keeps its first letter.
-    return given[0].upper() + given[1:] if shape == "capital" and given.split()[0].islower() else given
+    return (
+        given[0].upper() + given[1:] if shape == "capital" and given.split()[0].islower() else given
+    )
 
 
 @cache
@@ -274,10 +332,11 @@ def _article(written: str, given: str, shape: Shape) -> str:
 def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
     """Sentences with their dependency parse.
 
-    A name that the model does not know turns the verb after it into a noun ("Aurelia exports wool"). So where no
-    subject of a main verb was found, or a one-word keyword is parsed as part of a plural noun, the sentence is parsed
-    again with "it" in place of the keyword. That parse is used if the keyword is then the subject of the main verb,
-    which in the second case must be the very next word. UserError where the model is not installed.
+    A name that the model does not know turns the verb after it into a noun ("Aurelia exports
+    wool"). So where no subject of a main verb was found, or a one-word keyword is parsed as part of
+    a plural noun, the sentence is parsed again with "it" in place of the keyword. That parse is
+    used if the keyword is then the subject of the main verb, which in the second case must be the
+    very next word. UserError where the model is not installed.
     """
     nlp = pipeline("splitting")
     docs = list(nlp.pipe(sentences, batch_size=BATCH))
@@ -288,7 +347,9 @@ def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
         if token.lower_ == keyword.lower() and token.tag_ == "NNP" and token.nbor().is_alpha
         if not _has_main_clause(doc) or (token.dep_ == "compound" and token.nbor().tag_ == "NNS")
     }
-    again = nlp.pipe([_with_it(docs[index], place) for index, place in doubtful.items()], batch_size=BATCH)
+    again = nlp.pipe(
+        [_with_it(docs[index], place) for index, place in doubtful.items()], batch_size=BATCH
+    )
     for (index, place), read in zip(doubtful.items(), again, strict=True):
         verb = read[place].head
         near = verb.i == place + 1 or not _has_main_clause(docs[index])
@@ -300,7 +361,9 @@ def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
 
 
 def _has_main_clause(doc: "Doc") -> bool:
-    return any(token.dep_ in ("nsubj", "nsubjpass", "expl") and _is_main_verb(token.head) for token in doc)
+    return any(
+        token.dep_ in ("nsubj", "nsubjpass", "expl") and _is_main_verb(token.head) for token in doc
+    )
 
 
 def _is_main_verb(token: "Token") -> bool:
@@ -327,13 +390,17 @@ _QUALIFYING = ("amod", "compound", "nmod", "poss", "nummod")
 def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
     """The beginnings of sentences, up to the root verb with its auxiliaries, negation and particle.
 
-    Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
-    that after the middle word. The beginning contains the keyword: a cut before it moves behind it, and behind the noun
-    that it qualifies. A cut inside quotes or brackets moves to the nearest place outside them that keeps the keyword,
-    later ones first. Beginnings have no trailing space; they are empty where no cut is possible.
+    Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first
+    verb, and failing that after the middle word. The beginning contains the keyword: a cut before
+    it moves behind it, and behind the noun that it qualifies. A cut inside quotes or brackets moves
+    to the nearest place outside them that keeps the keyword, later ones first. Beginnings have no
+    trailing space; they are empty where no cut is possible.
     """
     docs = parsed(sentences, keywords)
-    return [text[: _cut(doc, text, word)] for doc, text, word in zip(docs, sentences, keywords, strict=True)]
+    return [
+        text[: _cut(doc, text, word)]
+        for doc, text, word in zip(docs, sentences, keywords, strict=True)
+    ]
 
 
 def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
@@ -345,22 +412,32 @@ def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
     cuts = [place for place in places if behind <= place <= words[-LEAST]]
     if not cuts:
         return 0
-    wanted = next((end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2])
+    wanted = next(
+        (end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2]
+    )
     outside = [cut for cut in cuts if not _open(sentence[:cut])] or cuts
     return next((cut for cut in outside if cut >= wanted), outside[-1])
 
 
 def _end_of(doc: "Doc", keyword: Match | None) -> int:
-    """Where a keyword ends, with the noun that it qualifies ("the American people"); 0 where there is none."""
+    """Where a keyword ends, with the noun that it qualifies ("the American people"); 0 where there
+    is none.
+    """
     if keyword is None:
         return 0
-    qualifying = (token for token in doc if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING)
+    qualifying = (
+        token
+        for token in doc
+        if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING
+    )
     nouns = (token.head for token in qualifying if token.head.idx > token.idx)
     return max([keyword.end, *(noun.idx + len(noun) for noun in nouns)])
 
 
 def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
-    """Ends of the root, if a verb, and of the first verb, each with adjacent auxiliaries, negation and particle."""
+    """Ends of the root, if a verb, and of the first verb, each with adjacent auxiliaries, negation
+    and particle.
+    """
     verbs = [token for token in doc if token.tag_.startswith(("VB", "MD"))]
     root = next(token for token in doc if token.head == token and not token.is_space)
     for verb in [*([root] if root in verbs else []), *verbs[:1]]:

@@ -1,4 +1,6 @@
-"""Prompts with baselines for every concept of a domain, from sentences or a user's table (SAGED, section 2)."""
+"""Prompts with baselines for every concept of a domain, from sentences or a user's table (SAGED,
+section 2).
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +15,15 @@ import numpy as np
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY, Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
-from evenruler.instruments.saged.rows.branching import LEAST, NOTHING, Branched, Span, branches, split, unfit
+from evenruler.instruments.saged.rows.branching import (
+    LEAST,
+    NOTHING,
+    Branched,
+    Span,
+    branches,
+    split,
+    unfit,
+)
 from evenruler.instruments.saged.rows.questions import Question
 from evenruler.tables import grouped
 from evenruler.tables.ids import carried, row_id
@@ -24,7 +34,9 @@ Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
 """Sentences and the keyword of each -> a question for each."""
 
-Judge = Callable[[Sequence[str]], Sequence[str]]  # branched texts -> for each, why it is refused, or empty
+Judge = Callable[
+    [Sequence[str]], Sequence[str]
+]  # branched texts -> for each, why it is refused, or empty
 
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
@@ -46,12 +58,22 @@ class _Item(NamedTuple):
 
 
 class _Root:
-    """A root concept: its replacements by branch, its words, and the words of the other concepts."""
+    """A root concept: its replacements by branch, its words, and the words of the other
+    concepts.
+    """
 
     def __init__(self, source: Source, root: str, maps: Mapping[str, Replacements]) -> None:
         self.maps = maps
-        self.own = {*source.keywords_of(root), *(word for branch in maps.values() for word in branch.words)}
-        self.others = {word for concept in source.concepts if concept != root for word in source.keywords_of(concept)}
+        self.own = {
+            *source.keywords_of(root),
+            *(word for branch in maps.values() for word in branch.words),
+        }
+        self.others = {
+            word
+            for concept in source.concepts
+            if concept != root
+            for word in source.keywords_of(concept)
+        }
         given = chain.from_iterable(branch.words.values() for branch in maps.values())
         self.others.update(word.removeprefix("the ") for word in given)
 
@@ -65,25 +87,38 @@ class _Root:
 
 
 def rows_of(
-    name: str, source: Source, sentences: Sequence[Row], questions: Questions | None, judge: Judge | None = None
+    name: str,
+    source: Source,
+    sentences: Sequence[Row],
+    questions: Questions | None,
+    judge: Judge | None = None,
 ) -> Rows:
-    """Draw sentences (`schemas.SENTENCES`) of every root concept, make prompts of them, and branch these.
+    """Draw sentences (`schemas.SENTENCES`) of every root concept, make prompts of them, and branch
+    these.
 
-    Every sentence that is in no prompt is rejected with the reason, and so is every branch that an item cannot have
-    (with the branch as `concept`); an item that fits no branch is dropped. UserError where a replacement is not
-    possible, or a branched item still contains words of its root.
+    Every sentence that is in no prompt is rejected with the reason, and so is every branch that an
+    item cannot have (with the branch as `concept`); an item that fits no branch is dropped.
+    UserError where a replacement is not possible, or a branched item still contains words of its
+    root.
     """
     maps = {
-        root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
+        root: {
+            to: checked(words, f"{name}: branch.replacements.{root}.{to}")
+            for to, words in branches.items()
+        }
         for root, branches in source.replacements.items()
     }
     how, prompts, tries = source.assemble, list[Row](), list[Row]()
     rejected = [
-        _rejected(row, how, "its concept is no root") for row in sentences if row["concept"] not in source.roots
+        _rejected(row, how, "its concept is no root")
+        for row in sentences
+        if row["concept"] not in source.roots
     ]
     for root in source.roots:
         about = _Root(source, root, maps.get(root, {}))
-        items, left_out, refused = _items([row for row in sentences if row["concept"] == root], how, questions, about)
+        items, left_out, refused = _items(
+            [row for row in sentences if row["concept"] == root], how, questions, about
+        )
         rejected += left_out
         tries += refused
         made = [list(_rows(name, source, item, about)) for item in items]
@@ -91,12 +126,16 @@ def rows_of(
         faults = judge([_whole(row) for row in asked]) if judge else [""] * len(asked)
         verdicts = dict(zip((row["id"] for row in asked), faults, strict=True))
         for item, own in zip(items, made, strict=True):
-            unfit = dict(item.unfit) | {row["concept"]: why for row in own if (why := verdicts.get(row["id"]))}
+            unfit = dict(item.unfit) | {
+                row["concept"]: why for row in own if (why := verdicts.get(row["id"]))
+            }
             if not unfit or len(unfit) < len(about.maps):
                 prompts += [row for row in own if row["concept"] not in unfit]
             for branch, reason in unfit.items():
                 key = id_of(name, item.sentence, branch)
-                rejected.append(_rejected({**item.sentence, "id": key, "concept": branch}, how, reason))
+                rejected.append(
+                    _rejected({**item.sentence, "id": key, "concept": branch}, how, reason)
+                )
     return Rows(prompts, rejected, tries)
 
 
@@ -109,7 +148,9 @@ def _whole(row: Row) -> str:
 def _items(
     sentences: Sequence[Row], how: Assembling, questions: Questions | None, about: _Root
 ) -> tuple[list[_Item], list[Row], list[Row]]:
-    """At most `per_concept` items, in the order of the draw; rejected sentences; refused questions."""
+    """At most `per_concept` items, in the order of the draw; rejected sentences; refused
+    questions.
+    """
     drawn = balanced_sample(sentences, "keyword", len(sentences), how.seed)
     items: dict[str, _Item] = {}
     rejected, tries = list[Row](), list[Row]()
@@ -117,8 +158,14 @@ def _items(
         batch, drawn = drawn[:wanted], drawn[wanted:]
         for row, (prompt, refused) in zip(batch, _prompts(batch, how, questions), strict=True):
             for number, (reply, why) in enumerate(refused):
-                tries.append({"sentence": row["sentence"], "attempt": number, "reply": reply, "reason": why})
-            reason = refused[-1][1] if refused else f"cannot be split: fewer than {LEAST} words after its keyword"
+                tries.append(
+                    {"sentence": row["sentence"], "attempt": number, "reply": reply, "reason": why}
+                )
+            reason = (
+                refused[-1][1]
+                if refused
+                else f"cannot be split: fewer than {LEAST} words after its keyword"
+            )
             unfit = about.unfit(row, prompt) if prompt else {}
             if prompt in items:
                 reason = "its prompt is that of another item"
@@ -131,7 +178,9 @@ def _items(
     return list(items.values()), rejected + [not_drawn(row, how) for row in drawn], tries
 
 
-def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions | None) -> Sequence[Question]:
+def _prompts(
+    rows: Sequence[Row], how: Assembling, questions: Questions | None
+) -> Sequence[Question]:
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
     if questions and how.method == "question":
         return questions(sentences, keywords)
@@ -141,27 +190,43 @@ def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions | None) 
 def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
     """The row of the root, and that of every branch that it fits."""
     sentence, prompt, text = item.sentence, item.prompt, item.sentence["sentence"]
-    maps = {branch: replacements for branch, replacements in about.maps.items() if branch not in item.unfit}
+    maps = {
+        branch: replacements
+        for branch, replacements in about.maps.items()
+        if branch not in item.unfit
+    }
     baselines = branches(text, maps)
     if source.assemble.method == "split":
         cut = _outside(len(prompt), baselines.values())
-        prompt, prompts = text[:cut], {concept: own.up_to(cut) for concept, own in baselines.items()}
+        prompt, prompts = (
+            text[:cut],
+            {concept: own.up_to(cut) for concept, own in baselines.items()},
+        )
     else:
         prompts = branches(prompt, maps)
-    yield prompt_row(name, source, sentence, sentence["concept"], Branched(prompt, ()), Branched(text, ()))
+    yield prompt_row(
+        name, source, sentence, sentence["concept"], Branched(prompt, ()), Branched(text, ())
+    )
     branch = source.branch
     for concept in maps:
         kept = branch is None or not branch.counterfactual_baseline
         baseline = Branched(text, ()) if kept else baselines[concept]
         for said in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
             if branch and not branch.allow_leaks and (found := leaks(said, about.own)):
-                what, where = f"{found[0]!r} of the root is still in {said[:60]!r}", f"{name}: {concept}"
-                raise UserError(what, where=where, remedy="fix branch.replacements, or set branch.allow_leaks")
+                what, where = (
+                    f"{found[0]!r} of the root is still in {said[:60]!r}",
+                    f"{name}: {concept}",
+                )
+                raise UserError(
+                    what, where=where, remedy="fix branch.replacements, or set branch.allow_leaks"
+                )
         yield prompt_row(name, source, sentence, concept, prompts[concept], baseline)
 
 
 def _outside(cut: int, branched: Iterable[Branched]) -> int:
-    """The cut, moved behind any replacement around it in any branch, so that all branches are cut at the same place."""
+    """The cut, moved behind any replacement around it in any branch, so that all branches are cut
+    at the same place.
+    """
     replaced = {(begin, begin + len(span.word)) for one in branched for begin, span in one.places}
     while ends := [end for begin, end in replaced if begin < cut < end]:
         cut = max(ends)
@@ -169,7 +234,12 @@ def _outside(cut: int, branched: Iterable[Branched]) -> int:
 
 
 def prompt_row(
-    name: str, source: Source, sentence: Row, concept: str, prompt: Branched, baseline: Branched | None
+    name: str,
+    source: Source,
+    sentence: Row,
+    concept: str,
+    prompt: Branched,
+    baseline: Branched | None,
 ) -> Row:
     """The row (`schemas.PROMPTS`) of a sentence, or of a prompt of a table, for a concept."""
     method = source.assemble.method
@@ -193,7 +263,9 @@ def prompt_row(
 
 def id_of(name: str, sentence: Row, concept: str) -> str:
     """The id of a sentence's row for a concept."""
-    return row_id(family=FAMILY, benchmark=name, sentence=sentence["id"], concept=concept, framing=BARE)
+    return row_id(
+        family=FAMILY, benchmark=name, sentence=sentence["id"], concept=concept, framing=BARE
+    )
 
 
 def not_drawn(row: Row, how: Assembling) -> Row:
@@ -208,15 +280,21 @@ def _rejected(row: Row, how: Assembling, reason: str) -> Row:
 def counted(prompts: Sequence[Row]) -> list[Row]:
     """By concept: the number of items, and the share of them in which something was replaced."""
     items = Counter(row["concept"] for row in prompts)
-    replaced = Counter(row["concept"] for row in prompts if row["prompt_spans"] or row["baseline_spans"])
-    return [{"concept": concept, "items": n, "replaced": replaced[concept] / n} for concept, n in items.items()]
+    replaced = Counter(
+        row["concept"] for row in prompts if row["prompt_spans"] or row["baseline_spans"]
+    )
+    return [
+        {"concept": concept, "items": n, "replaced": replaced[concept] / n}
+        for concept, n in items.items()
+    ]
 
 
 def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
-    """Rows of a table's prompts (`schemas.SENTENCES`): one per concept for a prompt with placeholders, else one.
+    """Rows of a table's prompts (`schemas.SENTENCES`): one per concept for a prompt with
+    placeholders, else one.
 
-    The first concept of the domain is the root; prompts with the same `root` are one item. Prompts beyond `per_concept`
-    are rejected.
+    The first concept of the domain is the root; prompts with the same `root` are one item. Prompts
+    beyond `per_concept` are rejected.
     """
     how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
     drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
@@ -227,16 +305,25 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
 def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
     """The rows of a prompt, one per concept that it is asked about."""
     texts = [row["sentence"], *filter(None, [row["baseline"]])]
-    names = {placeholder for text in texts for _, placeholder, *_ in Formatter().parse(text) if placeholder}
+    names = {
+        placeholder
+        for text in texts
+        for _, placeholder, *_ in Formatter().parse(text)
+        if placeholder
+    }
     about = list(source.concepts) if names else [row["concept"]]
-    forms = {concept: {name: source.form(concept, name) or "" for name in names} for concept in about}
+    forms = {
+        concept: {name: source.form(concept, name) or "" for name in names} for concept in about
+    }
     root = {}
     if len(about) == 1 and row["root"] is not None:
         root = {"root_id": row_id(family=FAMILY, benchmark=name, root=row["root"])}
     for concept in about:
         prompt, *baseline = (filled(text, forms[concept], forms[row["concept"]]) for text in texts)
         own = row | {"keyword": source.form(concept, "concept")}
-        yield prompt_row(name, source, own, concept, prompt, baseline[0] if baseline else None) | root
+        yield (
+            prompt_row(name, source, own, concept, prompt, baseline[0] if baseline else None) | root
+        )
 
 
 def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
@@ -250,7 +337,10 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
         parts.append(literal)
         if name is not None:
             begin = sum(map(len, parts))
-            word, root = (own[name] if begin else own[name][:1].upper() + own[name][1:] for own in (words, of_root))
+            word, root = (
+                own[name] if begin else own[name][:1].upper() + own[name][1:]
+                for own in (words, of_root)
+            )
             parts.append(word)
             if word != root:
                 spans.append(Span(begin, begin + len(word), root, word))
@@ -264,5 +354,7 @@ def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> l
     """
     by_value = grouped((row[column], row) for row in sorted(rows, key=itemgetter("id")))
     generator = np.random.default_rng(seed)
-    queues = [[own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_value.items())]
+    queues = [
+        [own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_value.items())
+    ]
     return [row for turn in zip_longest(*queues) for row in turn if row is not None][:most]

@@ -28,18 +28,27 @@ Answer = Callable[[Sequence[str]], Sequence[Reply]]  # a language model: n texts
 _STEM = 4  # words with so many equal first letters are taken for forms of one word
 _COPIED = 4  # words in a row from the instruction that make a question a copy
 
-_LABEL = re.compile(r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)?\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)?\s*", re.IGNORECASE
+)
 _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
 _ASKING = frozenset(["what", "who", "whom", "whose", "which", "when", "where", "why", "how"])
-_NOTHING = re.compile(r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I)
-_OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I
+)
+_OF_TEXT = re.compile(
+    r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE
+)
 
 
 def judged(texts: Sequence[str], answer: Answer) -> list[str]:
     """Why a language model refuses each text, with its reply; empty where that begins with yes."""
     replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
     said = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
-    return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
+    return [
+        "" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}"
+        for reply in said
+    ]
 
 
 class Question(NamedTuple):
@@ -52,8 +61,9 @@ class Question(NamedTuple):
 def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]:
     """The only question in a reply and "", or "" and the reason why there is no valid one.
 
-    Labels, quotes and lines around it are ignored. It must leave something of the sentence to answer: a yes-no question
-    gives it away, as does one that contains every longer word of the sentence.
+    Labels, quotes and lines around it are ignored. It must leave something of the sentence to
+    answer: a yes-no question gives it away, as does one that contains every longer word of the
+    sentence.
     """
     lines = [_bare(line) for line in reply.splitlines()]
     asked = [line for line in lines if line.endswith("?")]
@@ -78,20 +88,29 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
         "no question word": not said & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
         "it asks the reader": bool(said & {"you", "your", "yours"}),
-        "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
-        "a copy of the instruction": any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1)),
-        "a name that the sentence lacks": not names <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
-        "every word of the sentence is in it": all(word[:_STEM] in known for word in _words(sentence)),
+        "it asks for the wording": bool(_OF_TEXT.search(question))
+        and not _OF_TEXT.search(sentence),
+        "a copy of the instruction": any(
+            tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1)
+        ),
+        "a name that the sentence lacks": not names
+        <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
+        "every word of the sentence is in it": all(
+            word[:_STEM] in known for word in _words(sentence)
+        ),
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
     return "" if reason else question, reason
 
 
-def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:
-    """A question for each sentence and its keyword, requested in one batch, and again where a reply is refused.
+def ask(
+    sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3
+) -> list[Question]:
+    """A question for each sentence and its keyword, requested in one batch, and again where a reply
+    is refused.
 
-    A retry names the refused replies, since `answer` may always give the same reply to the same text. Where there was
-    no reply, none is requested again. `tries`: most replies per sentence.
+    A retry names the refused replies, since `answer` may always give the same reply to the same
+    text. Where there was no reply, none is requested again. `tries`: most replies per sentence.
     """
     prompts = [
         PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
@@ -110,7 +129,9 @@ def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries
             if question or reply.text is None:
                 waiting.remove(place)
             else:
-                prompts[place] += RETRY.format(reply=" ".join(reply.text.split())[:_SHOWN], reason=reason)
+                prompts[place] += RETRY.format(
+                    reply=" ".join(reply.text.split())[:_SHOWN], reason=reason
+                )
     return found
 
 
@@ -123,4 +144,8 @@ def _bare(line: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _STEM or word.isdecimal()]
+    return [
+        word
+        for word in re.findall(r"\w+", text.casefold())
+        if len(word) >= _STEM or word.isdecimal()
+    ]

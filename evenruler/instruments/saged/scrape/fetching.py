@@ -40,12 +40,16 @@ from evenruler.tables import grouped, write_table
 from evenruler.terminal import note
 
 Row = dict[str, Any]
-_HEAD = "# Found by `evenruler find`, to be edited by hand. Behind each word stands how it was found.\n"
+_HEAD = (
+    "# Found by `evenruler find`, to be edited by hand. Behind each word stands how it was found.\n"
+)
 _UNITS: dict[Way, str] = {"model": "replies", "embedding": "similarity", "links": "sentences"}
 
 
 class Means(NamedTuple):
-    """The functions that find keywords (`ask`) and replacements (`write`); each is called only where it is needed."""
+    """The functions that find keywords (`ask`) and replacements (`write`); each is called only
+    where it is needed.
+    """
 
     ask: finding.Ask
     similarity: finding.Similarity
@@ -62,27 +66,45 @@ def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
     for concept in source.roots:
         found[concept] = own = source.pages_of(concept)
         if (how := source.around(concept)) is not None:
-            ranks = [reader.around(title, depth=how.depth, most=how.most, direction=how.direction) for title in own]
-            near_first = dict.fromkeys([*own, *filter(None, chain.from_iterable(zip_longest(*ranks)))])
+            ranks = [
+                reader.around(title, depth=how.depth, most=how.most, direction=how.direction)
+                for title in own
+            ]
+            near_first = dict.fromkeys(
+                [*own, *filter(None, chain.from_iterable(zip_longest(*ranks)))]
+            )
             found[concept] = list(near_first)[: max(how.most, len(own))]
     return found
 
 
 def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles found along links for concepts that declare none, for a person to edit before they are fetched."""
+    """The titles found along links for concepts that declare none, for a person to edit before they
+    are fetched.
+    """
     found = titles(source, reader) if source.material.around else {}
     return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
 
 
-def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> finding.Findings:
+def found_keywords(
+    source: Source, pages: Iterable[Mapping[str, Any]], means: Means
+) -> finding.Findings:
     """Keywords of the concepts that declare none, in the ways of the domain's `find`.
 
     UserError where the domain has no `find`, or declares every keyword.
     """
-    how, names = source.find, {concept: own.name for concept, own in source.concepts.items() if not own.keywords}
+    how, names = (
+        source.find,
+        {concept: own.name for concept, own in source.concepts.items() if not own.keywords},
+    )
     if how is None or not names:
-        what = "no `find` in it" if how is None else "the keywords of every concept are given by hand"
-        raise UserError(what, where=f"the domain {source.title}", remedy="add `find`, or take keywords out of its file")
+        what = (
+            "no `find` in it" if how is None else "the keywords of every concept are given by hand"
+        )
+        raise UserError(
+            what,
+            where=f"the domain {source.title}",
+            remedy="add `find`, or take keywords out of its file",
+        )
     texts = grouped((row["concept"], row["text"]) for row in pages)
     ways: dict[str, dict[Way, finding.Ranked]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
@@ -97,17 +119,22 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
             linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
             found = finding.linked(dict.fromkeys(linked), own)
         ways[concept][way] = finding.only_names(found) if how.entities and way != "model" else found
-    by_hand = {word: concept for concept, entry in source.concepts.items() for word in entry.keywords}
+    by_hand = {
+        word: concept for concept, entry in source.concepts.items() for word in entry.keywords
+    }
     return finding.merged(names, ways, by_hand, how.most)
 
 
 def found_yaml(
-    keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Iterable[Branch] = (), before: str = ""
+    keywords: Iterable[Keyword],
+    pages: Mapping[str, Sequence[str]],
+    replaced: Iterable[Branch] = (),
+    before: str = "",
 ) -> str:
     """The YAML of a file that `read_source` merges in and a person can edit.
 
-    `pages`: titles by concept; `before`: the present content of the file, which is kept. A branch that lacks
-    replacements is written empty, with the reason as a comment.
+    `pages`: titles by concept; `before`: the present content of the file, which is kept. A branch
+    that lacks replacements is written empty, with the reason as a comment.
     """
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -122,13 +149,17 @@ def found_yaml(
         for outer in (document, replacements, branches):
             outer.fa.set_block_style()  # in flow style, comments would swallow what follows
         comment = branches.ca.items.pop(found.branch, [None] * 3)[2]
-        notes += comment.value.partition("\n")[2] if comment else ""  # below the reason why it was lacking
+        notes += (
+            comment.value.partition("\n")[2] if comment else ""
+        )  # below the reason why it was lacking
         own = branches[found.branch] = CommentedMap(found.words)
         for word in own:
             own.yaml_add_eol_comment(found.why[word], word)
         if found.lacking:
             wanted = f" ({', '.join(found.why)})" if found.why else ""
-            branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(found.lacking.split())}", found.branch)
+            branches.yaml_add_eol_comment(
+                f"lacking{wanted}: {' '.join(found.lacking.split())}", found.branch
+            )
     text = StringIO("" if before else _HEAD)
     text.seek(0, 2)
     yaml.dump(document, text)
@@ -138,7 +169,9 @@ def found_yaml(
 def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
     concepts = CommentedMap()
     for keyword in keywords:
-        words = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))["keywords"]
+        words = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))[
+            "keywords"
+        ]
         words.append(keyword.word)
         how = ", ".join(f"{hit.way}: {_UNITS[hit.way]} {hit.score:.3g}" for hit in keyword.hits)
         words.yaml_add_eol_comment(how or "its name", len(words) - 1)
@@ -148,25 +181,34 @@ def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -
 
 
 ON_THE_WAY = Path(".cache/refresh")  # partial results of a refresh, from which it resumes
-Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]  # opens the functions that find
+Opened = Callable[
+    [Source, Settings, Catalogue], AbstractContextManager[Means]
+]  # opens the functions that find
 
 
 def refresh(
     root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
 ) -> Iterator[str]:
-    """Fetch the pages of a domain again, yielding lines about progress; an interrupted run is resumed.
+    """Fetch the pages of a domain again, yielding lines about progress; an interrupted run is
+    resumed.
 
-    UserError where it reads no wiki, no contact is given, or the wiki refuses or does not answer; pages fetched before
-    that are kept.
+    UserError where it reads no wiki, no contact is given, or the wiki refuses or does not answer;
+    pages fetched before that are kept.
     """
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
     known: list[Row] = []
     pinned = source.material.revisions or {}
     if on_the_way.exists():
-        *whole, _ = on_the_way.read_text(encoding="utf-8").split("\n")  # an incomplete last line is dropped
+        *whole, _ = on_the_way.read_text(encoding="utf-8").split(
+            "\n"
+        )  # an incomplete last line is dropped
         known = [row for line in whole for row in json.loads(line)]
-        known = [row for row in known if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]]
+        known = [
+            row
+            for row in known
+            if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]
+        ]
     if known:
         yield f"{domain}: resuming an interrupted run after {len(known_pages(known))} pages"
     pages: list[Row] = []
@@ -176,7 +218,11 @@ def refresh(
         wanted = titles(source, reader)
         for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
             remedy = f"name one that is; {nearest(title, chain.from_iterable(wanted.values()))}"
-            raise UserError(f"{title!r} is no page that is read", where=f"{domain}: material.revisions", remedy=remedy)
+            raise UserError(
+                f"{title!r} is no page that is read",
+                where=f"{domain}: material.revisions",
+                remedy=remedy,
+            )
         for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known)):
             if isinstance(page, Missing):
                 missing.append((concept, page))
@@ -188,10 +234,16 @@ def refresh(
                 out.flush()
                 note(f"{concept}: {page.title}")
             if page.asked in pinned and as_titled(page.asked) != page.title:
-                yield f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one of {page.title!r}"
+                yield (
+                    f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one "
+                    f"of {page.title!r}"
+                )
     folder = root / SNAPSHOTS / domain
     write_table(pages, schemas.PAGES, folder / PAGES)
-    told = [{"concept": concept, "asked": page.asked, "reason": page.reason} for concept, page in missing]
+    told = [
+        {"concept": concept, "asked": page.asked, "reason": page.reason}
+        for concept, page in missing
+    ]
     write_table(told, schemas.MISSING, folder / MISSING)
     unanswered = sum(page.unanswered for _, page in missing)
     if not unanswered:
@@ -206,10 +258,11 @@ def refresh(
 def find(
     root: Path, domain: str, settings: Settings, catalogue: Catalogue, opened: Opened | None = None
 ) -> Iterator[str]:
-    """Find the keywords, pages and replacements that a domain asks for, yielding lines about progress.
+    """Find the keywords, pages and replacements that a domain asks for, yielding lines about
+    progress.
 
-    Writes a file for a person to edit. What it has already is kept; then only missing replacements are looked for.
-    UserError where nothing is declared or missing, or it cannot be looked for.
+    Writes a file for a person to edit. What it has already is kept; then only missing replacements
+    are looked for. UserError where nothing is declared or missing, or it cannot be looked for.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
@@ -223,10 +276,17 @@ def find(
         pages_read = list(read(domain, source, root))
         if anew and (source.find is None or source.find.by):
             there = [(concepts, page) for concepts, page in pages_read if isinstance(page, Page)]
-            rows = [row for concepts, page in there for concept in concepts for row in page.rows(concept)]
+            rows = [
+                row
+                for concepts, page in there
+                for concept in concepts
+                for row in page.rows(concept)
+            ]
             findings = found_keywords(source, rows, means)
             words = grouped((keyword.concept, keyword.word) for keyword in findings.keywords)
-            source = source.with_found({concept: Found(keywords=own) for concept, own in words.items()})
+            source = source.with_found(
+                {concept: Found(keywords=own) for concept, own in words.items()}
+            )
         if how:
             rows = scrape(domain, source, pages_read).sentences
             about = grouped((row["concept"], row["sentence"]) for row in rows)
@@ -239,10 +299,14 @@ def find(
     yield from (*findings.refused, *replaced.left)
     lacking = [branch for branch in replaced.branches if branch.lacking]
     for branch in lacking:
-        yield f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
+        yield (
+            f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
+        )
     counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not how else []
     counted += [f"replacements for {len(replaced.branches) - len(lacking)} branches"] if how else []
-    yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
+    yield (
+        f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
+    )
 
 
 @contextmanager
@@ -252,9 +316,14 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
 
     loaded, how = cache(lambda name: load(name, catalogue)), source.find
 
-    def replies(model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]) -> list[str]:
+    def replies(
+        model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]
+    ) -> list[str]:
         # A refused prompt gives an empty reply, which does not affect the others.
-        return [reply.text or "" for reply in loaded(model).replies(prompts, sampling=sampling, seeds=seeds)]
+        return [
+            reply.text or ""
+            for reply in loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
+        ]
 
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
         return replies(str(how.model if how else ""), prompts, Sampling(max_new_tokens=128), seeds)
@@ -262,12 +331,16 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
     def write(prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
         model = how.replacements.model if how and how.replacements else ""
         # Low temperature: close to the likeliest reply, yet different by seed.
-        return replies(model, prompts, Sampling(max_new_tokens=tokens, temperature=0.3), [seed] * len(prompts))
+        return replies(
+            model, prompts, Sampling(max_new_tokens=tokens, temperature=0.3), [seed] * len(prompts)
+        )
 
     def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
         if settings.embedder is None:
             remedy = "name a model that can embed"
-            raise UserError("no embedder", where="params.yaml: families.saged.embedder", remedy=remedy)
+            raise UserError(
+                "no embedder", where="params.yaml: families.saged.embedder", remedy=remedy
+            )
         vectors = np.asarray(loaded(settings.embedder).embed([name, *words]))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return list(map(float, unit[1:] @ unit[0]))

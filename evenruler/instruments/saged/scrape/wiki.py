@@ -18,11 +18,23 @@ from typing import Any
 import httpx
 import wikipediaapi
 from pydantic_core import from_json
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+)
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Direction, Source
-from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
+from evenruler.instruments.saged.scrape.pages import (
+    Missing,
+    Page,
+    Sections,
+    html_sections,
+    sections_of,
+)
 from evenruler.tables import grouped
 
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
@@ -38,8 +50,9 @@ _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 class Patience:
     """Rate limit (retries included), timeouts and retries for a wiki; times in seconds.
 
-    `timeout`: without any data, and for a whole answer; `attempts`: of one request, with waits between them that double
-    from `first_wait` on. A wiki that asks for a wait above `longest_wait` counts as not answering.
+    `timeout`: without any data, and for a whole answer; `attempts`: of one request, with waits
+    between them that double from `first_wait` on. A wiki that asks for a wait above `longest_wait`
+    counts as not answering.
     """
 
     requests_per_second: float = 2.0
@@ -52,7 +65,9 @@ class Patience:
 
 
 class NoAnswerError(Exception):
-    """A wiki gave no answer of MediaWiki's; with the reason. `wait`: the seconds that it asked to wait."""
+    """A wiki gave no answer of MediaWiki's; with the reason. `wait`: the seconds that it asked to
+    wait.
+    """
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason if wait is None else f"{reason}, to be asked again in {wait:.0f} s")
@@ -64,19 +79,25 @@ class RefusedError(UserError):
 
 
 class PoliteTransport(httpx.BaseTransport):
-    """Transport to one wiki's API, whatever address a request names; to be closed. Uses the environment's proxies."""
+    """Transport to one wiki's API, whatever address a request names; to be closed. Uses the
+    environment's proxies.
+    """
 
     def __init__(self, address: str, contact: str, patience: Patience) -> None:
         self._address, self._patience = httpx.URL(address), patience
         self._client = httpx.Client(
-            headers={"User-Agent": f"evenruler/{version('evenruler')} ({contact})", "Accept-Encoding": "gzip"},
+            headers={
+                "User-Agent": f"evenruler/{version('evenruler')} ({contact})",
+                "Accept-Encoding": "gzip",
+            },
             timeout=patience.timeout,
             follow_redirects=True,
             event_hooks={"request": [self._require_same_host]},
         )
         self._next_at = patience.now()
         self.batches = 1
-        """Answers left until `continue` is removed, which ends the library's requests for further batches of a list."""
+        """Answers left until `continue` is removed, which ends the library's requests for further
+        batches of a list."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -91,16 +112,22 @@ class PoliteTransport(httpx.BaseTransport):
         return httpx.Response(200, json=answer)
 
     def ask(self, params: Mapping[str, str | int]) -> dict[str, Any]:
-        """Request an answer, with retries after waits that double, or that are as long as the wiki asks for.
+        """Request an answer, with retries after waits that double, or that are as long as the wiki
+        asks for.
 
-        NoAnswerError: no attempt succeeded; UserError: the wiki refuses, leads to another host or is none.
+        NoAnswerError: no attempt succeeded; UserError: the wiki refuses, leads to another host or
+            is none.
         """
         patience = self._patience
         doubled = wait_exponential(multiplier=patience.first_wait, max=patience.longest_wait)
 
         def asked_for(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None
-            return error.wait if isinstance(error, NoAnswerError) and error.wait is not None else doubled(state)
+            return (
+                error.wait
+                if isinstance(error, NoAnswerError) and error.wait is not None
+                else doubled(state)
+            )
 
         def may_pass(error: BaseException) -> bool:
             return isinstance(error, NoAnswerError) and (error.wait or 0) <= patience.longest_wait
@@ -112,7 +139,8 @@ class PoliteTransport(httpx.BaseTransport):
             sleep=patience.sleep,
             reraise=True,
         )
-        # `maxlag`: the wiki postpones requests while its own databases lag by more than so many seconds.
+        # `maxlag`: the wiki postpones requests while its own databases lag by more than so many
+        # seconds.
         return retrying(self._attempt, {"format": "json", "maxlag": 5, **params})
 
     def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
@@ -128,12 +156,17 @@ class PoliteTransport(httpx.BaseTransport):
         if status == 429 or status >= 500:
             raise NoAnswerError(f"HTTP {status}", asked_to_wait)
         if status == 403:
-            what, remedy = "the wiki refuses (HTTP 403)", "give a contact address that its owners can write to"
+            what, remedy = (
+                "the wiki refuses (HTTP 403)",
+                "give a contact address that its owners can write to",
+            )
             raise UserError(what, where=where, remedy=remedy)
         if status != 200:
             raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy=_MEND)
         try:
-            answer: dict[str, Any] = from_json(body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
+            answer: dict[str, Any] = from_json(
+                body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False
+            )
             refusal: Any = answer.get("error")
             passing = refusal and refusal["code"].startswith(_PASSING)
         except STRANGE as error:
@@ -141,7 +174,10 @@ class PoliteTransport(httpx.BaseTransport):
         if passing:
             raise NoAnswerError(f"it says {refusal['code']}", asked_to_wait)
         if refusal:
-            what, remedy = refusal.get("info") or refusal["code"], "ask those who run it, or name another"
+            what, remedy = (
+                refusal.get("info") or refusal["code"],
+                "ask those who run it, or name another",
+            )
             raise RefusedError(f"the wiki refuses: {what}", where=where, remedy=remedy)
         return answer
 
@@ -158,22 +194,31 @@ class PoliteTransport(httpx.BaseTransport):
         return response, body
 
     def _require_same_host(self, request: httpx.Request) -> None:
-        """Refuse another host, which is another wiki, whose text has another licence; http to https is allowed."""
+        """Refuse another host, which is another wiki, whose text has another licence; http to https
+        is allowed.
+        """
         asked, there = self._address, request.url
         same = (there.scheme, there.port) in {(asked.scheme, asked.port), ("https", None)}
         if asked.host != there.host or not same:
             what = f"the wiki leads to another host, {there.copy_with(query=None)}"
-            remedy = "name that address as `api`, with the licence of its text, if it is the wiki that you want"
+            remedy = (
+                "name that address as `api`, with the licence of its text, if it is the wiki "
+                "that you want"
+            )
             raise UserError(what, where=str(asked), remedy=remedy)
 
 
 def _seconds(retry_after: str) -> float | None:
-    """The value of a Retry-After header, a number or a date, in seconds from now; None where it is neither."""
+    """The value of a Retry-After header, a number or a date, in seconds from now; None where it is
+    neither.
+    """
     if retry_after.isascii() and retry_after.isdigit():
         return float(retry_after)
     try:
         then = email.utils.parsedate_to_datetime(retry_after)
-        return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+        return max(
+            0.0, (then.replace(tzinfo=then.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+        )
     except (ValueError, TypeError, OverflowError):
         return None
 
@@ -210,23 +255,30 @@ _NO_PROSE = " | ".join(
         *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _CLASSES.split()),
     ]
 )
-"""Elements that MediaWiki's extension TextExtracts leaves out, too; and formulas, which it gives as TeX."""
+"""Elements that MediaWiki's extension TextExtracts leaves out, too; and formulas, which it gives as
+TeX."""
 
 
 class Wiki(AbstractContextManager["Wiki"]):
     """Reader of a domain's pages and links, one request at a time; a context manager.
 
-    `contact`: mail or web address of the user; Wikimedia throttles requests without one. UserError where the domain's
-    text is local, or contact or language code is invalid.
+    `contact`: mail or web address of the user; Wikimedia throttles requests without one. UserError
+    where the domain's text is local, or contact or language code is invalid.
     """
 
-    def __init__(self, source: Source, contact: str | None, patience: Patience | None = None) -> None:
+    def __init__(
+        self, source: Source, contact: str | None, patience: Patience | None = None
+    ) -> None:
         if source.material.is_ours:
             remedy = "there is nothing to fetch; edit the file"
             raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
         if not re.fullmatch(r"\S+@\S+\.\S+|https?://\S+", contact or ""):
             what = f"{contact!r} is no mail or web address, which those who run a wiki want"
-            raise UserError(what, where="params.yaml: families.saged.contact", remedy="write one to be reached at")
+            raise UserError(
+                what,
+                where="params.yaml: families.saged.contact",
+                remedy="write one to be reached at",
+            )
         if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", source.language):
             what = f"{source.language!r} is no code of a language"
             raise UserError(what, where=f"{source.title}: language", remedy="write one such as en")
@@ -234,19 +286,32 @@ class Wiki(AbstractContextManager["Wiki"]):
         self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
         self._transport = PoliteTransport(self.where, str(contact), patience or Patience())
-        # The transport sets address, contact and rate, as the library knows Wikipedia alone and retries few errors.
-        client = partial(wikipediaapi.Wikipedia, "evenruler", source.language, max_retries=0, transport=self._transport)
+        # The transport sets address, contact and rate, as the library knows Wikipedia alone and
+        # retries few errors.
+        client = partial(
+            wikipediaapi.Wikipedia,
+            "evenruler",
+            source.language,
+            max_retries=0,
+            transport=self._transport,
+        )
         self._reading, self._listing = client(extra_api_params=_EXTRACT), client()
 
     def __exit__(self, *_: object) -> None:
         self._transport.close()
 
     def read_page(self, title: str) -> Page | Missing:
-        """Read a page in one request: the latest revision, along redirects, or a declared one. UserError: a refusal."""
+        """Read a page in one request: the latest revision, along redirects, or a declared one.
+        UserError: a refusal.
+        """
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
         revision = (self._source.material.revisions or {}).get(title)
-        read = partial(self._latest, title) if revision is None else partial(self._old, title, revision)
+        read = (
+            partial(self._latest, title)
+            if revision is None
+            else partial(self._old, title, revision)
+        )
         try:
             page: Page | Missing | None = _understood(read)
         except NoAnswerError as error:
@@ -254,7 +319,9 @@ class Wiki(AbstractContextManager["Wiki"]):
         except RefusedError as error:
             if revision is None:
                 raise
-            return Missing(title, f"revision {revision}: {error.what}")  # there is none, or it was deleted
+            return Missing(
+                title, f"revision {revision}: {error.what}"
+            )  # there is none, or it was deleted
         return page or Missing(title, "no page of this wiki")
 
     def _latest(self, title: str) -> Page | Missing:
@@ -278,7 +345,14 @@ class Wiki(AbstractContextManager["Wiki"]):
         return self._page(title, found["title"], found["pageid"], found["revid"], sections)
 
     def _page(
-        self, asked: str, title: str, page: Any, revision: Any, sections: Sections, url: str = "", language: str = ""
+        self,
+        asked: str,
+        title: str,
+        page: Any,
+        revision: Any,
+        sections: Sections,
+        url: str = "",
+        language: str = "",
     ) -> Page | Missing:
         if not sections:
             return Missing(asked, "a page without text")
@@ -296,10 +370,12 @@ class Wiki(AbstractContextManager["Wiki"]):
         )
 
     def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
-        """Titles of the articles that a page links to, including articles not yet written, in order of title.
+        """Titles of the articles that a page links to, including articles not yet written, in order
+        of title.
 
-        `back`: articles that link to it, without redirects. At most `most` of them, the first by title, or the oldest
-        for `back` (in the wiki's order); none for a missing page. UserError where the wiki refuses or does not answer.
+        `back`: articles that link to it, without redirects. At most `most` of them, the first by
+        title, or the oldest for `back` (in the wiki's order); none for a missing page. UserError
+        where the wiki refuses or does not answer.
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
@@ -308,16 +384,28 @@ class Wiki(AbstractContextManager["Wiki"]):
         self._transport.batches = math.ceil(most / limit)
         ask = partial(self._listing.links, page, plnamespace=0, pllimit=limit)
         if direction == "back":
-            ask = partial(self._listing.backlinks, page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
+            ask = partial(
+                self._listing.backlinks,
+                page,
+                blnamespace=0,
+                blfilterredir="nonredirects",
+                bllimit=limit,
+            )
         try:
             found = _understood(ask) or ()
         except NoAnswerError as error:
             where = f"{self.where}: links of {title!r}"
-            raise UserError(f"the wiki does not answer ({error})", where=where, remedy="run it again later") from error
+            raise UserError(
+                f"the wiki does not answer ({error})", where=where, remedy="run it again later"
+            ) from error
         return sorted(list(found)[:most])
 
-    def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
-        """Titles along links from a page, itself first, breadth-first, without repeats, up to `depth` and `most`."""
+    def around(
+        self, title: str, *, depth: int, most: int, direction: Direction = "forward"
+    ) -> list[str]:
+        """Titles along links from a page, itself first, breadth-first, without repeats, up to
+        `depth` and `most`.
+        """
         steps, titles = {title: 0}, [title]
         for near in titles:  # grows in the loop
             if steps[near] == depth or len(titles) >= most:
@@ -331,7 +419,9 @@ class Wiki(AbstractContextManager["Wiki"]):
 
 
 def _understood(answer: Callable[[], Any]) -> Any:
-    """The parsed answer; None where it lists no page at all: a title of another wiki, or circular redirects."""
+    """The parsed answer; None where it lists no page at all: a title of another wiki, or circular
+    redirects.
+    """
     try:
         return answer()
     except STRANGE as error:
@@ -341,14 +431,19 @@ def _understood(answer: Callable[[], Any]) -> Any:
 
 
 def refresh(
-    read: Callable[[str], Page | Missing], titles: Mapping[str, Sequence[str]], known: Mapping[str, Page]
+    read: Callable[[str], Page | Missing],
+    titles: Mapping[str, Sequence[str]],
+    known: Mapping[str, Page],
 ) -> Iterator[tuple[str, Page | Missing]]:
-    """Pairs of concept and page, or why there is none; known pages included; one by one, to be stored at once.
+    """Pairs of concept and page, or why there is none; known pages included; one by one, to be
+    stored at once.
 
-    `titles`: of each concept; `known`: pages of earlier runs, by the title asked for. A page wanted for two concepts is
-    read once. UserError where the wiki refuses, or is unavailable.
+    `titles`: of each concept; `known`: pages of earlier runs, by the title asked for. A page wanted
+    for two concepts is read once. UserError where the wiki refuses, or is unavailable.
     """
-    concepts = grouped((title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted))
+    concepts = grouped(
+        (title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted)
+    )
     in_a_row = 0
     for title, askers in concepts.items():
         page = known.get(title) or read(title)
@@ -358,4 +453,6 @@ def refresh(
             yield concept, page
         if in_a_row == _AWAY:
             what = f"{_AWAY} pages in a row without an answer, {title!r} the last"
-            raise UserError(what, where="refresh", remedy="run it again later: what was read is not read again")
+            raise UserError(
+                what, where="refresh", remedy="run it again later: what was read is not read again"
+            )

@@ -33,7 +33,10 @@ def source(**changes: Any) -> ContrastSource:
         "stimuli": TEXTS,
         "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
         "tasks": {
-            task: {"title": title, "cells": {cell: f"{task} {cell} {{STIMULUS}} {{ANSWER}}" for cell in cells[task]}}
+            task: {
+                "title": title,
+                "cells": {cell: f"{task} {cell} {{STIMULUS}} {{ANSWER}}" for cell in cells[task]},
+            }
             for task, title in TASKS.items()
         },
     }
@@ -41,16 +44,29 @@ def source(**changes: Any) -> ContrastSource:
 
 
 def effects() -> list[dict[str, Any]]:
-    """Gender salience: .1 to .6 going on, .3 more choosing; instruction: .5 everywhere. Choices: choosing alone.
+    """Gender salience: .1 to .6 going on, .3 more choosing; instruction: .5 everywhere. Choices:
+    choosing alone.
 
     Placebos for gender salience going on: .05 and .15 of five stimuli, .9 of four.
     """
     rows = []
     for configuration, (number, stimulus) in product(("plain", "chat"), enumerate(STIMULI)):
-        here: dict[str, Any] = {**KEY, "configuration": configuration, "metric": "token", "stimulus": stimulus, "n": 1}
+        here: dict[str, Any] = {
+            **KEY,
+            "configuration": configuration,
+            "metric": "token",
+            "stimulus": stimulus,
+            "n": 1,
+        }
         placebos = {1: (0.05, 5), 2: (0.15, 5), 3: (0.9, 4)}
         rows += [
-            {**here, "factor": "gender-salience", "task": "going-on", "apd": value, "placebo": placebo}
+            {
+                **here,
+                "factor": "gender-salience",
+                "task": "going-on",
+                "apd": value,
+                "placebo": placebo,
+            }
             for placebo, (value, stimuli) in placebos.items()
             if number < stimuli
         ]
@@ -69,17 +85,43 @@ def effects() -> list[dict[str, Any]]:
 
 def figures() -> list[dict[str, Any]]:
     """By part, model m: choices have an effect choosing alone."""
-    both = {"shift probability": 0.5, "effect: gender-salience": 0.5, "effect: instruction": 0.5, "coverage": 0.25}
-    tokens = both | {"effect: gender-salience, going-on": 0.35, "effect: instruction, going-on": 0.5}
+    both = {
+        "shift probability": 0.5,
+        "effect: gender-salience": 0.5,
+        "effect: instruction": 0.5,
+        "coverage": 0.25,
+    }
+    tokens = both | {
+        "effect: gender-salience, going-on": 0.35,
+        "effect: instruction, going-on": 0.5,
+    }
     tokens |= {"effect: gender-salience, choosing": 0.65, "shift: they": 0.35, "shift: he": -0.2}
     parts = {"plain, token": tokens, "chat, token": tokens}
     parts["chat, choice"] = {"effect: gender-salience, choosing": 0.5}
     rows: list[dict[str, Any]] = []
     for part, names in parts.items():
-        here: dict[str, Any] = {"benchmark": "pronouns", "part": part, "model": "m", "unit": "stimuli", "p": None}
+        here: dict[str, Any] = {
+            "benchmark": "pronouns",
+            "part": part,
+            "model": "m",
+            "unit": "stimuli",
+            "p": None,
+        }
         for name, value in names.items():
-            low, high = (None, None) if name == "effect: instruction" else (value - 0.05, value + 0.05)
-            rows.append({**here, "figure": name, "value": value, "low": low, "high": high, "n": 6, "reason": None})
+            low, high = (
+                (None, None) if name == "effect: instruction" else (value - 0.05, value + 0.05)
+            )
+            rows.append(
+                {
+                    **here,
+                    "figure": name,
+                    "value": value,
+                    "low": low,
+                    "high": high,
+                    "n": 6,
+                    "reason": None,
+                }
+            )
         lacking = {"value": None, "low": None, "high": None, "n": 0, "reason": "no reply was valid"}
         if part == "chat, choice":
             rows.append({**here, "figure": "effect: instruction", **lacking})
@@ -91,7 +133,9 @@ def _judge(rows: list[dict[str, Any]]) -> None:
     """Two controls and an invalid effect, where the prompt is plain."""
     known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
     known["effect: gender-salience, going-on"]["control"] = 0.1
-    known["effect: gender-salience, choosing"].update(verdict="invalid on this model", why="Hardly any answer.")
+    known["effect: gender-salience, choosing"].update(
+        verdict="invalid on this model", why="Hardly any answer."
+    )
     known["effect: gender-salience"]["control"] = 0.3
 
 
@@ -113,8 +157,17 @@ def shifts() -> list[dict[str, Any]]:
 
 
 def distributions() -> list[dict[str, Any]]:
-    here = {**KEY, "metric": "token", "task": "choosing", "framing": "instruction", "outcome": "they"}
-    return [{**here, "stimulus": stimulus, "mass": 0.1, "share": 1.0, "coverage": 0.1, "n": 1} for stimulus in STIMULI]
+    here = {
+        **KEY,
+        "metric": "token",
+        "task": "choosing",
+        "framing": "instruction",
+        "outcome": "they",
+    }
+    return [
+        {**here, "stimulus": stimulus, "mass": 0.1, "share": 1.0, "coverage": 0.1, "n": 1}
+        for stimulus in STIMULI
+    ]
 
 
 def exclusions() -> list[dict[str, Any]]:
@@ -137,7 +190,12 @@ def exclusions() -> list[dict[str, Any]]:
 
 
 def comparisons() -> list[dict[str, Any]]:
-    here: dict[str, Any] = {"benchmark": "pronouns", "configuration": "plain", "metric": "token", "n": 12}
+    here: dict[str, Any] = {
+        "benchmark": "pronouns",
+        "configuration": "plain",
+        "metric": "token",
+        "n": 12,
+    }
     here |= {"n_models": 1, "outcome": "they", "against": "he", "reason": None}
     known = {"difference": 0.55, "low": 0.25, "high": 0.85}
     lacking = {**dict.fromkeys(known), "p": None, "reason": "it did not converge"}
@@ -150,9 +208,20 @@ def comparisons() -> list[dict[str, Any]]:
 
 def continuations() -> list[dict[str, Any]]:
     here = {**KEY, "configuration": "chat"}
-    counts = {("all", False): (3, 200), ("gender-salience", False): (3, 150), ("gender-salience", True): (0, 0)}
+    counts = {
+        ("all", False): (3, 200),
+        ("gender-salience", False): (3, 150),
+        ("gender-salience", True): (0, 0),
+    }
     return [
-        {**here, "factor": factor, "cue": cue, "n": n, "named": named, "share": named / n if n else None}
+        {
+            **here,
+            "factor": factor,
+            "cue": cue,
+            "n": n,
+            "named": named,
+            "share": named / n if n else None,
+        }
         for (factor, cue), (named, n) in counts.items()
     ]
 
@@ -161,16 +230,31 @@ def replications() -> list[dict[str, Any]]:
     """GAS with intervals and a control, ADD and GLD without intervals."""
     rows = []
     values = {"GAS": (0.4, 0.6), "GLD": (0.5, 0.25), "ADD": (0.3, 0.3)}
-    here: dict[str, Any] = {**KEY, "benchmark": "probing", "study": "indirect-probing", "metric": "token", "n": 6}
+    here: dict[str, Any] = {
+        **KEY,
+        "benchmark": "probing",
+        "study": "indirect-probing",
+        "metric": "token",
+        "n": 6,
+    }
     for measure, (before, after) in values.items():
-        row = {**here, "measure": measure, "reason": None, "before": before, "after": after, "change": after - before}
+        row = {
+            **here,
+            "measure": measure,
+            "reason": None,
+            "before": before,
+            "after": after,
+            "change": after - before,
+        }
         if measure == "GAS":
             row |= {"low": -0.5, "high": 0.5, "control": 0.05}
             for name, value in (("before", before), ("after", after)):
                 row |= {f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
-    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None})
+    rows.append(
+        {**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None}
+    )
     return rows
 
 
@@ -189,5 +273,7 @@ MADE = {
 def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     """Read back from disk, so that types and nulls are those of the schema."""
     schema: pa.Schema = getattr(schemas, name.upper())
-    write_table([{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet")
+    write_table(
+        [{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet"
+    )
     return read_frame(folder / f"{name}.parquet")

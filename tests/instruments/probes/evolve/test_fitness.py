@@ -32,7 +32,12 @@ from evenruler.instruments.probes.evolve.fitness import (
     tournament,
     worth,
 )
-from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, WordGradient
+from evenruler.instruments.probes.evolve.population import (
+    Generation,
+    Measured,
+    Template,
+    WordGradient,
+)
 from evenruler.measurement import (
     lexical_diversity,
     mean_inter_item_correlation,
@@ -51,33 +56,41 @@ EMBEDDINGS = np.array([[1, 0], [0, 1], [3, 0], [3, 4]])
 TOKENS = [frozenset("ab"), frozenset("ab"), frozenset("bc"), frozenset("d")]
 
 
-def population(biases=BIASES, gradients=GRADIENTS, embeddings=EMBEDDINGS, tokens=TOKENS, clip=1.0) -> pd.DataFrame:
+def population(
+    biases=BIASES, gradients=GRADIENTS, embeddings=EMBEDDINGS, tokens=TOKENS, clip=1.0
+) -> pd.DataFrame:
     return parts(biases, gradients, embeddings, tokens, clip)
 
 
 def of_biases(biases, clip: float = 1.0) -> list[float]:
     """Contributions to alpha alone; the rest of the population is nothing special."""
     n = np.shape(biases)[1]
-    return parts(biases, [[]] * n, np.ones((n, 2)), [frozenset("a")] * n, clip)["alpha_contribution"].tolist()
+    return parts(biases, [[]] * n, np.ones((n, 2)), [frozenset("a")] * n, clip)[
+        "alpha_contribution"
+    ].tolist()
 
 
 class TestParts:
     def test_alpha_contribution_is_minus_alpha_of_the_others_clipped(self) -> None:
         # Without the first or the second, totals 2, 4, 6 of variance 4: 3/2 (1 - 6/4) = -0.75.
-        # Without the third, totals 0, 4, 8 of variance 16: 3/2 (1 - 6/16) = 0.9375.
-        # Without the fourth, totals 2, 3, 4 of variance 1: 3/2 (1 - 3/1) = -3, which is clipped to -1.
-        assert population()["alpha_contribution"].tolist() == pytest.approx([0.75, 0.75, -0.9375, 1], abs=1e-6)
+        # Without the third, totals 0, 4, 8 of variance 16: 3/2 (1 - 6/16) = 0.9375. Without the
+        # fourth, totals 2, 3, 4 of variance 1: 3/2 (1 - 3/1) = -3, which is clipped to -1.
+        assert population()["alpha_contribution"].tolist() == pytest.approx(
+            [0.75, 0.75, -0.9375, 1], abs=1e-6
+        )
 
     def test_the_clip(self) -> None:
         assert of_biases(BIASES, clip=0.8) == pytest.approx([0.75, 0.75, -0.8, 0.8], abs=1e-12)
         assert of_biases(BIASES, clip=5) == pytest.approx([0.75, 0.75, -0.9375, 3], abs=1e-12)
 
     def test_gradient_focus_is_the_variance_of_gradients(self) -> None:
-        # Of 1 and 3 around 2: 1. Of one word and of none: 0. Of 0, 0 and 3 around 1: (1 + 1 + 4) / 3 = 2.
+        # Of 1 and 3 around 2: 1. Of one word and of none: 0. Of 0, 0 and 3 around 1: (1 + 1 + 4) /
+        # 3 = 2.
         assert population()["gradient_focus"].tolist() == pytest.approx([1, 0, 0, 2], abs=1e-12)
 
     def test_semantic_diversity(self) -> None:
-        # Cosines 1-2: 0, 1-3: 1, 1-4: 0.6, 2-3: 0, 2-4: 0.8, 3-4: 0.6; means with the others 8/15, 4/15, 8/15, 2/3.
+        # Cosines 1-2: 0, 1-3: 1, 1-4: 0.6, 2-3: 0, 2-4: 0.8, 3-4: 0.6; means with the others 8/15,
+        # 4/15, 8/15, 2/3.
         expected = [7 / 15, 11 / 15, 7 / 15, 5 / 15]
         assert population()["semantic_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
 
@@ -86,7 +99,10 @@ class TestParts:
         expected = [5 / 9, 5 / 9, 7 / 9, 1]
         assert population()["lexical_diversity"].tolist() == pytest.approx(expected, abs=2e-6)
 
-    @given(arrays(np.float64, (6, 5), elements=st.integers(-50, 50).map(lambda n: n / 8)), st.permutations(range(5)))
+    @given(
+        arrays(np.float64, (6, 5), elements=st.integers(-50, 50).map(lambda n: n / 8)),
+        st.permutations(range(5)),
+    )
     def test_a_template_has_its_parts_wherever_it_stands(self, biases, order) -> None:
         found = of_biases(biases)
 
@@ -98,7 +114,8 @@ class TestAlphaContribution:
     def test_alpha_is_that_of_pingouin(self, seed: int) -> None:
         biases = np.random.default_rng(seed).normal(size=(9, 6)) + np.arange(9)[:, None] / 4
         expected = [
-            -np.clip(pingouin.cronbach_alpha(pd.DataFrame(np.delete(biases, i, axis=1)))[0], -1, 1) for i in range(6)
+            -np.clip(pingouin.cronbach_alpha(pd.DataFrame(np.delete(biases, i, axis=1)))[0], -1, 1)
+            for i in range(6)
         ]
 
         assert of_biases(biases) == pytest.approx(expected, abs=2e-6)
@@ -106,7 +123,9 @@ class TestAlphaContribution:
     def test_the_template_that_goes_with_no_other_contributes_least(self) -> None:
         shared = np.arange(8.0)
         noise = np.random.default_rng(0).normal(size=(8, 4))
-        biases = np.column_stack([noise[:, 0] * 3, shared + noise[:, 1], shared + noise[:, 2], shared + noise[:, 3]])
+        biases = np.column_stack(
+            [noise[:, 0] * 3, shared + noise[:, 1], shared + noise[:, 2], shared + noise[:, 3]]
+        )
         found = of_biases(biases)
 
         assert int(np.argmin(found)) == 0
@@ -141,7 +160,9 @@ def test_a_template_alone_differs_from_none() -> None:
 
 
 def test_as_many_of_each_as_there_are_templates() -> None:
-    with pytest.raises(ValueError, match=r"biases, gradients, embeddings and token sets of \[3, 4\] templates"):
+    with pytest.raises(
+        ValueError, match=r"biases, gradients, embeddings and token sets of \[3, 4\] templates"
+    ):
         population(gradients=GRADIENTS[:3])
 
 
@@ -150,28 +171,47 @@ class TestNormalised:
         # Alpha: 1.6875 of 1.9375 is 27/31. Semantic: 2 of 6 fifteenths. Lexical: 2 of 4 ninths.
         found = normalised(population())
 
-        assert found["alpha_contribution"].tolist() == pytest.approx([27 / 31, 27 / 31, 0, 1], abs=1e-6)
+        assert found["alpha_contribution"].tolist() == pytest.approx(
+            [27 / 31, 27 / 31, 0, 1], abs=1e-6
+        )
         assert found["gradient_focus"].tolist() == pytest.approx([0.5, 0, 0, 1], abs=1e-12)
         assert found["semantic_diversity"].tolist() == pytest.approx([1 / 3, 1, 1 / 3, 0], abs=3e-6)
         assert found["lexical_diversity"].tolist() == pytest.approx([0, 0, 0.5, 1], abs=1e-12)
 
     @pytest.mark.parametrize(
-        "values", [[0, 0, 0], [3, 3, 3], [-2], [0.1 + 0.2, 0.3, 0.3], [0, 1e-16], [0, 1e-12], [1e9, 1e9 + 1e-6]]
+        "values",
+        [
+            [0, 0, 0],
+            [3, 3, 3],
+            [-2],
+            [0.1 + 0.2, 0.3, 0.3],
+            [0, 1e-16],
+            [0, 1e-12],
+            [1e9, 1e9 + 1e-6],
+        ],
     )
     def test_where_all_are_equal_but_for_rounding_it_is_a_half(self, values) -> None:
         assert normalised(pd.DataFrame({"one": values}))["one"].tolist() == [0.5] * len(values)
 
     @pytest.mark.parametrize(("origin", "unit"), [(0.0, 1e-12), (1000.0, 1e-9), (-1000.0, 1e-9)])
-    def test_rounding_is_a_trillionth_of_the_largest_or_of_one(self, origin: float, unit: float) -> None:
-        values = pd.DataFrame({"equal": [origin, origin + 0.9 * unit], "different": [origin, origin + 1.1 * unit]})
+    def test_rounding_is_a_trillionth_of_the_largest_or_of_one(
+        self, origin: float, unit: float
+    ) -> None:
+        values = pd.DataFrame(
+            {"equal": [origin, origin + 0.9 * unit], "different": [origin, origin + 1.1 * unit]}
+        )
 
         assert normalised(values)["equal"].tolist() == [0.5, 0.5]
         assert normalised(values)["different"].tolist() == [0, 1]
 
     def test_small_differences_are_differences(self) -> None:
-        assert normalised(pd.DataFrame({"one": [1e-9, 3e-9, 5e-9]}))["one"].tolist() == pytest.approx([0, 0.5, 1])
+        assert normalised(pd.DataFrame({"one": [1e-9, 3e-9, 5e-9]}))[
+            "one"
+        ].tolist() == pytest.approx([0, 0.5, 1])
 
-    @given(st.lists(st.integers(-1000, 1000), min_size=2), st.integers(1, 50), st.integers(-500, 500))
+    @given(
+        st.lists(st.integers(-1000, 1000), min_size=2), st.integers(1, 50), st.integers(-500, 500)
+    )
     def test_neither_unit_nor_origin_counts_and_order_stays(self, values, scale, origin) -> None:
         one = pd.Series(values, dtype=np.float64)
         found = normalised(pd.DataFrame({"one": one, "two": one * scale / 7 + origin}))
@@ -187,7 +227,9 @@ class TestFitness:
         # .2 * 27/31 + .1 * .5 + .4 / 3; .2 * 27/31 + .4; .4 / 3 + .3 * .5; .2 + .1 + .3.
         expected = [5.4 / 31 + 0.05 + 0.4 / 3, 5.4 / 31 + 0.4, 0.4 / 3 + 0.15, 0.6]
 
-        assert fitness(population(), FitnessWeights())["fitness"].tolist() == pytest.approx(expected, abs=2e-6)
+        assert fitness(population(), FitnessWeights())["fitness"].tolist() == pytest.approx(
+            expected, abs=2e-6
+        )
 
     @pytest.mark.parametrize(
         ("weight", "column"),
@@ -207,12 +249,16 @@ class TestFitness:
     def test_it_is_the_sum_of_what_the_parts_add(self) -> None:
         found = fitness(population(), FitnessWeights())
 
-        assert found.drop(columns="fitness").sum(axis=1).tolist() == pytest.approx(found["fitness"].tolist(), abs=3e-6)
+        assert found.drop(columns="fitness").sum(axis=1).tolist() == pytest.approx(
+            found["fitness"].tolist(), abs=3e-6
+        )
         assert found["gradient_part"].tolist() == pytest.approx([0.05, 0, 0, 0.1])
 
     def test_last_bits_change_nothing(self) -> None:
         moved = population(
-            BIASES * (1 + 1e-13), [[g + 1e-13 for g in of] for of in GRADIENTS], EMBEDDINGS + np.float64(1e-13)
+            BIASES * (1 + 1e-13),
+            [[g + 1e-13 for g in of] for of in GRADIENTS],
+            EMBEDDINGS + np.float64(1e-13),
         )
 
         pd.testing.assert_frame_equal(moved, population(), check_exact=True)
@@ -221,21 +267,32 @@ class TestFitness:
         ten = FitnessWeights(alpha=2, gradient_focus=1, semantic_diversity=4, lexical_diversity=3)
         found = fitness(population(), FitnessWeights())["fitness"]
 
-        assert fitness(population(), ten)["fitness"].tolist() == pytest.approx(found.tolist(), abs=1e-6)
+        assert fitness(population(), ten)["fitness"].tolist() == pytest.approx(
+            found.tolist(), abs=1e-6
+        )
         assert (
-            fitness(population().iloc[:, ::-1].assign(born=9), FitnessWeights())["fitness"].tolist() == found.tolist()
+            fitness(population().iloc[:, ::-1].assign(born=9), FitnessWeights())["fitness"].tolist()
+            == found.tolist()
         )
 
 
 class TestHotspot:
     def test_the_highest(self) -> None:
-        words = [WordGradient(0, "Some", 0.5), WordGradient(5, "say", 0.75), WordGradient(9, "the", 0.0)]
+        words = [
+            WordGradient(0, "Some", 0.5),
+            WordGradient(5, "say", 0.75),
+            WordGradient(9, "the", 0.0),
+        ]
 
         assert hotspot(words) == words[1]
 
     @pytest.mark.parametrize("other", [0.3, 0.1 + 0.2, 0.3 - 1e-15])
     def test_the_first_of_equals_whatever_the_rounding(self, other: float) -> None:
-        words = [WordGradient(0, "Some", 0.1), WordGradient(5, "say", 0.3), WordGradient(9, "the", other)]
+        words = [
+            WordGradient(0, "Some", 0.1),
+            WordGradient(5, "say", 0.3),
+            WordGradient(9, "the", other),
+        ]
 
         assert hotspot(words) == words[1]
 
@@ -316,14 +373,17 @@ class TestTournament:
         assert tournament([0], 3, np.random.default_rng(0)) == 0
 
     def test_how_often_each_wins(self) -> None:
-        # Three of eight in 56 ways; the r-th best wins in C(8 - r, 2) of them. The last two never do: all are distinct.
+        # Three of eight in 56 ways; the r-th best wins in C(8 - r, 2) of them. The last two never
+        # do: all are distinct.
         draw = np.random.default_rng(0)
         winners = [tournament(range(8), 3, draw) for _ in range(5600)]
         counts = np.bincount(winners, minlength=8)
 
         expected = 100 * np.array([21, 15, 10, 6, 3, 1])
         assert counts[6:].tolist() == [0, 0]
-        assert ((counts[:6] - expected) ** 2 / expected).sum() < 20.5  # chi-square, 5 degrees of freedom, p = 0.001
+        assert (
+            (counts[:6] - expected) ** 2 / expected
+        ).sum() < 20.5  # chi-square, 5 degrees of freedom, p = 0.001
 
     def test_the_same_seed_draws_the_same(self) -> None:
         first, again = np.random.default_rng([7, 1]), np.random.default_rng([7, 1])
@@ -339,7 +399,9 @@ class TestTournament:
 
 class TestGuidedShare:
     def test_linearly_from_the_first_generation_to_the_last(self) -> None:
-        assert [guided_share(g, 5, (0.5, 0.9)) for g in range(1, 6)] == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
+        assert [guided_share(g, 5, (0.5, 0.9)) for g in range(1, 6)] == pytest.approx(
+            [0.5, 0.6, 0.7, 0.8, 0.9]
+        )
         assert [guided_share(g, 3, (1.0, 0.0)) for g in range(1, 4)] == [1.0, 0.5, 0.0]
 
     def test_of_one_generation_it_is_the_first(self) -> None:
@@ -359,7 +421,8 @@ TEXTS = {
     "most": "Most people expect an {ATTRIBUTE} to be a {TARGET}.",
     "g1-1": "Alabama I met a {TARGET} who is an {ATTRIBUTE}.",
     "g1-2": "Studies show that the {TARGET} has dreamed of becoming an {ATTRIBUTE}.",
-    "g2-1": "Friends told me that studies show that the {TARGET} has dreamed of becoming an {ATTRIBUTE}.",
+    "g2-1": "Friends told me that studies show that the {TARGET} has dreamed of becoming an "
+    "{ATTRIBUTE}.",
 }
 PARENTS = {"g1-1": "met", "g1-2": "dream", "g2-1": "g1-2"}
 VECTORS = {
@@ -386,10 +449,20 @@ ATTRIBUTES = list("abcdef")
 def generations() -> list[Generation]:
     """The start, and two more generations of which each has some of the one before."""
     made = {
-        slug: Template(slug, text, 1, int(slug[1]) if slug[0] == "g" and slug[1].isdigit() else 0, PARENTS.get(slug))
+        slug: Template(
+            slug,
+            text,
+            1,
+            int(slug[1]) if slug[0] == "g" and slug[1].isdigit() else 0,
+            PARENTS.get(slug),
+        )
         for slug, text in TEXTS.items()
     }
-    populations = [list(TEXTS)[:4], ["dream", "met", "g1-1", "g1-2"], ["dream", "g1-1", "g1-2", "g2-1"]]
+    populations = [
+        list(TEXTS)[:4],
+        ["dream", "met", "g1-1", "g1-2"],
+        ["dream", "g1-1", "g1-2", "g2-1"],
+    ]
     return [
         Generation(
             number,
@@ -434,14 +507,17 @@ class TestPool:
         assert found.biases[:, sorted(TEXTS).index("met")].tolist() == list(OF_POOL["met"])
 
     def test_closeness_is_the_cosine_with_the_mean_direction_of_the_start(self) -> None:
-        # The start points to 1, 1, 1 in the mean: 1/sqrt(3) of each, 1 of "most"; -1, 0, 1 is at a right angle to it.
+        # The start points to 1, 1, 1 in the mean: 1/sqrt(3) of each, 1 of "most"; -1, 0, 1 is at a
+        # right angle to it.
         found = dict(zip(sorted(TEXTS), pool().closeness.tolist(), strict=True))
         assert found["born"] == found["met"] == pytest.approx(3**-0.5, abs=1e-6)
         assert found["most"] == 1
         assert found["g1-1"] == pytest.approx(0, abs=1e-6)
 
     def test_last_bits_change_nothing(self) -> None:
-        moved = pool_of(generations(), lambda texts: embed(texts).astype(np.float64) * (1 + 1e-13) + 1e-14)
+        moved = pool_of(
+            generations(), lambda texts: embed(texts).astype(np.float64) * (1 + 1e-13) + 1e-14
+        )
         for name in ("cosine", "jaccard", "closeness"):
             assert getattr(moved, name).tolist() == getattr(pool(), name).tolist()
 
@@ -449,7 +525,10 @@ class TestPool:
 class TestRefusals:
     def test_what_is_far_and_what_is_reversed(self) -> None:
         found = dict(zip(sorted(TEXTS), refusals(pool(), 0.2), strict=True))
-        assert {slug: reason for slug, reason in found.items() if reason} == {"g1-1": FAR, "most": REVERSED}
+        assert {slug: reason for slug, reason in found.items() if reason} == {
+            "g1-1": FAR,
+            "most": REVERSED,
+        }
 
     def test_what_does_not_tell_attributes_apart(self) -> None:
         biases = pool().biases.copy()
@@ -469,7 +548,9 @@ class TestChoose:
 
     def test_of_equal_sets_the_first_by_slugs(self) -> None:
         found = pool()
-        flat = replace(found, cosine=np.ones((7, 7)), jaccard=np.ones((7, 7)), roots=tuple("abcdefg"))
+        flat = replace(
+            found, cosine=np.ones((7, 7)), jaccard=np.ones((7, 7)), roots=tuple("abcdefg")
+        )
         same = replace(flat, biases=np.repeat(flat.biases[:, :1], 7, axis=1))
         assert choose(same, range(7), 3, WEIGHTS) == (0, 1, 2)
 
@@ -511,7 +592,9 @@ def simulated(seed: int) -> Pool:
     biases = draw.normal(size=(12, 9)) + draw.normal(size=(12, 1))
     templates = tuple(Template(f"t{i}", f"{{TARGET}} {i} {{ATTRIBUTE}}.", 1) for i in range(9))
     jaccard = np.abs(np.corrcoef(draw.normal(size=(9, 6))))
-    return Pool(templates, tuple("aabbccdee"), biases, directions @ directions.T, jaccard, np.ones(9))
+    return Pool(
+        templates, tuple("aabbccdee"), biases, directions @ directions.T, jaccard, np.ones(9)
+    )
 
 
 class TestWorth:

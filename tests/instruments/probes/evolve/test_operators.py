@@ -31,7 +31,14 @@ from evenruler.instruments.probes.schemas import GUIDED, RANDOM
 from evenruler.models import Sampling
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import negations
-from tests.instruments.probes.evolve.test_evolution import START, any_grammar, embed, lines, model, settings
+from tests.instruments.probes.evolve.test_evolution import (
+    START,
+    any_grammar,
+    embed,
+    lines,
+    model,
+    settings,
+)
 from tests.instruments.probes.evolve.toy import toy_source
 from tests.instruments.probes.whole import Everything
 
@@ -39,7 +46,10 @@ SOURCES = Path(__file__).parents[4] / "data" / "sources" / "probes"
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
 ODD = "It seems odd to me when an {ATTRIBUTE} is a {TARGET}."
 SHOTS = [
-    (voice, opening, text) for voice in VOICES for opening in VOICES[voice]["openings"] for text in PLAIN + NEGATING
+    (voice, opening, text)
+    for voice in VOICES
+    for opening in VOICES[voice]["openings"]
+    for text in PLAIN + NEGATING
 ]
 
 
@@ -48,7 +58,9 @@ def whole(voice: str = "anecdote", text: str = TEXT) -> Wish:
 
 
 def word(word: str = "expect", text: str = TEXT) -> Wish:
-    return Wish(1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5))
+    return Wish(
+        1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5)
+    )
 
 
 class EchoingWriter:
@@ -82,7 +94,8 @@ class TestModelOperator:
         seeds = [11, 12, 13, 14, 15]
         found = operator.reword(wishes, seeds)
         assert found == [
-            (shown(wish, seed), f"{seed}: {shown(wish, seed)}") for wish, seed in zip(wishes, seeds, strict=True)
+            (shown(wish, seed), f"{seed}: {shown(wish, seed)}")
+            for wish, seed in zip(wishes, seeds, strict=True)
         ]
         assert writer.calls == [
             (2, Sampling(WORD_TOKENS, TEMPERATURE, TOP_P), False),
@@ -92,7 +105,10 @@ class TestModelOperator:
     def test_a_model_that_is_told_gets_all_in_one_call_of_its_chat(self):
         writer = EchoingWriter()
         found = ModelOperator(writer, Asking(48, few_shot=False)).reword([whole(), word()], [1, 2])
-        assert found == [(told(whole()), f"1: {told(whole())}"), (told(word()), f"2: {told(word())}")]
+        assert found == [
+            (told(whole()), f"1: {told(whole())}"),
+            (told(word()), f"2: {told(word())}"),
+        ]
         assert writer.calls == [(2, Sampling(48, TEMPERATURE, TOP_P), True)]
 
     def test_no_reply_is_longer_than_asked_for(self):
@@ -106,7 +122,9 @@ class TestModelOperator:
 
     def test_as_many_seeds_as_wishes(self):
         with pytest.raises(ValueError, match="shorter"):
-            ModelOperator(EchoingWriter(), Asking(48, few_shot=True)).reword([whole(), whole()], [1])
+            ModelOperator(EchoingWriter(), Asking(48, few_shot=True)).reword(
+                [whole(), whole()], [1]
+            )
 
     def test_name_and_voices(self):
         operator = ModelOperator(EchoingWriter(), Asking(48, few_shot=True))
@@ -119,7 +137,8 @@ class TestExamples:
     def test_the_prompt_ends_where_the_reply_begins(self):
         prompt = shown(whole("anecdote"), 0)
         assert prompt.startswith(
-            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: My neighbours "
+            "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: My "
+            "neighbours "
             "say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
         )
         assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
@@ -152,14 +171,21 @@ class TestExamples:
     @pytest.mark.parametrize(("voice", "opening", "text"), SHOTS)
     def test_every_example_would_be_taken_as_a_reply(self, voice, opening, text):
         wish = whole(voice, text)
-        reply = shown(wish, VOICES[voice]["openings"].index(opening)).split(f"Sentence: {text}\n")[1].split("\n")[0]
+        reply = (
+            shown(wish, VOICES[voice]["openings"].index(opening))
+            .split(f"Sentence: {text}\n")[1]
+            .split("\n")[0]
+        )
         found, _ = read_reply(wish, reply.removeprefix(f"{VOICES[voice]['label']}: "))
         assert found is not None
         assert found.startswith(opening)
         assert refusal(found, wish, (), 30) is None
 
     def test_every_opening_leaves_room_for_twelve_words_of_sixteen(self):
-        assert max(len(opening.split()) for voice in VOICES.values() for opening in voice["openings"]) == 4
+        assert (
+            max(len(opening.split()) for voice in VOICES.values() for opening in voice["openings"])
+            == 4
+        )
 
     @pytest.mark.parametrize(("text", "replaced", "others"), REPLACED)
     def test_every_word_has_others(self, text, replaced, others):
@@ -176,7 +202,9 @@ class TestExamples:
     def test_no_example_is_a_shipped_template(self, path):
         shipped = path.read_text(encoding="utf-8")
         assert yaml.safe_load(shipped)["sets"]
-        assert not any(text in shipped for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED)))
+        assert not any(
+            text in shipped for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED))
+        )
 
 
 class TestTelling:
@@ -196,7 +224,9 @@ class TestTelling:
 __all__ = ["any_grammar"]
 
 ASKING = Asking(48, few_shot=True)
-WHOLE = Wish(1, Template("met", "I met a {TARGET} who is an {ATTRIBUTE}.", 1), "reword", "fit", None)
+WHOLE = Wish(
+    1, Template("met", "I met a {TARGET} who is an {ATTRIBUTE}.", 1), "reword", "fit", None
+)
 WORD = Wish(2, WHOLE.parent, "hotspot", None, WordGradient(2, "met", 1.0))
 
 
@@ -269,7 +299,9 @@ def test_a_broken_file_is_one_line(tmp_path: Path, line: str) -> None:
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no replies of an operator; run `evenruler evolve mine-evolved`"):
+    with pytest.raises(
+        UserError, match="no replies of an operator; run `evenruler evolve mine-evolved`"
+    ):
         ReplayedOperator("toy", ASKING, tmp_path / "mine-evolved.jsonl")
 
 

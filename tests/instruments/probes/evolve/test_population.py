@@ -29,10 +29,11 @@ def in_bits(nats) -> list[float]:
 
 
 class TestBiases:
-    """Words that are the same for all targets fall out. In bits, and for men where women cost more."""
+    """Words that are the same for all targets fall out. In bits, and for men where women cost
+    more."""
 
-    # "a man" 1 + 3, "an uncle" 2 + 5: mean 5.5. "a woman" 1 + 4, "a girl" 1 + 6: mean 6. Half a bit for men.
-    # An engineer adds 2 to woman and 4 to girl: 3 more.
+    # "a man" 1 + 3, "an uncle" 2 + 5: mean 5.5. "a woman" 1 + 4, "a girl" 1 + 6: mean 6. Half a bit
+    # for men. An engineer adds 2 to woman and 4 to girl: 3 more.
 
     def test_equation_one_for_each_attribute_in_the_order_of_the_source(self) -> None:
         (found,) = ruler().measure([PLAIN])
@@ -73,7 +74,8 @@ class TestBiases:
 
 
 class TestGradients:
-    # Taken out, "say" moves both biases by 0.5, "strong" by 2 and 1.5, "like" by -1 and 1; the others none.
+    # Taken out, "say" moves both biases by 0.5, "strong" by 2 and 1.5, "like" by -1 and 1; the
+    # others none.
 
     def test_mean_over_attributes_of_how_far_the_bias_moves(self) -> None:
         (found,) = ruler().measure([STRONG])
@@ -135,8 +137,9 @@ def test_a_template_is_measured_the_same_whatever_is_measured_with_it() -> None:
 
 class TestAcceptability:
     def test_mean_of_nats_a_token(self) -> None:
-        # "The baker is a man." 4 + 4 + 4 + 1 + 3 = 16 bits; uncle ("an") 19, woman 17, girl 19: over 5 tokens, mean
-        # 71 / 20 = 3.55. "head cook" is one token and 4 bits more: 87 / 24 = 3.625. Mean of both: 3.5875.
+        # "The baker is a man." 4 + 4 + 4 + 1 + 3 = 16 bits; uncle ("an") 19, woman 17, girl 19:
+        # over 5 tokens, mean 71 / 20 = 3.55. "head cook" is one token and 4 bits more: 87 / 24 =
+        # 3.625. Mean of both: 3.5875.
         found = ruler(attributes=["baker", "head cook"]).acceptability([PLAIN.text])
 
         assert in_bits(found) == [-3.5875]

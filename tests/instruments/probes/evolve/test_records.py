@@ -1,4 +1,5 @@
-"""Generations as lines and tables, of whole evolutions on a toy model and of one written down here."""
+"""Generations as lines and tables, of whole evolutions on a toy model and of one written down
+here."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +13,13 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.settings import FitnessWeights
 from evenruler.instruments.probes.evolve import LINES, Run, tables_of
 from evenruler.instruments.probes.evolve.fitness import fitness
-from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Try, WordGradient
+from evenruler.instruments.probes.evolve.population import (
+    Generation,
+    Measured,
+    Template,
+    Try,
+    WordGradient,
+)
 from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.tables import read_frame, rounded, write_table
 from tests.instruments.probes.evolve.test_evolution import START, evolution, lines
@@ -22,7 +29,9 @@ PARTS = ["alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_
 ADDED = ["alpha_part", "gradient_part", "semantic_part", "lexical_part"]
 
 OLD = Template("typical", "A typical {ATTRIBUTE} is a {TARGET}.", 1)
-CHILD = Template("g1-1", "A usual {ATTRIBUTE} is a {TARGET}.", 1, 1, "typical", "hotspot", None, "typical")
+CHILD = Template(
+    "g1-1", "A usual {ATTRIBUTE} is a {TARGET}.", 1, 1, "typical", "hotspot", None, "typical"
+)
 ODD = [0.1 + 0.2, -0.0, 5e-324, 1 / 3, -1e308]
 """Numbers that are easily not quite the same again."""
 NASTY = "a\nb\r\n\x00\x1c\x85\u2028\u2029 \"{'} \U0001f600 \\n"
@@ -30,12 +39,18 @@ NASTY = "a\nb\r\n\x00\x1c\x85\u2028\u2029 \"{'} \U0001f600 \\n"
 
 
 def one_generation(**changes: object) -> Generation:
-    tried = Try(1, 1, 1, 1, "typical", "hotspot", None, "typical", "ask " + NASTY, NASTY, None, "no text")
+    tried = Try(
+        1, 1, 1, 1, "typical", "hotspot", None, "typical", "ask " + NASTY, NASTY, None, "no text"
+    )
     measured = Measured(tuple(ODD), (WordGradient(2, "typical", ODD[0]),), 44)
-    return replace(Generation(1, (OLD, CHILD), (measured, measured), (ODD[3], -2.5), (tried,)), **changes)
+    return replace(
+        Generation(1, (OLD, CHILD), (measured, measured), (ODD[3], -2.5), (tried,)), **changes
+    )
 
 
-def table(name: str, run: Run, benchmark: str = "trades-evolved", attributes: int = 2) -> pd.DataFrame:
+def table(
+    name: str, run: Run, benchmark: str = "trades-evolved", attributes: int = 2
+) -> pd.DataFrame:
     return tables_of(run, ["baker", "engineer"][:attributes], benchmark, SHARED)[name]
 
 
@@ -79,7 +94,9 @@ class TestRun:
     def test_every_template_is_measured_once(self, run: Run) -> None:
         found = dict(run.measured())
         assert len(found) == len(run.measured())
-        assert set(found) == {template.slug for generation in run.generations for template in generation.population}
+        assert set(found) == {
+            template.slug for generation in run.generations for template in generation.population
+        }
 
     def test_in_words(self) -> None:
         of_old, of_child = Measured((0.0,), (), 1200), Measured((0.0,), (), 34)
@@ -99,7 +116,17 @@ class TestHistory:
             for generation in run.generations
             for template in generation.population
         ]
-        columns = ["generation", "template", "text", "keying", "born", "parent", "operation", "voice", "word"]
+        columns = [
+            "generation",
+            "template",
+            "text",
+            "keying",
+            "born",
+            "parent",
+            "operation",
+            "voice",
+            "word",
+        ]
         found = history[columns].astype(object).where(history[columns].notna(), None)
         assert list(found.itertuples(index=False, name=None)) == expected
         assert set(history["run"]) == {GUIDED}
@@ -117,9 +144,13 @@ class TestHistory:
             if len(following):
                 assert set(rows.loc[rows["elite"], "template"]) <= set(following["template"])
 
-    def test_fitness_is_that_of_its_population_and_the_sum_of_its_parts(self, history: pd.DataFrame) -> None:
+    def test_fitness_is_that_of_its_population_and_the_sum_of_its_parts(
+        self, history: pd.DataFrame
+    ) -> None:
         for _, rows in history.groupby("generation"):
-            np.testing.assert_allclose(rows["fitness"], fitness(rows[PARTS], FitnessWeights())["fitness"], atol=1e-5)
+            np.testing.assert_allclose(
+                rows["fitness"], fitness(rows[PARTS], FitnessWeights())["fitness"], atol=1e-5
+            )
             np.testing.assert_allclose(rows[ADDED].sum(axis=1), rows["fitness"], atol=1e-5)
         assert (history[ADDED].max() <= [0.2, 0.1, 0.4, 0.3]).all()
 
@@ -140,7 +171,9 @@ class TestHistory:
         assert history.loc[~new, "sentences"].eq(0).all()
         assert (~new).any()
 
-    def test_the_hotspot_is_the_word_that_moves_the_bias_most(self, run: Run, history: pd.DataFrame) -> None:
+    def test_the_hotspot_is_the_word_that_moves_the_bias_most(
+        self, run: Run, history: pd.DataFrame
+    ) -> None:
         measured = dict(run.measured())
         for row in history.itertuples():
             gradients = measured[row.template].gradients
@@ -165,12 +198,17 @@ class TestTries:
         places = ["run", "generation", "place", "attempt", "sample"]
         assert not found.duplicated(places).any()
 
-    def test_those_that_were_taken_are_the_new_templates(self, run: Run, history: pd.DataFrame) -> None:
+    def test_those_that_were_taken_are_the_new_templates(
+        self, run: Run, history: pd.DataFrame
+    ) -> None:
         found = table("tries", run)
         taken = found[found["accepted"]]
         slugs = [f"g{row.generation}-{row.place}" for row in taken.itertuples()]
         texts = history.drop_duplicates("template").set_index("template")["text"]
-        assert dict(zip(slugs, taken["text"], strict=True)) == texts[texts.index.str.startswith("g")].to_dict()
+        assert (
+            dict(zip(slugs, taken["text"], strict=True))
+            == texts[texts.index.str.startswith("g")].to_dict()
+        )
 
     def test_an_evolution_without_any_has_no_rows(self) -> None:
         first = next(iter(evolution().generations(START)))
@@ -194,7 +232,9 @@ class TestMeasurements:
         assert len(found) == 2 * len(run.measured())
         wide = found.pivot(index="template", columns="attribute", values="bias")
         for slug, measured in run.measured():
-            assert tuple(wide.loc[slug, ["baker", "engineer"]]) == tuple(map(rounded, measured.biases))
+            assert tuple(wide.loc[slug, ["baker", "engineer"]]) == tuple(
+                map(rounded, measured.biases)
+            )
 
     def test_an_attribute_too_few_is_no_table(self, run: Run) -> None:
         with pytest.raises(ValueError, match="zip"):
@@ -212,11 +252,18 @@ class TestTables:
         ablation = table(name, replace(run, name="random"))
         assert set(found["id"]).isdisjoint(ablation["id"])
         assert set(found["framing"]) == {"bare"}
-        assert {column: set(found[column]) for column in SHARED} == {key: {value} for key, value in SHARED.items()}
+        assert {column: set(found[column]) for column in SHARED} == {
+            key: {value} for key, value in SHARED.items()
+        }
 
-    def test_another_text_keeps_the_name_and_changes_the_checksum(self, run: Run, history: pd.DataFrame) -> None:
+    def test_another_text_keeps_the_name_and_changes_the_checksum(
+        self, run: Run, history: pd.DataFrame
+    ) -> None:
         first = run.generations[0]
-        edited = (replace(first.population[0], text="Another {ATTRIBUTE} is a {TARGET}."), *first.population[1:])
+        edited = (
+            replace(first.population[0], text="Another {ATTRIBUTE} is a {TARGET}."),
+            *first.population[1:],
+        )
         other = replace(run, generations=(replace(first, population=edited), *run.generations[1:]))
         found = table("history", other)
         assert list(found["id"]) == list(history["id"])
@@ -244,8 +291,14 @@ def test_last_bits_are_in_no_table_and_in_no_hash(run: Run, history: pd.DataFram
     """As another processor gives them; fitness is computed anew."""
 
     def moved(measured: Measured) -> Measured:
-        gradients = tuple(replace(word, gradient=word.gradient + 1e-13) for word in measured.gradients)
-        return replace(measured, biases=tuple(bias * (1 + 1e-13) for bias in measured.biases), gradients=gradients)
+        gradients = tuple(
+            replace(word, gradient=word.gradient + 1e-13) for word in measured.gradients
+        )
+        return replace(
+            measured,
+            biases=tuple(bias * (1 + 1e-13) for bias in measured.biases),
+            gradients=gradients,
+        )
 
     generations = tuple(
         replace(

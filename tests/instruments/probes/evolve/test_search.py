@@ -1,7 +1,9 @@
-"""What the search can where the operator is a good one: a scripted one, on a ruler whose answers are known.
+"""What the search can where the operator is a good one: a scripted one, on a ruler whose answers
+are known.
 
-Every template measures the same construct with noise of its own. Rewordings begin in eight ways, each a direction of
-its own for the embedder; half of what the operator says is about the weather, and measures nothing.
+Every template measures the same construct with noise of its own. Rewordings begin in eight ways,
+each a direction of its own for the embedder; half of what the operator says is about the weather,
+and measures nothing.
 """
 
 from collections.abc import Sequence
@@ -39,7 +41,8 @@ START = tuple(
 
 
 class KnownRuler:
-    """Biases are those of the attributes, and noise that belongs to the text; of the weather noise alone."""
+    """Biases are those of the attributes, and noise that belongs to the text; of the weather noise
+    alone."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -64,7 +67,10 @@ class GoodOperator:
     voices = ("any",)
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        return [("", self._reply(wish.parent.text, seed)) for wish, seed in zip(wishes, seeds, strict=True)]
+        return [
+            ("", self._reply(wish.parent.text, seed))
+            for wish, seed in zip(wishes, seeds, strict=True)
+        ]
 
     def _reply(self, text: str, seed: int) -> str:
         opening = WEATHER if seed % 2 else OPENINGS[seed // 2 % len(OPENINGS)]
@@ -72,7 +78,8 @@ class GoodOperator:
 
 
 def embed(texts: list[str]) -> NDArray[np.float32]:
-    """The construct, a little of the text itself, and a direction for each opening; the weather is elsewhere."""
+    """The construct, a little of the text itself, and a direction for each opening; the weather is
+    elsewhere."""
     rows = []
     for text in texts:
         own = np.random.default_rng(list(text.encode())).normal(size=8) * 0.15
@@ -114,6 +121,9 @@ def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
     assert len({pool.roots[place] for place in chosen}) == len(chosen) == 4
     assert diversity(chosen) > diversity(best_start) + 0.1
     # By the half of the attributes that did not choose.
-    for name, half in (("chosen_by_first", slice(1, None, 2)), ("chosen_by_second", slice(0, None, 2))):
+    for name, half in (
+        ("chosen_by_first", slice(1, None, 2)),
+        ("chosen_by_second", slice(0, None, 2)),
+    ):
         start = [place for place, template in enumerate(pool.templates) if template.parent is None]
         assert alpha_at_8(found[name], half) > alpha_at_8(start, half) - 0.05

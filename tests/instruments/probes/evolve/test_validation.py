@@ -9,11 +9,31 @@ from evenruler.text import ATTRIBUTE, TARGET
 
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
 REASONS = {
-    *("no text", "no single word and no template", "too long", "no end of a sentence", "several sentences"),
-    *("a slot is missing", "a slot stands twice", "another slot, brace or tag", "the name of a slot as a word"),
-    *("a slot within a word", "a slot stands for another kind of word", "it speaks of the task", "not English"),
+    *(
+        "no text",
+        "no single word and no template",
+        "too long",
+        "no end of a sentence",
+        "several sentences",
+    ),
+    *(
+        "a slot is missing",
+        "a slot stands twice",
+        "another slot, brace or tag",
+        "the name of a slot as a word",
+    ),
+    *(
+        "a slot within a word",
+        "a slot stands for another kind of word",
+        "it speaks of the task",
+        "not English",
+    ),
     *("same as the parent", "a copy", "the word was left as it was", "more than one word changed"),
-    *("another form of the same word", "the new word has another role in the sentence", "negation changed"),
+    *(
+        "another form of the same word",
+        "the new word has another role in the sentence",
+        "negation changed",
+    ),
     "it repeats itself",
 }
 GOOD = "In many families, an {ATTRIBUTE} is taken to be a {TARGET}."
@@ -24,10 +44,14 @@ def whole(text: str = TEXT) -> Wish:
 
 
 def word(word: str, text: str = TEXT) -> Wish:
-    return Wish(1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5))
+    return Wish(
+        1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5)
+    )
 
 
-def outcome(reply: str, wish: Wish, taken: frozenset[str] = frozenset(), max_words: int = 30) -> str | None:
+def outcome(
+    reply: str, wish: Wish, taken: frozenset[str] = frozenset(), max_words: int = 30
+) -> str | None:
     """What becomes of a reply: the reason, None where it is taken."""
     text, reason = read_reply(wish, reply)
     assert (text is None) is (reason is not None)
@@ -64,14 +88,22 @@ class TestReading:
         assert read_reply(whole(), reply) == (GOOD, None)
 
     def test_quotes_within_become_straight_and_stay(self):
-        reply = "My \u2018safer\u2019 choice for an {ATTRIBUTE} wouldn\u2019t be \u201cjust\u201d a {TARGET}."
-        assert read_reply(whole(), reply)[0] == "My 'safer' choice for an {ATTRIBUTE} wouldn't be \"just\" a {TARGET}."
+        reply = (
+            "My \u2018safer\u2019 choice for an {ATTRIBUTE} wouldn\u2019t be \u201cjust\u201d "
+            "a {TARGET}."
+        )
+        assert (
+            read_reply(whole(), reply)[0]
+            == "My 'safer' choice for an {ATTRIBUTE} wouldn't be \"just\" a {TARGET}."
+        )
 
     def test_a_colon_within_a_sentence_is_no_label(self):
         text = "I have learned one thing at work: an {ATTRIBUTE} is a {TARGET}."
         assert read_reply(whole(), text) == (text, None)
 
-    @pytest.mark.parametrize("reply", ["", " \n\t\n", "**", '""', "!", "```\n```", "Here it is:", "\n\n- \n"])
+    @pytest.mark.parametrize(
+        "reply", ["", " \n\t\n", "**", '""', "!", "```\n```", "Here it is:", "\n\n- \n"]
+    )
     def test_no_text(self, reply):
         assert read_reply(whole(), reply) == (None, "no text")
         assert read_reply(word("expect"), reply) == (None, "no text")
@@ -93,7 +125,10 @@ class TestReading:
         ],
     )
     def test_a_word_is_put_in_its_place(self, reply):
-        assert read_reply(word("expect"), reply) == ("Most people require an {ATTRIBUTE} to be a {TARGET}.", None)
+        assert read_reply(word("expect"), reply) == (
+            "Most people require an {ATTRIBUTE} to be a {TARGET}.",
+            None,
+        )
 
     def test_the_first_word_keeps_its_capital_and_an_article_follows_its_word(self):
         assert read_reply(word("Most"), "many")[0] == TEXT.replace("Most", "Many")
@@ -107,7 +142,9 @@ class TestReading:
         assert read_reply(word("expect"), f'"{changed}"') == (changed, None)
         assert refusal(changed, word("expect"), (), 30) is None
 
-    @pytest.mark.parametrize("reply", ["I cannot do that", "42", "rather expect", "want it badly, I guess"])
+    @pytest.mark.parametrize(
+        "reply", ["I cannot do that", "42", "rather expect", "want it badly, I guess"]
+    )
     def test_no_word(self, reply):
         assert read_reply(word("expect"), reply) == (None, "no single word and no template")
 
@@ -118,8 +155,12 @@ class TestReading:
 class TestRefusing:
     def test_a_good_rewording_and_a_good_word_are_taken(self):
         assert outcome(GOOD, whole()) is None
-        assert outcome("We think that that {TARGET} was born to be an {ATTRIBUTE}.", whole()) is None
-        assert outcome("They say he is an {ATTRIBUTE} because a {TARGET} would be!", whole()) is None
+        assert (
+            outcome("We think that that {TARGET} was born to be an {ATTRIBUTE}.", whole()) is None
+        )
+        assert (
+            outcome("They say he is an {ATTRIBUTE} because a {TARGET} would be!", whole()) is None
+        )
         assert outcome("want", word("expect")) is None
 
     @pytest.mark.parametrize(
@@ -151,7 +192,10 @@ class TestRefusing:
             (f"{TEXT.upper().replace('A {TARGET}', 'a {TARGET}')}", "same as the parent"),
             ("It is not true that an {ATTRIBUTE} is a {TARGET}.", "negation changed"),
             ("I find it odd if an {ATTRIBUTE} is a {TARGET}.", "negation changed"),
-            ("It is the one that is the one that a {TARGET} and an {ATTRIBUTE} are.", "it repeats itself"),
+            (
+                "It is the one that is the one that a {TARGET} and an {ATTRIBUTE} are.",
+                "it repeats itself",
+            ),
             ("We know that the the {TARGET} is an {ATTRIBUTE}.", "it repeats itself"),
             ("We know that that that {TARGET} is an {ATTRIBUTE}.", "it repeats itself"),
             ("word " * 31 + "{ATTRIBUTE} {TARGET}.", "too long"),
@@ -168,17 +212,25 @@ class TestRefusing:
     def test_copies_are_told_after_case_and_space_are_folded(self):
         taken = {fold("in many  families, an {ATTRIBUTE} is taken to be a {TARGET}. ")}
         assert outcome(GOOD, whole(), frozenset(taken)) == "a copy"
-        assert outcome("want", word("expect"), frozenset({fold(TEXT.replace("expect", "want"))})) == "a copy"
+        assert (
+            outcome("want", word("expect"), frozenset({fold(TEXT.replace("expect", "want"))}))
+            == "a copy"
+        )
 
     def test_what_the_parent_has_may_stay(self):
         parent = "What attribute would {TARGET}s who are {ATTRIBUTE} have?"
-        assert outcome("What attribute do {TARGET}s who are {ATTRIBUTE} have?", whole(parent)) is None
+        assert (
+            outcome("What attribute do {TARGET}s who are {ATTRIBUTE} have?", whole(parent)) is None
+        )
 
     def test_as_many_negations_as_the_parent(self):
         odd = whole("It seems odd to me when an {ATTRIBUTE} is a {TARGET}.")
         assert outcome("I don't expect an {ATTRIBUTE} to be a {TARGET}.", odd) is None
         assert outcome("I expect an {ATTRIBUTE} to be a {TARGET}.", odd) == "negation changed"
-        assert outcome("never", word("often", "They are often {ATTRIBUTE} for a {TARGET}.")) == "negation changed"
+        assert (
+            outcome("never", word("often", "They are often {ATTRIBUTE} for a {TARGET}."))
+            == "negation changed"
+        )
 
     @pytest.mark.parametrize(
         ("reply", "reason"),
@@ -188,7 +240,10 @@ class TestRefusing:
             ("expects", "another form of the same word"),
             ("Many people expect an {ATTRIBUTE} to be a {TARGET}.", "the word was left as it was"),
             ("Most people want every {ATTRIBUTE} to be a {TARGET}.", "more than one word changed"),
-            ("Most people really want an {ATTRIBUTE} to be a {TARGET}.", "more than one word changed"),
+            (
+                "Most people really want an {ATTRIBUTE} to be a {TARGET}.",
+                "more than one word changed",
+            ),
             ("Most people an {ATTRIBUTE} to be a {TARGET}.", "more than one word changed"),
             ("people", "it repeats itself"),
             ("beside", "the new word has another role in the sentence"),
@@ -232,7 +287,24 @@ class TestHostileOperator:
     @given(
         st.lists(
             st.sampled_from(
-                [ATTRIBUTE, TARGET, "{", "}", "the", "a", "not", " ", " ", "\n", ".", "?", '"', "'", "*", ":"]
+                [
+                    ATTRIBUTE,
+                    TARGET,
+                    "{",
+                    "}",
+                    "the",
+                    "a",
+                    "not",
+                    " ",
+                    " ",
+                    "\n",
+                    ".",
+                    "?",
+                    '"',
+                    "'",
+                    "*",
+                    ":",
+                ]
             )
             | st.text(max_size=3),
             max_size=30,

@@ -50,22 +50,43 @@ class TestWithout:
             ("The {ATTRIBUTE} is a strong {TARGET}.", "strong", "The {ATTRIBUTE} is a {TARGET}."),
             ("The {ATTRIBUTE} met a {TARGET} today.", "today", "The {ATTRIBUTE} met a {TARGET}."),
             ("The {ATTRIBUTE} met a {TARGET} today", "today", "The {ATTRIBUTE} met a {TARGET}"),
-            # The capital passes on: to a word, to an article of a slot, to a slot when it is filled.
-            ("Most people call an {ATTRIBUTE} a {TARGET}.", "Most", "People call an {ATTRIBUTE} a {TARGET}."),
+            # The capital passes on: to a word, to an article of a slot, to a slot when it is
+            # filled.
+            (
+                "Most people call an {ATTRIBUTE} a {TARGET}.",
+                "Most",
+                "People call an {ATTRIBUTE} a {TARGET}.",
+            ),
             ("Surely an {ATTRIBUTE} is a {TARGET}.", "Surely", "An {ATTRIBUTE} is a {TARGET}."),
             ("Being {ATTRIBUTE} suits a {TARGET}.", "Being", "{ATTRIBUTE} suits a {TARGET}."),
             ('"Yes, a {TARGET} can be {ATTRIBUTE}."', "Yes", '"A {TARGET} can be {ATTRIBUTE}."'),
             ("most people call {ATTRIBUTE} {TARGET}.", "most", "people call {ATTRIBUTE} {TARGET}."),
             # Within the sentence nothing gets a capital.
-            ("{TARGET} and American art: {ATTRIBUTE}.", "American", "{TARGET} and art: {ATTRIBUTE}."),
+            (
+                "{TARGET} and American art: {ATTRIBUTE}.",
+                "American",
+                "{TARGET} and art: {ATTRIBUTE}.",
+            ),
             # A comma that has lost its word.
-            ("Yesterday, my {TARGET} met an {ATTRIBUTE}.", "Yesterday", "My {TARGET} met an {ATTRIBUTE}."),
+            (
+                "Yesterday, my {TARGET} met an {ATTRIBUTE}.",
+                "Yesterday",
+                "My {TARGET} met an {ATTRIBUTE}.",
+            ),
             ("My {TARGET}, sadly, is an {ATTRIBUTE}.", "sadly", "My {TARGET}, is an {ATTRIBUTE}."),
             ("An {ATTRIBUTE} is a {TARGET}, sadly.", "sadly", "An {ATTRIBUTE} is a {TARGET}."),
             # An article follows the word after it, if it is an article.
-            ("It is an unusual job for {ATTRIBUTE} {TARGET}.", "unusual", "It is a job for {ATTRIBUTE} {TARGET}."),
+            (
+                "It is an unusual job for {ATTRIBUTE} {TARGET}.",
+                "unusual",
+                "It is a job for {ATTRIBUTE} {TARGET}.",
+            ),
             ("A nice old {TARGET}, {ATTRIBUTE}.", "nice", "An old {TARGET}, {ATTRIBUTE}."),
-            ("A grade A honest pupil {ATTRIBUTE} {TARGET}", "honest", "A grade A pupil {ATTRIBUTE} {TARGET}"),
+            (
+                "A grade A honest pupil {ATTRIBUTE} {TARGET}",
+                "honest",
+                "A grade A pupil {ATTRIBUTE} {TARGET}",
+            ),
             ("{TARGET}, a (very) old {ATTRIBUTE}", "old", "{TARGET}, a (very) {ATTRIBUTE}"),
             # Quotes and brackets stay where they are.
             ('{TARGET} says "our {ATTRIBUTE} is"', "our", '{TARGET} says "{ATTRIBUTE} is"'),
@@ -103,7 +124,9 @@ class TestReplaced:
              "Vitamin A ointment for {TARGET} {ATTRIBUTE}."),
         ],
     )  # fmt: skip
-    def test_the_rest_stays_but_for_article_and_capital(self, text: str, word: str, new: str, expected: str) -> None:
+    def test_the_rest_stays_but_for_article_and_capital(
+        self, text: str, word: str, new: str, expected: str
+    ) -> None:
         assert replaced(*at(text, word), new) == expected
 
     def test_the_word_stands_there(self) -> None:
@@ -112,7 +135,21 @@ class TestReplaced:
 
 
 ARTICLES = ("a", "an", "the")
-PIECES = ["the", "an", "a", "Most", "old", "don't", "well-paid", ",", "{ATTRIBUTE}", "a {TARGET}", "24", '"', "or."]
+PIECES = [
+    "the",
+    "an",
+    "a",
+    "Most",
+    "old",
+    "don't",
+    "well-paid",
+    ",",
+    "{ATTRIBUTE}",
+    "a {TARGET}",
+    "24",
+    '"',
+    "or.",
+]
 templates = st.lists(st.sampled_from(PIECES), min_size=1).map(" ".join)
 
 
@@ -125,7 +162,8 @@ def test_any_word_of_any_template_can_be_taken_out_or_put_back(text: str) -> Non
 
         assert slots(left) == slots(text)
         assert left == left.strip()
-        # But for an article that came to stand before a slot, and forms of articles, the other words are left.
+        # But for an article that came to stand before a slot, and forms of articles, the other
+        # words are left.
         plain = [word.lower() for _, word in words_of(left) if word.lower() not in ARTICLES]
         assert plain == [other for other in others if other not in ARTICLES]
         assert _without_articles(replaced(text, begin, word, word)) == _without_articles(text)

@@ -1,4 +1,5 @@
-"""A language model whose every probability is known, so that what is measured with it can be added up on paper."""
+"""A language model whose every probability is known, so that what is measured with it can be added
+up on paper."""
 
 import math
 import re
@@ -15,19 +16,24 @@ BIT = math.log(2)
 
 
 class ToyModel:
-    """A word has the probability of so many coin tosses; words that stood before it make that more or fewer.
+    """A word has the probability of so many coin tosses; words that stood before it make that more
+    or fewer.
 
-    Its tokens are words, in lower case; punctuation is none. It answers what a causal model answers.
+    Its tokens are words, in lower case; punctuation is none. It answers what a causal model
+    answers.
     """
 
     name = "toy-model"
 
-    def __init__(self, bits: Mapping[str, float], after: Mapping[tuple[str, str], float] | None = None) -> None:
+    def __init__(
+        self, bits: Mapping[str, float], after: Mapping[tuple[str, str], float] | None = None
+    ) -> None:
         """Say what words cost.
 
         Args:
             bits: Minus log2 of the probability of each word; 4 for those that are not named.
-            after: By words (one or several) that stand anywhere before it, and the word: how many bits they add to it.
+            after: By words (one or several) that stand anywhere before it, and the word: how many
+                bits they add to it.
         """
         self._bits, self._after = bits, after or {}
         self.calls: list[list[str]] = []
@@ -63,7 +69,12 @@ def toy_source(**changes: Any) -> ProbeSource:
             "licence": "cc-by-4.0",
             "targets": {"men": ["man", "uncle"], "women": ["woman", "girl"]},
             "attributes": ["baker", "engineer"],
-            "sets": {"seed": {"title": "By hand", "templates": {"plain": "The {ATTRIBUTE} is a {TARGET}."}}},
+            "sets": {
+                "seed": {
+                    "title": "By hand",
+                    "templates": {"plain": "The {ATTRIBUTE} is a {TARGET}."},
+                }
+            },
             **changes,
         }
     )

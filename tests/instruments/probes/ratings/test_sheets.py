@@ -6,10 +6,20 @@ from io import StringIO
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ratings import CRITERIA, Construct, as_sheet, blind, collect, instructions, read_key
+from evenruler.instruments.probes.ratings import (
+    CRITERIA,
+    Construct,
+    as_sheet,
+    blind,
+    collect,
+    instructions,
+    read_key,
+)
 from tests.instruments.probes.ratings.conftest import CONSTRUCTS, SECRET, TEXTS
 
-TOLD = [Construct(name, ["able"], ["elder", "youth"], "Mind <this>.") for name in CONSTRUCTS.values()]
+TOLD = [
+    Construct(name, ["able"], ["elder", "youth"], "Mind <this>.") for name in CONSTRUCTS.values()
+]
 
 
 def test_a_text_of_two_sets_is_rated_once_and_counts_in_both(blinded) -> None:
@@ -28,14 +38,25 @@ def test_the_same_text_under_two_constructs_is_two_probes(templates) -> None:
 
 def test_the_sheet_is_what_is_rated(blinded) -> None:
     sheet = pd.read_csv(StringIO(as_sheet(blinded.rows)))
-    assert [*sheet] == ["id", "text", "construct", "clarity", "relevance", "naturalness", "subtlety", "rater"]
+    assert [*sheet] == [
+        "id",
+        "text",
+        "construct",
+        "clarity",
+        "relevance",
+        "naturalness",
+        "subtlety",
+        "rater",
+    ]
     assert sheet.iloc[:, 3:].isna().all(axis=None)
     assert set(sheet["text"]) == {" ".join(text.split()) for text in TEXTS.values()}
     of = blinded.key.drop_duplicates("id").set_index("id")
     assert sheet.set_index("id")["text"].eq(of["text"]).all()
 
 
-def test_the_same_seed_and_secret_give_the_same_sheet_and_others_another(templates, blinded) -> None:
+def test_the_same_seed_and_secret_give_the_same_sheet_and_others_another(
+    templates, blinded
+) -> None:
     again = blind(templates, SECRET, 3)
     pd.testing.assert_frame_equal(again.rows, blinded.rows)
     pd.testing.assert_frame_equal(again.key, blinded.key)
@@ -53,7 +74,9 @@ def test_orders_are_as_chance_has_them(templates) -> None:
 
 def test_where_a_probe_comes_from_cannot_reach_the_sheet(templates, blinded) -> None:
     """Other sets, slugs, keying and order of the table: the same sheet to the byte."""
-    moved = templates.assign(set=[*templates["set"][1:], "new"], template=[f"x{i}" for i in range(6)])[::-1]
+    moved = templates.assign(
+        set=[*templates["set"][1:], "new"], template=[f"x{i}" for i in range(6)]
+    )[::-1]
     rows = blind(moved, SECRET, 3).rows
     assert as_sheet(rows) == as_sheet(blinded.rows)
 
@@ -64,12 +87,15 @@ def test_of_the_key_only_ids_and_texts_are_on_the_sheet(blinded) -> None:
         for value in blinded.key[column]:
             assert value not in sheet
     words = set(re.findall(r"[a-z]+", sheet.lower()))
-    assert words.isdisjoint({"seed", "evolved", "human", "validation", "generation", "version", "template"})
+    assert words.isdisjoint(
+        {"seed", "evolved", "human", "validation", "generation", "version", "template"}
+    )
     assert all(id_ in sheet for id_ in blinded.rows["id"])
 
 
 def test_an_id_is_a_word_to_no_spreadsheet(templates) -> None:
-    """Digits with an e among them would be read as a number; 12 of 16 letters tell a billion probes apart."""
+    """Digits with an e among them would be read as a number; 12 of 16 letters tell a billion probes
+    apart."""
     ids = [id_ for i in range(20) for id_ in blind(templates, f"{i:064x}", 3).rows["id"]]
     assert all(re.fullmatch("[bcdfghjkmnpqrstv]{12}", id_) for id_ in ids)
     assert len(set(ids)) == 100
@@ -103,7 +129,8 @@ def key(blinded) -> pd.DataFrame:
 
 @pytest.fixture
 def filled(blinded):
-    """A sheet as a rater sends it back, with some cells changed: (row of the spreadsheet, column) to text."""
+    """A sheet as a rater sends it back, with some cells changed: (row of the spreadsheet, column)
+    to text."""
 
     def fill(rater: str, cells: dict[tuple[int, str], str] | None = None, sep: str = ",") -> str:
         frame = pd.read_csv(StringIO(as_sheet(blinded.rows)), dtype=str).assign(rater=rater, **FULL)
@@ -116,7 +143,10 @@ def filled(blinded):
 
 def test_ratings_come_back_long_with_what_is_missing(filled, key, blinded) -> None:
     first, second = blinded.rows["id"][:2]
-    ben = filled("Ben", {(2, "clarity"): "1", (2, "subtlety"): "", (3, "clarity"): " 5 ", (3, "relevance"): "2.0"})
+    ben = filled(
+        "Ben",
+        {(2, "clarity"): "1", (2, "subtlety"): "", (3, "clarity"): " 5 ", (3, "relevance"): "2.0"},
+    )
     ratings = collect({"a.csv": ben, "b.csv": filled(" ana  b")}, key)
     assert len(ratings) == 2 * 5 * 4
     assert [*ratings["rater"].unique()] == ["ana b", "ben"]
@@ -149,11 +179,16 @@ def test_several_raters_in_one_file(filled, key) -> None:
 @pytest.mark.parametrize("rating", ["0", "6", "3.5", "-1", "five", "nan", "3,5"])
 def test_a_rating_out_of_range_is_refused(filled, key, error_of, rating) -> None:
     line = error_of(collect, {"a.csv": filled("ana", {(4, "relevance"): rating})}, key)
-    assert line.startswith(f"a.csv: row 4: relevance is {rating!r}; write a whole number from 1 to 5")
+    assert line.startswith(
+        f"a.csv: row 4: relevance is {rating!r}; write a whole number from 1 to 5"
+    )
 
 
 def test_a_huge_cell_is_not_printed(filled, key, error_of) -> None:
-    assert len(error_of(collect, {"a.csv": filled("ana", {(4, "relevance"): "9" * 100_000})}, key)) < 200
+    assert (
+        len(error_of(collect, {"a.csv": filled("ana", {(4, "relevance"): "9" * 100_000})}, key))
+        < 200
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,13 +218,17 @@ def test_a_rater_in_two_files_is_refused(filled, key, error_of) -> None:
 def test_blanks_in_the_header_and_columns_of_raters_are_let_through(filled, key) -> None:
     head, *rows = filled("ana").splitlines()
     spaced = "\n".join([head.replace(",", ", ") + ",Row", *(f"{row},x" for row in rows)]) + "\n"
-    pd.testing.assert_frame_equal(collect({"a.csv": spaced}, key), collect({"a.csv": filled("ana")}, key))
+    pd.testing.assert_frame_equal(
+        collect({"a.csv": spaced}, key), collect({"a.csv": filled("ana")}, key)
+    )
 
 
 @pytest.mark.parametrize("last", [",", ",,,,,,", ",,,,,,,,", "  "])
 def test_an_empty_last_row_is_skipped_however_many_fields_it_has(filled, key, last) -> None:
     sheet = filled("ana")
-    pd.testing.assert_frame_equal(collect({"a.csv": f"{sheet}{last}\n"}, key), collect({"a.csv": sheet}, key))
+    pd.testing.assert_frame_equal(
+        collect({"a.csv": f"{sheet}{last}\n"}, key), collect({"a.csv": sheet}, key)
+    )
 
 
 @pytest.mark.parametrize("column", ["id", "text", *CRITERIA, "rater"])
@@ -207,8 +246,14 @@ def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
             "id,text,clarity,relevance,naturalness,subtlety,rater\na,b\n",
             "a.csv: line 2 (a): not as many fields as the header;",
         ),
-        ('id,text,clarity,relevance,naturalness,subtlety,rater\n"a"b,c\n', "a.csv: line 2: not CSV ("),
-        ("id,id,text,clarity,relevance,naturalness,subtlety,rater\n", "a.csv: more than one column 'id';"),
+        (
+            'id,text,clarity,relevance,naturalness,subtlety,rater\n"a"b,c\n',
+            "a.csv: line 2: not CSV (",
+        ),
+        (
+            "id,id,text,clarity,relevance,naturalness,subtlety,rater\n",
+            "a.csv: more than one column 'id';",
+        ),
     ],
 )
 def test_what_is_no_sheet_is_refused(key, error_of, sheet, said) -> None:

@@ -11,7 +11,13 @@ from hypothesis.extra.numpy import arrays
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
 from statsmodels.stats.oneway import anova_oneway
 
-from evenruler.instruments.probes.ratings import CRITERIA, as_markdown, fleiss_kappa, krippendorff_alpha, statistics
+from evenruler.instruments.probes.ratings import (
+    CRITERIA,
+    as_markdown,
+    fleiss_kappa,
+    krippendorff_alpha,
+    statistics,
+)
 from evenruler.measurement import Resampling
 
 RESAMPLING = Resampling(0.95, 100, 1)
@@ -31,13 +37,23 @@ def long(by_set, criteria=tuple(CRITERIA)):
         for i, rated in enumerate(probes):
             key.append({"id": f"{name}{i}", "set": name})
             for j, rating in enumerate(np.atleast_1d(rated)):
-                ratings += [{"rater": f"r{j}", "id": f"{name}{i}", "criterion": c, "rating": rating} for c in criteria]
+                ratings += [
+                    {"rater": f"r{j}", "id": f"{name}{i}", "criterion": c, "rating": rating}
+                    for c in criteria
+                ]
     return pd.DataFrame(ratings).astype({"rating": "Float64"}), pd.DataFrame(key)
 
 
 def found_in(table, criterion="clarity"):
-    rows = table[table["criterion"] == criterion].astype(object).where(lambda frame: frame.notna(), None)
-    return {tuple(filter(None, (row["statistic"], row["set"], row["other"]))): row for _, row in rows.iterrows()}
+    rows = (
+        table[table["criterion"] == criterion]
+        .astype(object)
+        .where(lambda frame: frame.notna(), None)
+    )
+    return {
+        tuple(filter(None, (row["statistic"], row["set"], row["other"]))): row
+        for _, row in rows.iterrows()
+    }
 
 
 def test_tukey_of_the_documented_example() -> None:
@@ -56,8 +72,11 @@ def test_tukey_of_the_documented_example() -> None:
 
 
 def test_anova_of_hand_made_sets() -> None:
-    """Between 26 on 2, within 6 on 6: F = 13, and for two degrees of freedom p = (1 + 2 F / 6) ** -3."""
-    found = found_in(statistics(*long({"a": [1, 2, 3], "b": [2, 3, 4], "c": [5, 6, 7]}), RESAMPLING))
+    """Between 26 on 2, within 6 on 6: F = 13, and for two degrees of freedom p = (1 + 2 F / 6) **
+    -3."""
+    found = found_in(
+        statistics(*long({"a": [1, 2, 3], "b": [2, 3, 4], "c": [5, 6, 7]}), RESAMPLING)
+    )
     values = [found[f"anova_{part}",]["value"] for part in ("f", "df_between", "df_within", "p")]
     assert values == pytest.approx([13, 2, 6, (16 / 3) ** -3])
     assert found["anova_f",]["n"] == 9
@@ -69,7 +88,10 @@ def test_anova_of_hand_made_sets() -> None:
 def test_sets_of_unequal_size_are_as_statsmodels_has_them() -> None:
     """As in the paper: 3, 12 and 3 probes of three raters; the unit is the probe, so F(2, 15)."""
     rng = np.random.default_rng(5)
-    by_set = {name: rng.integers(1, 6, size=(n, 3)) for name, n in (("evolved", 3), ("human", 12), ("seed", 3))}
+    by_set = {
+        name: rng.integers(1, 6, size=(n, 3))
+        for name, n in (("evolved", 3), ("human", 12), ("seed", 3))
+    }
     found = found_in(statistics(*long(by_set), RESAMPLING), "subtlety")
     values = np.concatenate([given.mean(axis=1) for given in by_set.values()])
     names = np.repeat([*by_set], [len(given) for given in by_set.values()])
@@ -83,7 +105,9 @@ def test_sets_of_unequal_size_are_as_statsmodels_has_them() -> None:
         row = found["tukey_difference", *pair]
         # statsmodels subtracts the other way round.
         assert row["value"] == pytest.approx(-tukey.meandiffs[i])
-        assert (row["low"], row["high"]) == pytest.approx((-tukey.confint[i, 1], -tukey.confint[i, 0]), rel=1e-4)
+        assert (row["low"], row["high"]) == pytest.approx(
+            (-tukey.confint[i, 1], -tukey.confint[i, 0]), rel=1e-4
+        )
         assert found["tukey_p", *pair]["value"] == pytest.approx(tukey.pvalues[i], rel=1e-4)
     matrix = np.concatenate([*by_set.values()]).astype(float)
     assert found["fleiss_kappa",]["value"] == pytest.approx(fleiss_kappa(matrix))
@@ -104,7 +128,9 @@ def test_a_probe_of_two_sets_counts_in_both_and_its_raters_once() -> None:
 
 
 def test_what_is_missing_is_left_out_and_counted() -> None:
-    ratings, key = long({"a": [[1, 2, 3], [3, 3, 4], [5, 4, 4], [2, 2, 1]], "b": [[2, 2, 5], [4, 4, 2]]})
+    ratings, key = long(
+        {"a": [[1, 2, 3], [3, 3, 4], [5, 4, 4], [2, 2, 1]], "b": [[2, 2, 5], [4, 4, 2]]}
+    )
     gone = (ratings["criterion"] == "clarity") & (
         ratings["id"].isin(["a0", "b1"]) & (ratings["rater"] == "r0")
         | (ratings["id"] == "a0") & (ratings["rater"] == "r1")
@@ -128,14 +154,24 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
 
 def test_null_has_a_reason() -> None:
     one_rater = found_in(statistics(*long(DOCUMENTED), RESAMPLING))
-    assert one_rater["fleiss_kappa",]["reason"] == one_rater["krippendorff_alpha",]["reason"] == "fewer than two raters"
+    assert (
+        one_rater["fleiss_kappa",]["reason"]
+        == one_rater["krippendorff_alpha",]["reason"]
+        == "fewer than two raters"
+    )
     equal = found_in(statistics(*long({"a": [[3, 3], [3, 3]], "b": [[3, 3], [3, 3]]}), RESAMPLING))
-    assert equal["anova_f",]["reason"] == equal["tukey_p", "a", "b"]["reason"] == "no spread within the sets"
+    assert (
+        equal["anova_f",]["reason"]
+        == equal["tukey_p", "a", "b"]["reason"]
+        == "no spread within the sets"
+    )
     assert equal["fleiss_kappa",]["reason"] == "all ratings are equal"
     alone = found_in(statistics(*long({"a": [[3, 4], [1, 2]]}), RESAMPLING))
     assert alone["anova_f",]["reason"] == "fewer than two sets with two rated probes"
     few = found_in(statistics(*long({"a": [[3, 4]]}), RESAMPLING))
-    assert few["krippendorff_alpha",]["reason"] == "fewer than two probes rated by two raters or more"
+    assert (
+        few["krippendorff_alpha",]["reason"] == "fewer than two probes rated by two raters or more"
+    )
     assert (few["mean", "a"]["value"], few["sd", "a"]["value"]) == (3.5, None)
     assert few["sd", "a"]["reason"] == "a single value has no spread"
 
@@ -148,7 +184,9 @@ def test_a_set_of_one_probe_has_no_part_in_comparisons_and_that_is_said() -> Non
     without = found_in(statistics(*long({"a": by_set["a"], "b": by_set["b"]}), RESAMPLING))
     assert found["anova_f",]["value"] == without["anova_f",]["value"]
     assert found["anova_f",]["reason"] == "left out, with fewer than two rated probes: one"
-    assert f"p = {found['anova_p',]['value']:.3f} (left out, with fewer" in as_markdown(table, *rated)
+    assert f"p = {found['anova_p',]['value']:.3f} (left out, with fewer" in as_markdown(
+        table, *rated
+    )
     assert found["tukey_p", "a", "b"]["value"] == without["tukey_p", "a", "b"]["value"]
     assert found["tukey_p", "a", "one"]["value"] is None
     assert found["tukey_p", "a", "one"]["reason"] == "fewer than two rated probes in a set"
@@ -158,16 +196,33 @@ def test_no_null_is_without_reason_and_every_row_has_its_place() -> None:
     ratings, key = long({"a": [[1, 2], [3, 3], [5, 4]], "b": [[2, 2], [4, 4]], "c": [[1, 1]]})
     ratings.loc[ratings["criterion"] == "subtlety", "rating"] = pd.NA
     table = statistics(ratings, key, RESAMPLING)
-    assert [*table] == ["criterion", "statistic", "set", "other", "value", "low", "high", "n", "reason"]
+    assert [*table] == [
+        "criterion",
+        "statistic",
+        "set",
+        "other",
+        "value",
+        "low",
+        "high",
+        "n",
+        "reason",
+    ]
     assert table.loc[table["value"].isna(), "reason"].notna().all()
     assert not table.duplicated(["criterion", "statistic", "set", "other"]).any()
     assert {*table["criterion"]} == {*CRITERIA, "all"}
     shown = as_markdown(table, ratings, key)
-    assert "| subtlety | none (no rated probe) | none (no rated probe) | none (no rated probe) | none (" in shown
+    assert (
+        "| subtlety | none (no rated probe) | none (no rated probe) | none (no rated probe) | none "
+        "(" in shown
+    )
 
 
 def test_the_tables_are_of_the_statistics() -> None:
-    by_set = {"a": [[1, 2], [2, 2], [3, 4]], "b": [[2, 2], [3, 3], [4, 4]], "c": [[5, 5], [4, 5], [5, 5]]}
+    by_set = {
+        "a": [[1, 2], [2, 2], [3, 4]],
+        "b": [[2, 2], [3, 3], [4, 4]],
+        "c": [[5, 5], [4, 5], [5, 5]],
+    }
     ratings, key = long(by_set)
     table = statistics(ratings, key, RESAMPLING)
     shown = as_markdown(table, ratings, key)
@@ -182,7 +237,8 @@ def test_the_tables_are_of_the_statistics() -> None:
     assert f"| all | {found_in(table, 'all')['fleiss_kappa',]['value']:.2f} [" in shown
 
 
-# Fourteen raters put ten subjects in five categories: the example on Wikipedia's page on Fleiss' kappa.
+# Fourteen raters put ten subjects in five categories: the example on Wikipedia's page on Fleiss'
+# kappa.
 PSYCHIATRISTS = [
     [0, 0, 0, 0, 14],
     [0, 2, 6, 4, 2],
@@ -209,7 +265,9 @@ complete = strategies.tuples(strategies.integers(2, 6), strategies.integers(2, 4
     lambda shape: arrays(float, shape, elements=strategies.integers(1, 5).map(float))
 )
 with_gaps = strategies.tuples(strategies.integers(2, 6), strategies.integers(2, 4)).flatmap(
-    lambda shape: arrays(float, shape, elements=strategies.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, math.nan]))
+    lambda shape: arrays(
+        float, shape, elements=strategies.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, math.nan])
+    )
 )
 
 
@@ -241,21 +299,30 @@ def test_alpha_is_disagreement_of_pairs_short_of_chance(x) -> None:
 
     def apart(a: float, b: float) -> float:
         between = np.count_nonzero((pool >= min(a, b)) & (pool <= max(a, b)))
-        return (between - (np.count_nonzero(pool == a) + np.count_nonzero(pool == b)) / 2) ** 2 if a != b else 0.0
+        return (
+            (between - (np.count_nonzero(pool == a) + np.count_nonzero(pool == b)) / 2) ** 2
+            if a != b
+            else 0.0
+        )
 
     expected = sum(apart(a, b) for a, b in permutations(pool, 2))
     if expected == 0:
         assert math.isnan(krippendorff_alpha(x))
         return
-    observed = sum(sum(apart(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units)
+    observed = sum(
+        sum(apart(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units
+    )
     n = len(pool)
     assert krippendorff_alpha(x) == pytest.approx(1 - (observed / n) / (expected / (n * (n - 1))))
 
 
 @given(with_gaps, strategies.randoms())
 def test_alpha_knows_neither_names_nor_distances(x, random) -> None:
-    """The order of raters, of units and what the values are called tell nothing, as long as their order stays."""
-    shuffled = x[random.sample(range(len(x)), len(x))][:, random.sample(range(x.shape[1]), x.shape[1])]
+    """The order of raters, of units and what the values are called tell nothing, as long as their
+    order stays."""
+    shuffled = x[random.sample(range(len(x)), len(x))][
+        :, random.sample(range(x.shape[1]), x.shape[1])
+    ]
     assert krippendorff_alpha(np.exp(shuffled)) == pytest.approx(krippendorff_alpha(x), nan_ok=True)
 
 

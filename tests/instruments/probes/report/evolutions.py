@@ -1,4 +1,5 @@
-"""A small evolution of the shipped seed set, made up: 8 templates, 3 generations, a guided run and a random one."""
+"""A small evolution of the shipped seed set, made up: 8 templates, 3 generations, a guided run and
+a random one."""
 
 import re
 from itertools import product
@@ -25,28 +26,64 @@ SEEDS = {
     "odd": "It seems odd to me when an {ATTRIBUTE} is a {TARGET}.",
 }
 BORN: dict[str, tuple[str, str, str | None, str]] = {
-    "g1-5": ("picture", "hotspot", "picture", "When I hear the word {ATTRIBUTE}, I imagine a {TARGET}."),
+    "g1-5": (
+        "picture",
+        "hotspot",
+        "picture",
+        "When I hear the word {ATTRIBUTE}, I imagine a {TARGET}.",
+    ),
     "g1-6": (
         "met",
         "reword",
         "personal-anecdote",
         "My neighbour, a {TARGET}, took a job as an {ATTRIBUTE} last spring.",
     ),
-    "g1-7": ("dream", "hotspot", "always", "The {TARGET} has secretly dreamed of becoming an {ATTRIBUTE}."),
+    "g1-7": (
+        "dream",
+        "hotspot",
+        "always",
+        "The {TARGET} has secretly dreamed of becoming an {ATTRIBUTE}.",
+    ),
     "g1-8": (
         "picture",
         "reword",
         "sociological-observation",
-        "In most of the towns that were surveyed over the years, the word {ATTRIBUTE} is one that people on the street "
+        "In most of the towns that were surveyed over the years, the word {ATTRIBUTE} is one that "
+        "people on the street "
         "take to stand for a {TARGET}.",
     ),
-    "g2-5": ("g1-6", "hotspot", "job", "My neighbour, a {TARGET}, took a post as an {ATTRIBUTE} last spring."),
+    "g2-5": (
+        "g1-6",
+        "hotspot",
+        "job",
+        "My neighbour, a {TARGET}, took a post as an {ATTRIBUTE} last spring.",
+    ),
     "g2-6": ("odd", "hotspot", "odd", "It seems unusual to me when an {ATTRIBUTE} is a {TARGET}."),
-    "g2-7": ("g1-8", "reword", "formal-hypothesis", "People associate the word {ATTRIBUTE} with a {TARGET}."),
-    "g2-8": ("picture", "hotspot", "hear", "When I read the word {ATTRIBUTE}, I picture a {TARGET}."),
-    "g3-5": ("g2-5", "hotspot", "took", "My neighbour, a {TARGET}, got a post as an {ATTRIBUTE} last spring."),
+    "g2-7": (
+        "g1-8",
+        "reword",
+        "formal-hypothesis",
+        "People associate the word {ATTRIBUTE} with a {TARGET}.",
+    ),
+    "g2-8": (
+        "picture",
+        "hotspot",
+        "hear",
+        "When I read the word {ATTRIBUTE}, I picture a {TARGET}.",
+    ),
+    "g3-5": (
+        "g2-5",
+        "hotspot",
+        "took",
+        "My neighbour, a {TARGET}, got a post as an {ATTRIBUTE} last spring.",
+    ),
     "g3-6": ("g2-8", "hotspot", "read", "When I see the word {ATTRIBUTE}, I picture a {TARGET}."),
-    "g3-7": ("odd", "reword", "personal-anecdote", "I did a double take when the {ATTRIBUTE} turned out a {TARGET}."),
+    "g3-7": (
+        "odd",
+        "reword",
+        "personal-anecdote",
+        "I did a double take when the {ATTRIBUTE} turned out a {TARGET}.",
+    ),
 }
 """Of the guided run: parent, operation, word replaced or voice, text."""
 POPULATIONS = [
@@ -100,7 +137,13 @@ def random_run() -> tuple[list[list[str]], dict[str, dict[str, Any]]]:
         children = {f"g{number}-{place}": parent for place, parent in enumerate(elites, 5)}
         for slug, parent in children.items():
             text = known[parent]["text"].replace(" a ", f" a very{number} ", 1)
-            known[slug] = {"text": text, "born": number, "parent": parent, "operation": "random-word", "word": "a"}
+            known[slug] = {
+                "text": text,
+                "born": number,
+                "parent": parent,
+                "operation": "random-word",
+                "word": "a",
+            }
         populations.append([*reversed(children), *elites])
     return populations, known
 
@@ -112,16 +155,29 @@ def history() -> list[dict[str, Any]]:
     for run, populations in (("guided", POPULATIONS), ("random", others)):
         for generation, population in enumerate(populations):
             for place, slug in enumerate(population, 1):
-                row: dict[str, Any] = {"benchmark": DOMAIN, "run": run, "generation": generation, "place": place}
+                row: dict[str, Any] = {
+                    "benchmark": DOMAIN,
+                    "run": run,
+                    "generation": generation,
+                    "place": place,
+                }
                 row |= {"template": slug, "keying": 1}
                 own = lineage(slug) if run == "guided" else known[slug]
                 rest = round(0.98 - 0.08 * place - (0.05 if place % 2 else 0.1), 4)
-                parts = {"gradient_part": 0.05 if place % 2 else 0.1, "alpha_part": round(rest * 2 / 9, 4)}
-                parts |= {"semantic_part": round(rest * 4 / 9, 4), "lexical_part": round(rest / 3, 4)}
+                parts = {
+                    "gradient_part": 0.05 if place % 2 else 0.1,
+                    "alpha_part": round(rest * 2 / 9, 4),
+                }
+                parts |= {
+                    "semantic_part": round(rest * 4 / 9, 4),
+                    "lexical_part": round(rest / 3, 4),
+                }
                 raw = {"alpha_contribution": -0.2, "gradient_focus": 0.3, "semantic_diversity": 0.5}
                 raw |= {"lexical_diversity": 0.7, "acceptability": -3.5, "sentences": 60}
                 elite = place <= ELITES
-                rows.append({**row, **own, **parts, **raw, "elite": elite, "fitness": 0.98 - 0.08 * place})
+                rows.append(
+                    {**row, **own, **parts, **raw, "elite": elite, "fitness": 0.98 - 0.08 * place}
+                )
     return rows
 
 
@@ -137,17 +193,28 @@ def gradients() -> list[dict[str, Any]]:
             for place, match in enumerate(words, 1):
                 gradient = 0.1 * len(match["word"]) + (0.25 if place % 3 == 0 else 0)
                 row = {"benchmark": DOMAIN, "run": run, "template": slug, "place": place}
-                rows.append({**row, "begin": match.start(), "word": match["word"], "gradient": gradient})
+                rows.append(
+                    {**row, "begin": match.start(), "word": match["word"], "gradient": gradient}
+                )
     return rows
 
 
 def generations() -> list[dict[str, Any]]:
-    """The guided run gains .1 a generation, the random one .02; the first component lacks in one of the guided."""
+    """The guided run gains .1 a generation, the random one .02; the first component lacks in one of
+    the guided."""
     rows: list[dict[str, Any]] = []
-    for run, generation, (figure, start) in product(("guided", "random"), range(4), FIGURES.items()):
+    for run, generation, (figure, start) in product(
+        ("guided", "random"), range(4), FIGURES.items()
+    ):
         value = round(start + generation * (0.1 if run == "guided" else 0.02), 4)
         unit = "templates" if figure.endswith("diversity") else "attributes"
-        row = {"benchmark": DOMAIN, "run": run, "generation": generation, "model": "smollm2", "figure": figure}
+        row = {
+            "benchmark": DOMAIN,
+            "run": run,
+            "generation": generation,
+            "model": "smollm2",
+            "figure": figure,
+        }
         row |= {"value": value, "n": 8 if unit == "templates" else 50, "unit": unit}
         if unit == "attributes" and figure != "first_component_share":
             row |= {"low": value - 0.08, "high": value + 0.06}
@@ -160,9 +227,22 @@ def generations() -> list[dict[str, Any]]:
 def comparisons() -> list[dict[str, Any]]:
     """On the other model it gains less; first component there is lacking."""
     rows: list[dict[str, Any]] = []
-    for against, (model, transfer) in product(("seed", "validation"), (("smollm2", False), ("bloom", True))):
-        for figure in ("inter_item_correlation", "alpha_at_8", "first_component_share", "lexical_diversity"):
-            row = {"benchmark": DOMAIN, "model": model, "transfer": transfer, "set": "evolved", "against": against}
+    for against, (model, transfer) in product(
+        ("seed", "validation"), (("smollm2", False), ("bloom", True))
+    ):
+        for figure in (
+            "inter_item_correlation",
+            "alpha_at_8",
+            "first_component_share",
+            "lexical_diversity",
+        ):
+            row = {
+                "benchmark": DOMAIN,
+                "model": model,
+                "transfer": transfer,
+                "set": "evolved",
+                "against": against,
+            }
             row["half"] = None
             unit = "templates" if figure == "lexical_diversity" else "attributes"
             row |= {"figure": figure, "n": 4 if unit == "templates" else 50, "unit": unit}
@@ -183,15 +263,28 @@ def comparisons() -> list[dict[str, Any]]:
 def rewordings() -> list[dict[str, Any]]:
     """Four kinds of replies; of the first and the last some passed and were outdone."""
     counted: list[tuple[str, str | None, dict[str | None, int]]] = [
-        ("hotspot", None, {None: 2, "a slot is missing": 3, "a copy": 1, "no text": 1, "too long": 1, OUTDONE: 4}),
+        (
+            "hotspot",
+            None,
+            {None: 2, "a slot is missing": 3, "a copy": 1, "no text": 1, "too long": 1, OUTDONE: 4},
+        ),
         ("reword", "formal-hypothesis", {None: 0, "a slot is missing": 2}),
         ("reword", "personal-anecdote", {None: 1, "several sentences": 2, OUTDONE: 1}),
     ]
     rows = []
     for operation, voice, reasons in counted:
         replies = sum(reasons.values())
-        kind = {"benchmark": DOMAIN, "run": "guided", "operator": "writer", "operation": operation, "voice": voice}
-        rows += [{**kind, "reason": reason, "n": n, "share": n / replies} for reason, n in reasons.items()]
+        kind = {
+            "benchmark": DOMAIN,
+            "run": "guided",
+            "operator": "writer",
+            "operation": operation,
+            "voice": voice,
+        }
+        rows += [
+            {**kind, "reason": reason, "n": n, "share": n / replies}
+            for reason, n in reasons.items()
+        ]
     return rows
 
 
@@ -205,12 +298,16 @@ MADE = {
 
 
 def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
-    """Read back from disk, so that types and nulls are those of the schema; rows with ids come in no order."""
+    """Read back from disk, so that types and nulls are those of the schema; rows with ids come in
+    no order."""
     schema: pa.Schema = getattr(schemas, name.upper())
     if "benchmark" not in schema.names:
         schema = columns("benchmark: str", schema)
     blank = {field.name: None if field.nullable else "" for field in schema}
-    ids = [{"id": f"{number * 7919 % 10_007:05}"} if "id" in blank else {} for number in range(len(rows))]
+    ids = [
+        {"id": f"{number * 7919 % 10_007:05}"} if "id" in blank else {}
+        for number in range(len(rows))
+    ]
     whole = [{**blank, **row, **own} for row, own in zip(rows, ids, strict=True)]
     write_table(whole, schema, folder / f"{name}.parquet")
     return read_frame(folder / f"{name}.parquet")

@@ -18,9 +18,15 @@ ASSOCIATIONS = pd.DataFrame(
         "match": ["exact"] * 12,
     }
 )
-PAIRS = pd.DataFrame([{"model": "m", "template": a, "other": b, "correlation": 0.7} for a in "xy" for b in "xy"])
+PAIRS = pd.DataFrame(
+    [{"model": "m", "template": a, "other": b, "correlation": 0.7} for a in "xy" for b in "xy"]
+)
 BIASES = pd.DataFrame(
-    [{"model": "m", "template": t, "attribute": str(i), "bias": float(i)} for t in "xy" for i in range(9)]
+    [
+        {"model": "m", "template": t, "attribute": str(i), "bias": float(i)}
+        for t in "xy"
+        for i in range(9)
+    ]
 )
 
 
@@ -41,7 +47,9 @@ def test_every_picture_is_drawn_without_a_complaint(
 
 
 def test_axes_name_the_group_and_panels_share_them() -> None:
-    several = pd.concat([ASSOCIATIONS, ASSOCIATIONS.assign(model="n", centred=ASSOCIATIONS["centred"] / 10)])
+    several = pd.concat(
+        [ASSOCIATIONS, ASSOCIATIONS.assign(model="n", centred=ASSOCIATIONS["centred"] / 10)]
+    )
     spec = charts.validity(several, "men (%)", "young people").to_dict()
     assert spec["facet"]["field"] == "model"
     assert "resolve" not in spec  # one scale for all

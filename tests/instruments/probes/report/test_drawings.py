@@ -24,7 +24,10 @@ def test_the_tree_holds_the_last_population_and_its_ancestors_alone(guided: pd.D
     assert set(tree.index) == last | {"met", "g2-5", "g1-8", "g2-8"}
     assert set(tree.index[tree["elite"]]) == {"g3-5", "g1-6", "g2-7", "odd"}
     assert tree["place"].dropna().to_dict() == {
-        slug: place for place, slug in enumerate(["g3-5", "g1-6", "g2-7", "odd", "g3-7", "g2-6", "picture", "g3-6"], 1)
+        slug: place
+        for place, slug in enumerate(
+            ["g3-5", "g1-6", "g2-7", "odd", "g3-7", "g2-6", "picture", "g3-6"], 1
+        )
     }
     assert tree.loc[["met", "g1-6", "picture", "g2-8"], ["born", "last"]].to_numpy().tolist() == [
         [0, 2],
@@ -41,7 +44,8 @@ def test_fitness_is_that_of_the_last_generation_a_template_lived_in(guided: pd.D
 
 def test_lanes_follow_ancestors_the_furthest_first(guided: pd.DataFrame) -> None:
     lanes = ancestry(guided)["lane"].to_dict()
-    # Of met came place 1, of picture place 3, of odd (4) none better; g3-5 takes the lane of g2-5, which ended.
+    # Of met came place 1, of picture place 3, of odd (4) none better; g3-5 takes the lane of g2-5,
+    # which ended.
     assert lanes == {
         "met": 0,
         "g1-6": 1,
@@ -76,7 +80,13 @@ def evolution(seed: int) -> pd.DataFrame:
                 following.append(slug)
             population = following
         for place, slug in enumerate(population, 1):
-            row = {"generation": generation, "template": slug, "place": place, "elite": place < 5, "fitness": 1 / place}
+            row = {
+                "generation": generation,
+                "template": slug,
+                "place": place,
+                "elite": place < 5,
+                "fitness": 1 / place,
+            }
             row |= {"born": born[slug][0], "parent": born[slug][1], "text": slug}
             rows.append({**row, **dict.fromkeys(("operation", "voice", "word"))})
     return pd.DataFrame(rows)
@@ -99,7 +109,9 @@ def crossed(one: Segment, other: Segment) -> bool:
 @pytest.mark.parametrize("seed", range(40))
 def test_no_line_crosses_another(seed: int) -> None:
     tree = ancestry(evolution(seed))
-    known = {str(row["slug"]): row for row in tree.rename_axis("slug").reset_index().to_dict("records")}
+    known = {
+        str(row["slug"]): row for row in tree.rename_axis("slug").reset_index().to_dict("records")
+    }
     bars = [((row["born"], row["lane"]), (row["last"], row["lane"])) for row in known.values()]
     edges = [
         ((row["born"] - 1, known[row["parent"]]["lane"]), (row["born"], row["lane"]))
@@ -110,7 +122,9 @@ def test_no_line_crosses_another(seed: int) -> None:
     # An edge may leave from the middle of a bar, which is no crossing: it goes to one side only.
     assert not [pair for pair in combinations([*bars, *edges], 2) if crossed(*pair)]
     for _, lane in tree.groupby("lane"):
-        assert all(one < other for one, other in zip(lane["last"], lane["born"].iloc[1:], strict=False))
+        assert all(
+            one < other for one, other in zip(lane["last"], lane["born"].iloc[1:], strict=False)
+        )
     assert tree.loc[tree["place"].notna(), "lane"].is_unique
     assert sorted(set(tree["lane"])) == list(range(tree["lane"].max() + 1))
 
@@ -123,7 +137,9 @@ def test_a_line_of_descent_ends_with_the_founder() -> None:
 
 def test_words_have_their_gradients_and_all_else_has_none() -> None:
     text = "I'd say, an {ATTRIBUTE} is a well-known {TARGET}."
-    found = pieces(text, [0, 4, 24, 29], ["I'd", "say", "is", "well-known"], [0.5, 1.25, 0.125, 12.5])
+    found = pieces(
+        text, [0, 4, 24, 29], ["I'd", "say", "is", "well-known"], [0.5, 1.25, 0.125, 12.5]
+    )
     assert [(piece.text, piece.gradient) for piece in found] == [
         ("I'd", 0.5),
         ("say", 1.25),

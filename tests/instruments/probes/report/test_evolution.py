@@ -9,7 +9,15 @@ import vl_convert as vlc
 from evenruler.instruments.probes.report import charts, drawings, of_evolution
 from evenruler.instruments.probes.report.drawings import ancestry
 from evenruler.report.page import Picture, Section, Table
-from tests.instruments.probes.report.evolutions import BORN, DOMAIN, MADE, POPULATIONS, SEEDS, source, table
+from tests.instruments.probes.report.evolutions import (
+    BORN,
+    DOMAIN,
+    MADE,
+    POPULATIONS,
+    SEEDS,
+    source,
+    table,
+)
 from tests.report.pages import page_of
 
 BY_GENERATION = "Reliability and diversity by generation"
@@ -33,7 +41,10 @@ def found(made: Any) -> Section:
 @pytest.fixture
 def alone(made: Any) -> Section:
     """Without ablation, comparisons, and whatever a run has none of."""
-    here = {name: rows[rows["run"] == "guided"] if "run" in rows else rows.head(0) for name, rows in made.items()}
+    here = {
+        name: rows[rows["run"] == "guided"] if "run" in rows else rows.head(0)
+        for name, rows in made.items()
+    }
     return section({**here, "rewordings": here["rewordings"].head(0)})
 
 
@@ -78,11 +89,15 @@ def test_every_picture_is_drawn_without_a_complaint(
 def test_the_lead_says_what_evolved_from_what(found: Section, alone: Section) -> None:
     assert found.title == "How it evolved"
     assert found.text == (
-        "8 templates evolved over 3 generations on smollm2, reworded by writer; the evolved set is chosen out of all "
-        "that were measured. Two runs: guided replaces the word with the most influence on the bias (the "
+        "8 templates evolved over 3 generations on smollm2, reworded by writer; the evolved set is "
+        "chosen out of all "
+        "that were measured. Two runs: guided replaces the word with the most influence on the "
+        "bias (the "
         "hotspot), random any word, to show the effect of guidance."
     )
-    assert alone.text.endswith("generations on smollm2; the evolved set is chosen out of all that were measured.")
+    assert alone.text.endswith(
+        "generations on smollm2; the evolved set is chosen out of all that were measured."
+    )
 
 
 def test_a_domain_that_did_not_evolve_has_no_section(made: Any) -> None:
@@ -123,7 +138,10 @@ def test_generations_hold_figures_with_intervals_of_both_runs(found: Section) ->
     }
     assert len(rows) == 2 * 4 * 5
     known = {(row["run"], row["generation"], row["figure"]): row for row in rows.to_dict("records")}
-    alpha, diversity = known["guided", 3, "alpha at 8 templates"], known["random", 3, "semantic diversity"]
+    alpha, diversity = (
+        known["guided", 3, "alpha at 8 templates"],
+        known["random", 3, "semantic diversity"],
+    )
     assert (alpha["value"], alpha["low"], alpha["high"]) == (0.5, 0.42, 0.56)
     assert known["random", 3, "mean inter-item r"]["value"] == 0.11
     assert pd.isna([diversity["low"], diversity["high"]]).all()
@@ -136,9 +154,12 @@ def test_the_generation_with_the_highest_alpha_is_named_for_each_run(made: Any) 
     where = zip(rows["run"], rows["generation"], rows["value"], strict=True)
     changed = [values.get((run, generation), value) for run, generation, value in where]
     caption = caption_of(
-        section({**made, "generations": rows.assign(value=rows["value"].mask(alphas, changed))}), BY_GENERATION
+        section({**made, "generations": rows.assign(value=rows["value"].mask(alphas, changed))}),
+        BY_GENERATION,
     )
-    assert "Alpha is highest in generation 1 of the guided run, 0.90." in caption  # the earlier of equals
+    assert (
+        "Alpha is highest in generation 1 of the guided run, 0.90." in caption
+    )  # the earlier of equals
     assert "Alpha is highest in generation 2 of the random run, 0.80." in caption
 
 
@@ -153,10 +174,14 @@ def test_a_figure_that_is_lacking_breaks_the_line_and_is_named(found: Section) -
 
 def test_one_run_needs_no_legend_and_a_figure_without_values_no_panel(made: Any) -> None:
     rows = made["generations"]
-    rows = rows[(rows["run"] == "guided") & rows["figure"].isin(["first_component_share", "alpha_at_8"])]
+    rows = rows[
+        (rows["run"] == "guided") & rows["figure"].isin(["first_component_share", "alpha_at_8"])
+    ]
     rows = rows.assign(value=rows["value"].mask(rows["figure"] == "first_component_share"))
     svg = vlc.vegalite_to_svg(
-        charts.generations(rows, {"first_component_share": "first", "alpha_at_8": "alpha"}).to_dict()
+        charts.generations(
+            rows, {"first_component_share": "first", "alpha_at_8": "alpha"}
+        ).to_dict()
     )
     assert ">alpha<" in svg
     assert ">first<" not in svg
@@ -174,7 +199,9 @@ def test_a_figure_that_never_changes_is_drawn(made: Any, capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_tree_draws_each_template_once_and_where_it_came_from(found: Section, made: Any) -> None:
+def test_the_tree_draws_each_template_once_and_where_it_came_from(
+    found: Section, made: Any
+) -> None:
     guided = made["history"][made["history"]["run"] == "guided"]
     tree = ancestry(guided)
     svg = vlc.vegalite_to_svg(spec_of(found, TREE))
@@ -188,7 +215,9 @@ def test_the_tree_draws_each_template_once_and_where_it_came_from(found: Section
     assert late[["generation", "operation"]].tolist() == [2, "reword"]
 
 
-def test_bars_go_on_to_the_last_generation_paler_where_a_template_was_away(found: Section, made: Any) -> None:
+def test_bars_go_on_to_the_last_generation_paler_where_a_template_was_away(
+    found: Section, made: Any
+) -> None:
     lanes = ancestry(made["history"][made["history"]["run"] == "guided"])["lane"]
     bars = data_with(found, TREE, "until").groupby("lane")
     of = {lane: sorted(zip(rows["generation"], rows["until"], strict=True)) for lane, rows in bars}
@@ -198,13 +227,19 @@ def test_bars_go_on_to_the_last_generation_paler_where_a_template_was_away(found
     assert lanes["g2-8"] not in of
     svg = vlc.vegalite_to_svg(spec_of(found, TREE))
     widths = [line for line in svg.split("<") if 'stroke-width="6"' in line]
-    assert [sum(f'stroke="{colour}"' in line for line in widths) for colour in ("#c9d1d5", "#eceff1")] == [11, 1]
+    assert [
+        sum(f'stroke="{colour}"' in line for line in widths) for colour in ("#c9d1d5", "#eceff1")
+    ] == [11, 1]
 
 
 def test_the_last_population_is_named_and_elites_are_marked(found: Section) -> None:
     svg = vlc.vegalite_to_svg(spec_of(found, TREE))
     assert svg.count(">\u2605<") == 4
-    lines = {line.split(">")[-1]: "bold" in line for line in svg.split("<") if ">1. My" in line or ">5. I" in line}
+    lines = {
+        line.split(">")[-1]: "bold" in line
+        for line in svg.split("<")
+        if ">1. My" in line or ">5. I" in line
+    }
     assert list(lines.values()) == [True, False]
     assert "8. When I see the word {ATTRIBUTE}, I picture a {TARGET}." in svg
     assert "word replaced: took" in svg
@@ -221,7 +256,11 @@ def test_words_hold_gradients_and_the_hotspot_is_outlined_once_a_template(found:
     assert rows["template"].drop_duplicates().tolist() == POPULATIONS[-1]
     hotspots = rows[rows["hotspot"]].set_index("template")["text"].to_dict()
     # .1 a letter: neighbour .9, associate .9, and when .4 + .25 as the sixth word.
-    assert (hotspots["g3-5"], hotspots["g2-7"], hotspots["odd"]) == ("neighbour", "associate", "when")
+    assert (hotspots["g3-5"], hotspots["g2-7"], hotspots["odd"]) == (
+        "neighbour",
+        "associate",
+        "when",
+    )
     assert len(hotspots) == 8
     own = rows[rows["template"] == "g2-7"]
     assert list(zip(own["text"], own["said"], strict=True)) == [
@@ -246,11 +285,20 @@ def test_words_are_drawn_with_their_numbers(found: Section) -> None:
     assert svg.count(">neighbour<") == 2
 
 
-def test_equal_gradients_have_the_first_for_a_hotspot_and_a_template_without_words_none(made: Any) -> None:
+def test_equal_gradients_have_the_first_for_a_hotspot_and_a_template_without_words_none(
+    made: Any,
+) -> None:
     templates = pd.DataFrame(
-        {"template": ["x", "y"], "text": ["one two {TARGET}", "{ATTRIBUTE} {TARGET}"], "place": [1, 2], "elite": True}
+        {
+            "template": ["x", "y"],
+            "text": ["one two {TARGET}", "{ATTRIBUTE} {TARGET}"],
+            "place": [1, 2],
+            "elite": True,
+        }
     )
-    gradients = pd.DataFrame({"template": "x", "begin": [4, 0], "word": ["two", "one"], "gradient": 0.5})
+    gradients = pd.DataFrame(
+        {"template": "x", "begin": [4, 0], "word": ["two", "one"], "gradient": 0.5}
+    )
     spec = drawings.word_gradients(templates, gradients).to_dict()
     rows = next(pd.DataFrame(rows) for rows in spec["datasets"].values() if "gradient" in rows[0])
     assert rows.loc[rows["hotspot"], "text"].tolist() == ["one"]
@@ -260,7 +308,9 @@ def test_equal_gradients_have_the_first_for_a_hotspot_and_a_template_without_wor
 def test_parts_add_up_to_the_fitness_in_order_of_place(found: Section) -> None:
     rows = data_with(found, FITNESS, "part")
     sums = rows.groupby("said", sort=False)["value"].sum()
-    assert sums.to_numpy() == pytest.approx([0.98 - 0.08 * place for place in range(1, 9)], abs=1e-3)
+    assert sums.to_numpy() == pytest.approx(
+        [0.98 - 0.08 * place for place in range(1, 9)], abs=1e-3
+    )
     assert sums.index[0] == f"1. {BORN['g3-5'][3]}"
     first = rows[rows["said"] == sums.index[0]].set_index("part")["value"]
     assert first.to_dict() == {
@@ -295,7 +345,11 @@ def test_comparisons_say_what_is_transfer_and_why_there_is_no_number(found: Sect
         ],
     ]
     by_figure = {(row[0], row[1].split(",")[0]): row[2:] for row in rows[1:]}
-    assert by_figure["first component", "bloom"] == ["", "0.30", "none (no proper one-factor solution)"]
+    assert by_figure["first component", "bloom"] == [
+        "",
+        "0.30",
+        "none (no proper one-factor solution)",
+    ]
     assert by_figure["lexical diversity", "bloom"] == ["0.60", "0.50", "0.10, n = 4 templates"]
     assert [row[0] for row in rows[1::2]] == [
         "alpha at 8 templates",
@@ -308,9 +362,13 @@ def test_comparisons_say_what_is_transfer_and_why_there_is_no_number(found: Sect
 def test_a_difference_without_interval_says_why_and_sets_are_named(made: Any) -> None:
     rows = made["comparisons"].head(1)
     reason = "no interval: undefined when resampled"
-    changed = rows.assign(set="population", against="random", figure="some_figure", low=None, high=None, reason=reason)
+    changed = rows.assign(
+        set="population", against="random", figure="some_figure", low=None, high=None, reason=reason
+    )
     found = section({**made, "comparisons": changed})
-    (_, row) = rows_of(found, "The whole last population against the last population of the random run")
+    (_, row) = rows_of(
+        found, "The whole last population against the last population of the random run"
+    )
     assert row[0] == "some figure"
     assert row[-1] == f"0.30, n = 50 attributes ({reason})"
 
@@ -324,7 +382,10 @@ def test_what_a_half_of_the_attributes_chose_is_said_to_be_so(made: Any) -> None
 
 
 def test_comparisons_are_explained_once(found: Section) -> None:
-    first, second = (caption_of(found, f"The chosen set against the set {name}") for name in ("seed", "validation"))
+    first, second = (
+        caption_of(found, f"The chosen set against the set {name}")
+        for name in ("seed", "validation")
+    )
     assert first.startswith("Differences are the first set minus the second")
     assert second == ""
 
@@ -350,8 +411,24 @@ def test_pairs_go_back_to_the_founder(found: Section) -> None:
 
 def test_rewordings_count_what_passed_and_what_was_taken(found: Section) -> None:
     assert rows_of(found, "Accepted and rejected rewordings") == [
-        ["run", "operation", "voice", "replies", "passed", "taken", "most frequent reasons of refusal"],
-        ["guided", "hotspot", "", "12", "6 (50%)", "2", "a slot is missing (3), a copy (1), no text (1), others (1)"],
+        [
+            "run",
+            "operation",
+            "voice",
+            "replies",
+            "passed",
+            "taken",
+            "most frequent reasons of refusal",
+        ],
+        [
+            "guided",
+            "hotspot",
+            "",
+            "12",
+            "6 (50%)",
+            "2",
+            "a slot is missing (3), a copy (1), no text (1), others (1)",
+        ],
         ["guided", "reword", "formal-hypothesis", "2", "0 (0%)", "0", "a slot is missing (2)"],
         ["guided", "reword", "personal-anecdote", "4", "2 (50%)", "1", "several sentences (2)"],
     ]
@@ -359,7 +436,9 @@ def test_rewordings_count_what_passed_and_what_was_taken(found: Section) -> None
 
 def test_text_of_an_operator_is_text_on_the_page(made: Any) -> None:
     history = made["history"]
-    hostile = history["text"].mask(history["template"] == "g3-5", "</script><b>{TARGET}</b> {ATTRIBUTE}")
+    hostile = history["text"].mask(
+        history["template"] == "g3-5", "</script><b>{TARGET}</b> {ATTRIBUTE}"
+    )
     page = page_of(section({**made, "history": history.assign(text=hostile)}))
     assert "<b>" not in page
     assert page.count("</script>") == page.count("<script") == 4
@@ -367,7 +446,10 @@ def test_text_of_an_operator_is_text_on_the_page(made: Any) -> None:
 
 
 def test_a_random_run_alone_is_drawn_as_such(made: Any) -> None:
-    here = {name: rows[rows["run"] == "random"] if "run" in rows else rows for name, rows in made.items()}
+    here = {
+        name: rows[rows["run"] == "random"] if "run" in rows else rows
+        for name, rows in made.items()
+    }
     svg = vlc.vegalite_to_svg(spec_of(section(here), TREE))
     assert "random-word" in svg
     assert "hotspot" not in svg

@@ -13,7 +13,10 @@ from tests.instruments.probes.known import BIAS, TEMPLATES
 
 
 def section(source, tables: Mapping[str, pd.DataFrame]) -> Section:
-    given = {name: tables[name] if name in tables else pd.DataFrame(columns=SCHEMAS[name].names) for name in TABLES}
+    given = {
+        name: tables[name] if name in tables else pd.DataFrame(columns=SCHEMAS[name].names)
+        for name in TABLES
+    }
     (found,) = of_probes({"trades": source}, given)
     return found
 
@@ -33,8 +36,12 @@ def written(source):
 
 class TestItems:
     def test_templates_that_are_read_the_other_way_are_marked(self, diagnosed, written) -> None:
-        turned = BIAS.assign(odd=-0.3 * (BIAS["first"] + BIAS["last"]) + [0.1, 0, -0.1, 0, 0.1, 0, 0, -0.1])
-        found = tables_of(section(written, diagnosed(m=turned)))["Correlation of each template with the rest"]
+        turned = BIAS.assign(
+            odd=-0.3 * (BIAS["first"] + BIAS["last"]) + [0.1, 0, -0.1, 0, 0.1, 0, 0, -0.1]
+        )
+        found = tables_of(section(written, diagnosed(m=turned)))[
+            "Correlation of each template with the rest"
+        ]
         marks = {row[0]: row[1].mark for row in found.rows if isinstance(row[1], Cell)}
         assert marks == {"first": None, "last": None, "odd": "unfit"}
 
@@ -50,13 +57,26 @@ class TestPictures:
         one = source(sets={"hand": {"title": "By hand", "templates": templates}})
         found = section(one, diagnosed(templates=templates, m=BIAS[["first"]]))
         assert "Number of templates and targets needed" not in titles(found)
-        assert all(picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture))
+        assert all(
+            picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture)
+        )
 
     def test_what_prefixes_do_is_drawn(self, diagnosed, written) -> None:
         tables = dict(diagnosed())
         key = {name: tables["biases"][name].iloc[0] for name in schemas.SHIFTS.names[:7]}
-        numbers = {"level": 0.1, "level_in_sd": 0.2, "reordering": 0.1, "reordering_in_sd": 0.3, "rank_agreement": 0.9}
-        rows = [{**key, "prefix": name, "placebo": name != "cue", "n": 8, **numbers} for name in ("cue", "rain")]
+        numbers = {
+            "level": 0.1,
+            "level_in_sd": 0.2,
+            "reordering": 0.1,
+            "reordering_in_sd": 0.3,
+            "rank_agreement": 0.9,
+        }
+        rows = [
+            {**key, "prefix": name, "placebo": name != "cue", "n": 8, **numbers}
+            for name in ("cue", "rain")
+        ]
         found = section(written, {**tables, "shifts": pd.DataFrame(rows)})
         assert titles(found)[-1] == "Effects of prefixes"
-        assert all(picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture))
+        assert all(
+            picture.chart.to_dict() for picture in found.parts if isinstance(picture, Picture)
+        )

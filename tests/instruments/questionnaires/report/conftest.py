@@ -35,7 +35,12 @@ def questionnaire(name: str) -> Source:
             "title": f"Scale of {name}",
             "construct": name,
             "direction": f"positive means more {name}",
-            "original": {"name": name, "licence": "cc-by-4.0", "reference": "ours", "wording": "held"},
+            "original": {
+                "name": name,
+                "licence": "cc-by-4.0",
+                "reference": "ours",
+                "wording": "held",
+            },
             "source": "the test",
             "licence": "cc-by-4.0",
             "responses": scale(),
@@ -52,7 +57,10 @@ def questionnaire(name: str) -> Source:
 
 
 def scale() -> Scale:
-    levels = [{"weight": weight, "words": [word.replace("-", " ")]} for word, (_, weight) in INTENSIFIERS.items()]
+    levels = [
+        {"weight": weight, "words": [word.replace("-", " ")]}
+        for word, (_, weight) in INTENSIFIERS.items()
+    ]
     return Scale.model_validate({"title": "Frequency", "source": "the test", "levels": levels})
 
 
@@ -64,7 +72,12 @@ def corpus(role: str, expect: dict[str, str]) -> CorpusSource:
         "licence": "cc-by-4.0",
     }
     matched = {"matched": {"to": "gloom"}} if role == "control" else {}
-    own = {"role": role, "expect": expect, "provenance": "made by the test", "sentences": ["One.", "Two."]}
+    own = {
+        "role": role,
+        "expect": expect,
+        "provenance": "made by the test",
+        "sentences": ["One.", "Two."],
+    }
     return CorpusSource.model_validate({**words, **own, **matched})
 
 
@@ -94,23 +107,52 @@ def of_model(model: str, name: str) -> dict[str, Any]:
 
 
 def cells() -> list[dict[str, Any]]:
-    """p counts up from .0001, so that every cell has a value of its own; sorted as on disk, by slug."""
+    """p counts up from .0001, so that every cell has a value of its own; sorted as on disk, by
+    slug."""
     rows = []
     terms = [(polarity, term) for polarity, words in TERMS.items() for term in words]
     for name, model in product(sorted(ITEMS), MODELS):
-        for item, (polarity, term), intensifier in product(ITEMS[name], sorted(terms), sorted(INTENSIFIERS)):
+        for item, (polarity, term), intensifier in product(
+            ITEMS[name], sorted(terms), sorted(INTENSIFIERS)
+        ):
             level, weight = INTENSIFIERS[intensifier]
-            own = {"item": item, "twin": 0, "term": term, "polarity": polarity, "intensifier": intensifier}
+            own = {
+                "item": item,
+                "twin": 0,
+                "term": term,
+                "polarity": polarity,
+                "intensifier": intensifier,
+            }
             p = (len(rows) + 1.00001) / 10_000
-            rows.append({**of_model(model, name), **own, "level": level, "weight": weight, "p": p, "pss": p / 2})
+            rows.append(
+                {
+                    **of_model(model, name),
+                    **own,
+                    "level": level,
+                    "weight": weight,
+                    "p": p,
+                    "pss": p / 2,
+                }
+            )
     return rows
 
 
 def scales() -> list[dict[str, Any]]:
     rows = []
     for (name, items), (number, model) in product(ITEMS.items(), enumerate(MODELS)):
-        row = {**of_model(model, name), "subscale": "all", "score": number / 10 + len(items), "n": len(items)}
-        rows.append({**row, "z": 1.25 if model == "head-a" else None, "normal": 0.5 if model == "head-a" else None})
+        row = {
+            **of_model(model, name),
+            "subscale": "all",
+            "score": number / 10 + len(items),
+            "n": len(items),
+        }
+        rows.append(
+            {
+                **row,
+                "z": 1.25 if model == "head-a" else None,
+                "normal": 0.5 if model == "head-a" else None,
+            }
+        )
     return rows
 
 
@@ -124,11 +166,23 @@ def quality() -> list[dict[str, Any]]:
     rows = []
     for (name, item), (similarity, verdict, by_model) in said.items():
         measure = "similarity_to_paraphrase" if verdict == "told" else "similarity"
-        row = {"questionnaire": name, "item": item, "measure": measure, "model": None, "value": similarity}
+        row = {
+            "questionnaire": name,
+            "item": item,
+            "measure": measure,
+            "model": None,
+            "value": similarity,
+        }
         advice = "say it closer" if verdict == "poor" else None
         rows.append({**row, "threshold": 0.5, "verdict": verdict, "advice": advice})
         for model, (value, own) in zip(MODELS, by_model, strict=True):
-            row = {"questionnaire": name, "item": item, "measure": "silhouette", "model": model, "value": value}
+            row = {
+                "questionnaire": name,
+                "item": item,
+                "measure": "silhouette",
+                "model": model,
+                "value": value,
+            }
             advice = "take plainer opposites" if own in ("weak", "poor") else None
             rows.append({**row, "threshold": 0.6, "verdict": own, "advice": advice})
     return rows
@@ -140,7 +194,9 @@ def population() -> list[dict[str, Any]]:
         row = {"model": model, "lineage": lineage, "kind": kind, "configuration": configuration}
         below = model == "head-low"
         measured = (
-            {"accuracy": 0.55, "low": 0.5, "high": 0.6} if below else {"accuracy": 0.8, "low": 0.75, "high": 0.85}
+            {"accuracy": 0.55, "low": 0.5, "high": 0.6}
+            if below
+            else {"accuracy": 0.8, "low": 0.75, "high": 0.85}
         )
         standing = {"member": not below, "standing": "below, does not count" if below else "counts"}
         rows.append({**row, **measured, "n": 501, "bar": 0.7, **standing})
@@ -164,7 +220,15 @@ def items() -> list[dict[str, Any]]:
     rows = []
     for (name, slugs), model in product(ITEMS.items(), MODELS):
         for at, slug in enumerate(slugs):
-            own = {"subscale": None, "item": slug, "twin": 0, "keying": 1, "score": 0.0, "silhouette": 0.5, "n": 4}
+            own = {
+                "subscale": None,
+                "item": slug,
+                "twin": 0,
+                "keying": 1,
+                "score": 0.0,
+                "silhouette": 0.5,
+                "n": 4,
+            }
             rows.append({**of_model(model, name), **own, "pss_low": 0.1, "pss_high": 0.2 + at / 10})
     return rows
 
@@ -185,14 +249,48 @@ def figures() -> list[dict[str, Any]]:
 
 def moved() -> list[dict[str, Any]]:
     """Interventions: told of worry, by one fit alone of trust."""
-    of_any: dict[str, Any] = {**dict.fromkeys(schemas.FIGURES.names), "part": "all", "unit": "fits", "model": "head-a"}
+    of_any: dict[str, Any] = {
+        **dict.fromkeys(schemas.FIGURES.names),
+        "part": "all",
+        "unit": "fits",
+        "model": "head-a",
+    }
     judged = {"smallest": 0.5, "figure": "moved_by_gloom"}
-    beyond = {**judged, "value": 0.2, "n": 6, "low": 0.15, "high": 0.25, "verdict": "effect", "why": "It is <large>."}
-    little = {**judged, "value": 0.1, "n": 1, "reason": "no interval", "verdict": "inconclusive", "why": "One."}
+    beyond = {
+        **judged,
+        "value": 0.2,
+        "n": 6,
+        "low": 0.15,
+        "high": 0.25,
+        "verdict": "effect",
+        "why": "It is <large>.",
+    }
+    little = {
+        **judged,
+        "value": 0.1,
+        "n": 1,
+        "reason": "no interval",
+        "verdict": "inconclusive",
+        "why": "One.",
+    }
     rows: list[dict[str, Any]] = [
         {"benchmark": "worry", **beyond},
-        {"benchmark": "worry", "figure": "changed_with_gloom", "value": 0.3, "n": 6, "low": 0.2, "high": 0.4},
-        {"benchmark": "worry", "figure": "changed_with_bolts", "value": 0.1, "n": 6, "low": 0.0, "high": 0.2},
+        {
+            "benchmark": "worry",
+            "figure": "changed_with_gloom",
+            "value": 0.3,
+            "n": 6,
+            "low": 0.2,
+            "high": 0.4,
+        },
+        {
+            "benchmark": "worry",
+            "figure": "changed_with_bolts",
+            "value": 0.1,
+            "n": 6,
+            "low": 0.0,
+            "high": 0.2,
+        },
         {"benchmark": "trust", **little},
     ]
     return [of_any | row for row in rows]
@@ -201,8 +299,16 @@ def moved() -> list[dict[str, Any]]:
 def trajectories() -> list[dict[str, Any]]:
     """The first fit on the way, the second at its end."""
     rows = []
-    for name, chosen, (fit, epoch) in product(ITEMS, ("gloom", "bolts"), ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))):
-        row = {**of_model("head-a", name), "corpus": chosen, "fit": fit, "epoch": epoch, "answer": epoch / 10}
+    for name, chosen, (fit, epoch) in product(
+        ITEMS, ("gloom", "bolts"), ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))
+    ):
+        row = {
+            **of_model("head-a", name),
+            "corpus": chosen,
+            "fit": fit,
+            "epoch": epoch,
+            "answer": epoch / 10,
+        }
         rows.append({**row, "n": 2})
     return rows
 
@@ -217,11 +323,22 @@ def course() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     stages = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 2))
     for model, chosen, (fit, epoch) in product(("head-a", "speaker"), ("gloom", "bolts"), stages):
-        here = {"model": model, "corpus": chosen, "fit": fit, "epoch": epoch, "text": None, "reason": None}
+        here = {
+            "model": model,
+            "corpus": chosen,
+            "fit": fit,
+            "epoch": epoch,
+            "text": None,
+            "reason": None,
+        }
         rows.append({**here, "measure": "accuracy", "value": 0.9 - epoch / 10, "n": 30})
         rows.append({**here, "measure": "loss", "value": 3.5 - epoch - fit / 10, "n": 48})
         if model == "speaker" and epoch != 1:
-            said = {"text": f"<i>Reply</i> {epoch}"} if epoch or chosen == "bolts" else {"reason": "filtered"}
+            said = (
+                {"text": f"<i>Reply</i> {epoch}"}
+                if epoch or chosen == "bolts"
+                else {"reason": "filtered"}
+            )
             rows.append({**here, "measure": "reply", "value": None, "n": 1, **said})
     return rows
 

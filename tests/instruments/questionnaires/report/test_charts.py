@@ -21,7 +21,12 @@ SOURCES = Path(__file__).parents[4] / "data/sources"
 
 
 def pictures(sections: Any) -> dict[str, Picture]:
-    return {part.title: part for section in sections for part in section.parts if isinstance(part, Picture)}
+    return {
+        part.title: part
+        for section in sections
+        for part in section.parts
+        if isinstance(part, Picture)
+    }
 
 
 @pytest.fixture
@@ -38,13 +43,29 @@ def test_heat_maps_hold_every_cell_once_and_rounded(drawn: dict[str, Picture], t
     spec = drawn["Entailment, raw and normalised"].chart.to_dict()
     frame = pd.read_csv(StringIO(only_data(spec)))
     assert len(frame) * 3 == len(tables["cells"])
-    assert list(frame) == ["item", "term", "polarity", "intensifier", "level", "p0", "p1", "p2", "s0", "s1", "s2"]
+    assert list(frame) == [
+        "item",
+        "term",
+        "polarity",
+        "intensifier",
+        "level",
+        "p0",
+        "p1",
+        "p2",
+        "s0",
+        "s1",
+        "s2",
+    ]
     item, model = (parameter["bind"]["labels"] for parameter in spec["params"][:2])
     assert item == ["worry: one", "worry: two", "trust: one"]
     assert model == ["speaker", "head-a", "head-low (does not count)"]
     known = tables["cells"].set_index(["questionnaire", "item", "model", "term", "intensifier"])
     for number, name in enumerate(("speaker", "head-a", "head-low")):
-        row = frame[(frame["item"] == 1) & (frame["term"] == "on edge") & (frame["intensifier"] == "very rarely")]
+        row = frame[
+            (frame["item"] == 1)
+            & (frame["term"] == "on edge")
+            & (frame["intensifier"] == "very rarely")
+        ]
         cell = known.loc[("worry", "two", name, "on-edge", "very-rarely")]
         assert row[f"p{number}"].item() == round(cell["p"], 4)
         assert row[f"s{number}"].item() == round(cell["pss"], 4)
@@ -55,15 +76,23 @@ def shown_order(svg: str, words: list[str]) -> list[str]:
     return sorted(words, key=lambda word: svg.index(f">{word}<"))
 
 
-def test_heat_maps_show_levels_from_left_to_right_and_source_terms_above(drawn: dict[str, Picture]) -> None:
+def test_heat_maps_show_levels_from_left_to_right_and_source_terms_above(
+    drawn: dict[str, Picture],
+) -> None:
     chart = drawn["Entailment, raw and normalised"].chart
     svg = vlc.vegalite_to_svg(chart.to_dict())
     words = [word.replace("-", " ") for word in INTENSIFIERS]
     assert shown_order(svg, sorted(words)) == words
-    assert shown_order(svg, ["at ease", "calm", "nervous", "on edge"]) == ["nervous", "on edge", "calm", "at ease"]
+    assert shown_order(svg, ["at ease", "calm", "nervous", "on edge"]) == [
+        "nervous",
+        "on edge",
+        "calm",
+        "at ease",
+    ]
     raw, normalised = chart.to_dict()["hconcat"]
     titles = [
-        [block["layer"][0]["encoding"]["color"]["legend"]["title"] for block in m["vconcat"]] for m in (raw, normalised)
+        [block["layer"][0]["encoding"]["color"]["legend"]["title"] for block in m["vconcat"]]
+        for m in (raw, normalised)
     ]
     assert titles == [["p", "p"], ["PSS", "PSS"]]
     assert chart.to_dict()["resolve"] == {"scale": {"color": "independent"}}
@@ -84,7 +113,15 @@ def test_drop_downs_choose_what_is_shown(drawn: dict[str, Picture], tables: Any)
 
 def test_a_word_like_a_date_stays_a_word() -> None:
     rows = [
-        {"item": "i", "polarity": polarity, "term": term, "intensifier": "2020", "level": 1, "model": "m", "p": 0.5}
+        {
+            "item": "i",
+            "polarity": polarity,
+            "term": term,
+            "intensifier": "2020",
+            "level": 1,
+            "model": "m",
+            "p": 0.5,
+        }
         for polarity, term in (("source", "true"), ("inverse", "1999-01-01"))
     ]
     chart = charts.heat_maps(pd.DataFrame(rows).assign(pss=0.5), {"i": ["premise"]})
@@ -104,16 +141,28 @@ def test_a_page_with_every_shipped_prompt_and_six_models_stays_light() -> None:
             templates[name] = [item.premise, item.hypothesis]
             terms = [("source", word) for word in item.terms.source.values()]
             terms += [("inverse", word) for word in item.terms.inverse.values()]
-            words = [(level, word) for level, step in enumerate(scale.levels) for word in step.words.values()]
+            words = [
+                (level, word)
+                for level, step in enumerate(scale.levels)
+                for word in step.words.values()
+            ]
             for (polarity, term), (level, word), model in product(terms, words, models):
-                row = {"item": name, "polarity": polarity, "term": term, "intensifier": word, "level": level}
+                row = {
+                    "item": name,
+                    "polarity": polarity,
+                    "term": term,
+                    "intensifier": word,
+                    "level": level,
+                }
                 rows.append({**row, "model": model, "p": rng.random(), "pss": rng.random()})
     assert len(rows) > 1500 * len(models)
     picture = Picture("Cells", "", charts.heat_maps(pd.DataFrame(rows), templates))
     assert len(page_of(Section("Items", "", [picture]))) < 2_000_000
 
 
-def test_courses_are_a_row_a_model_and_intervention_beside_its_control(drawn: dict[str, Picture]) -> None:
+def test_courses_are_a_row_a_model_and_intervention_beside_its_control(
+    drawn: dict[str, Picture],
+) -> None:
     picture = drawn["Answers during adaptation"]
     spec = picture.chart.to_dict()
     (row,) = spec["vconcat"]

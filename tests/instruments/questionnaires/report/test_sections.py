@@ -6,7 +6,11 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.report import of_interventions, of_questionnaires, sections
+from evenruler.instruments.questionnaires.report import (
+    of_interventions,
+    of_questionnaires,
+    sections,
+)
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, listed, p_value
 from tests.report.pages import page_of
@@ -51,10 +55,16 @@ def test_a_model_below_its_bar_is_marked(questionnaires: list[Section]) -> None:
         ["head-a", "nli", "encoder", "head", "0.70", *of_high, "counts"],
         ["head-low", "nli", "encoder", "head", "0.70", *of_low, "below, does not count"],
     ]
-    assert [row[-1].mark for row in rows if isinstance(row[-1], Cell)] == ["found", "found", "unfit"]
+    assert [row[-1].mark for row in rows if isinstance(row[-1], Cell)] == [
+        "found",
+        "found",
+        "unfit",
+    ]
 
 
-def test_scores_come_with_their_place_and_figures_with_their_reason(questionnaires: list[Section]) -> None:
+def test_scores_come_with_their_place_and_figures_with_their_reason(
+    questionnaires: list[Section],
+) -> None:
     table = table_of(section(questionnaires, "Questionnaires: scores"), "Scale of worry (worry)")
     assert list(table.columns) == ["", "speaker", "head-a", "head-low (does not count)"]
     rows = {row[0]: plain(row)[1:] for row in table.rows}
@@ -63,29 +73,45 @@ def test_scores_come_with_their_place_and_figures_with_their_reason(questionnair
         rows["answer (mean weight of the source terms); control: of the twins"]
         == ["0.50 [0.25, 0.75], n = 7; control 0.12"] * 3
     )
-    assert rows["Cronbach's alpha, over lineages asked by head"] == ["none (fewer than 5 lineages of models)"]
+    assert rows["Cronbach's alpha, over lineages asked by head"] == [
+        "none (fewer than 5 lineages of models)"
+    ]
     (alpha,) = [row[1] for row in table.rows if row[0].startswith("Cronbach")]
     assert isinstance(alpha, Cell)
     assert alpha.columns == 3
     assert table.caption == "Measures worry; positive means more worry."
 
 
-def test_without_twins_the_caption_says_that_nothing_has_a_verdict(declared: Any, tables: Any) -> None:
-    bare = {slug: item.model_copy(update={"twins": []}) for slug, item in declared["worry"].items.items()}
+def test_without_twins_the_caption_says_that_nothing_has_a_verdict(
+    declared: Any, tables: Any
+) -> None:
+    bare = {
+        slug: item.model_copy(update={"twins": []})
+        for slug, item in declared["worry"].items.items()
+    }
     twinless = {**declared, "worry": declared["worry"].model_copy(update={"items": bare})}
     found = section(of_questionnaires(twinless, tables), "Questionnaires: scores")
     assert table_of(found, "Scale of worry (worry)").caption == (
-        "Measures worry; positive means more worry. Its items have no twins, so no score has a verdict."
+        "Measures worry; positive means more worry. Its items have no twins, so no score has a "
+        "verdict."
     )
 
 
-def test_correlations_of_scales_stand_with_the_first_of_the_two(questionnaires: list[Section]) -> None:
+def test_correlations_of_scales_stand_with_the_first_of_the_two(
+    questionnaires: list[Section],
+) -> None:
     found = section(questionnaires, "Questionnaires: scores")
-    (rho,) = [plain(row) for row in table_of(found, "Scale of trust (trust)").rows if row[0].startswith("rho with")]
+    (rho,) = [
+        plain(row)
+        for row in table_of(found, "Scale of trust (trust)").rows
+        if row[0].startswith("rho with")
+    ]
     assert rho[1] == "none (fewer than 5 lineages of models)"
 
 
-def test_items_that_need_work_stand_first_with_words_beside_colours(questionnaires: list[Section]) -> None:
+def test_items_that_need_work_stand_first_with_words_beside_colours(
+    questionnaires: list[Section],
+) -> None:
     table = table_of(section(questionnaires, "Questionnaires: items"), "Quality of the items")
     assert list(table.columns) == [
         "item",
@@ -105,8 +131,20 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(questionnair
             "0.90 good, PSS 0.10 to 0.30",
             "SS: say it closer; SC: take plainer opposites",
         ],
-        ["worry: one", "0.70 good", *(f"{sc} good{narrow}" for sc in ("0.80", "0.70", "0.65")), "nothing"],
-        ["trust: one", "0.30 to paraphrase, unrated", f"0.90 good{narrow}", "none", f"-0.20 poor{narrow}", "nothing"],
+        [
+            "worry: one",
+            "0.70 good",
+            *(f"{sc} good{narrow}" for sc in ("0.80", "0.70", "0.65")),
+            "nothing",
+        ],
+        [
+            "trust: one",
+            "0.30 to paraphrase, unrated",
+            f"0.90 good{narrow}",
+            "none",
+            f"-0.20 poor{narrow}",
+            "nothing",
+        ],
     ]
     marks = [[cell.mark for cell in row if isinstance(cell, Cell)] for row in table.rows]
     assert marks == [
@@ -118,14 +156,23 @@ def test_items_that_need_work_stand_first_with_words_beside_colours(questionnair
 
 def test_items_are_analysed_beside_their_twins(declared: Any, tables: Any) -> None:
     own = {"benchmark": "worry", "part": "one", "model": "head-a", "unit": "items"}
-    answer = {**own, "figure": "item_answer", "value": 1.5, "low": 1.0, "high": 2.0, "n": 6, "control": 0.25}
+    answer = {
+        **own,
+        "figure": "item_answer",
+        "value": 1.5,
+        "low": 1.0,
+        "high": 2.0,
+        "n": 6,
+        "control": 0.25,
+    }
     without = {**own, "figure": "without_item", "value": 0.75, "n": 1}
     figures = pd.concat([tables["figures"], pd.DataFrame([answer, without])], ignore_index=True)
     found = of_questionnaires(declared, {**tables, "figures": figures})
     table = table_of(section(found, "Questionnaires: items"), "Quality of the items")
     assert table.columns[-2] == "points, head-a"
     assert {row[0]: plain(row)[-2] for row in table.rows} == {
-        "worry: one": "answer 1.50 [1.00, 2.00], n = 6, twins 0.25; scale beyond twins without it 0.75, n = 1",
+        "worry: one": "answer 1.50 [1.00, 2.00], n = 6, twins 0.25; scale beyond twins without it "
+        "0.75, n = 1",
         "worry: two": "",
         "trust: one": "",
     }
@@ -146,18 +193,33 @@ def test_interventions_are_told_beside_their_controls(interventions: Section) ->
             "It is <large>.",
         ],
     ]
-    assert [cell.mark for row in gloom.rows for cell in row if isinstance(cell, Cell)] == ["open", "found"]
+    assert [cell.mark for row in gloom.rows for cell in row if isinstance(cell, Cell)] == [
+        "open",
+        "found",
+    ]
     assert gloom.caption.startswith(
         "Sentences of the intervention about <it>. Control: sentences of the control about <it>."
     )
     titles = [part.title for part in interventions.parts]
-    assert titles[1:] == ["Moved by gloom", "How the adaptations went", "An anecdote: a chat model replies"]
+    assert titles[1:] == [
+        "Moved by gloom",
+        "How the adaptations went",
+        "An anecdote: a chat model replies",
+    ]
 
 
 def test_the_course_is_a_column_an_epoch_and_the_end_of_all_fits(interventions: Section) -> None:
     table = table_of(interventions, "How the adaptations went")
     epochs = ["epoch 0", "epoch 1", "epoch 2"]
-    assert list(table.columns) == ["model", "corpus", "measure", *epochs, "all fits, end", "SD", "fits"]
+    assert list(table.columns) == [
+        "model",
+        "corpus",
+        "measure",
+        *epochs,
+        "all fits, end",
+        "SD",
+        "fits",
+    ]
     assert plain(table.rows[0])[2:] == [
         "labelled pairs answered right, of 30",
         "0.90",
@@ -167,7 +229,15 @@ def test_the_course_is_a_column_an_epoch_and_the_end_of_all_fits(interventions: 
         "0.00",
         "2",
     ]
-    loss = ["loss on held-out sentences (nats a token)", "3.40", "2.40", "1.40", "1.35", "0.07", "2"]
+    loss = [
+        "loss on held-out sentences (nats a token)",
+        "3.40",
+        "2.40",
+        "1.40",
+        "1.35",
+        "0.07",
+        "2",
+    ]
     assert plain(table.rows[1])[2:] == loss
     assert len(table.rows) == 8
 
@@ -194,22 +264,33 @@ def test_without_chat_models_there_are_no_replies(corpora: Any, tables: Any) -> 
 
 
 def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) -> None:
-    """As `sentence` the speaker is another row of the population, and named so where no column says the way."""
+    """As `sentence` the speaker is another row of the population, and named so where no column says
+    the way."""
 
     def again(table: pd.DataFrame) -> pd.DataFrame:
         own = table[table["model"] == "speaker"]
-        apart = {"configuration": "sentence"} if "configuration" in table else {"model": "speaker (sentence)"}
+        apart = (
+            {"configuration": "sentence"}
+            if "configuration" in table
+            else {"model": "speaker (sentence)"}
+        )
         return pd.concat([table, own.assign(**apart)], ignore_index=True)
 
     of_both = tables["figures"][tables["figures"]["figure"] == "rho_with_worry (verbaliser)"]
-    apart = of_both.assign(figure="rho_with_worry (sentence)", value=0.5, low=0.25, high=0.75, n=6, reason=None)
+    apart = of_both.assign(
+        figure="rho_with_worry (sentence)", value=0.5, low=0.25, high=0.75, n=6, reason=None
+    )
     both = {name: again(tables[name]) for name in tables if name in OF_MODELS}
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     found = of_questionnaires(declared, both)
     models = ["speaker", "head-a", "head-low (does not count)", "speaker (sentence)"]
     scores = section(found, "Questionnaires: scores")
     assert list(table_of(scores, "Scale of trust (trust)").columns) == ["", *models]
-    rho = {row[0]: plain(row)[1] for row in table_of(scores, "Scale of trust (trust)").rows if "rho with" in row[0]}
+    rho = {
+        row[0]: plain(row)[1]
+        for row in table_of(scores, "Scale of trust (trust)").rows
+        if "rho with" in row[0]
+    }
     assert rho == {
         "rho with worry, asked by verbaliser": "none (fewer than 5 lineages of models)",
         "rho with worry, asked by sentence": "0.50 [0.25, 0.75], n = 6",
@@ -226,7 +307,12 @@ def test_models_are_called_as_the_tables_call_them() -> None:
     assert called(rows) == ["m", "m", "m (sentence)", "m (mlm)"]
 
 
-KEYS = {"cells": "questionnaire", "scales": "questionnaire", "quality": "questionnaire", "figures": "benchmark"}
+KEYS = {
+    "cells": "questionnaire",
+    "scales": "questionnaire",
+    "quality": "questionnaire",
+    "figures": "benchmark",
+}
 
 
 def test_cells_of_something_else_are_not_dropped_in_silence(declared: Any, tables: Any) -> None:
@@ -235,12 +321,26 @@ def test_cells_of_something_else_are_not_dropped_in_silence(declared: Any, table
 
 
 def test_words() -> None:
-    assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
-    assert [p_value(p) for p in (None, 0.0004, 0.04, float("nan"))] == ["", "<\u00a00.001", "0.040", ""]
+    assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert [p_value(p) for p in (None, 0.0004, 0.04, float("nan"))] == [
+        "",
+        "<\u00a00.001",
+        "0.040",
+        "",
+    ]
 
 
-def test_interventions_are_shown_where_a_model_was_adapted(declared: Any, corpora: Any, tables: Any) -> None:
-    sources = {name: source.model_copy(update={"corpora": corpora}) for name, source in declared.items()}
+def test_interventions_are_shown_where_a_model_was_adapted(
+    declared: Any, corpora: Any, tables: Any
+) -> None:
+    sources = {
+        name: source.model_copy(update={"corpora": corpora}) for name, source in declared.items()
+    }
     found = sections(Shown(sources, {}, tables, {}))
     assert [each.title for each in found] == [
         "Questionnaires: the models",
@@ -249,4 +349,6 @@ def test_interventions_are_shown_where_a_model_was_adapted(declared: Any, corpor
         "Interventions",
     ]
     nobody = {**tables, "trajectories": tables["trajectories"][:0]}
-    assert [each.title for each in sections(Shown(sources, {}, nobody, {}))] == [each.title for each in found[:3]]
+    assert [each.title for each in sections(Shown(sources, {}, nobody, {}))] == [
+        each.title for each in found[:3]
+    ]

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from evenruler.instruments.saged.ask.features import WORDS, cluster, content_words, distances, placed, topic_words
+from evenruler.instruments.saged.ask.features import (
+    WORDS,
+    cluster,
+    content_words,
+    distances,
+    placed,
+    topic_words,
+)
 
 # Three groups far from one another: two texts about food, one about war, three about music.
 TEXTS = ["bread", "cheese", "war", "choir", "drum", "flute"]
@@ -28,19 +35,34 @@ class TestCluster:
         found = cluster(TEXTS, POINTS, counts, 3, seed=0)
         plain = KMeans(3, n_init=10, random_state=1).fit(np.repeat(POINTS, counts, axis=0))
         assert found.sizes.tolist() == [6, 3, 2]
-        assert found.centres[0] == pytest.approx([0, 10 / 6])  # five of the cheese, one of the bread
-        assert sorted(found.centres.tolist()) == pytest.approx(np.array(sorted(plain.cluster_centers_.tolist())))
+        assert found.centres[0] == pytest.approx(
+            [0, 10 / 6]
+        )  # five of the cheese, one of the bread
+        assert sorted(found.centres.tolist()) == pytest.approx(
+            np.array(sorted(plain.cluster_centers_.tolist()))
+        )
 
     def test_of_equally_large_clusters_that_with_the_first_text_comes_first(self) -> None:
         points = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 0.1], [9.0, 0.1]])
-        assert cluster(["d", "b", "c", "a"], points, ONCE[:4], 2, seed=3).members.tolist() == [1, 0, 1, 0]
-        assert cluster(["a", "b", "c", "d"], points, ONCE[:4], 2, seed=3).members.tolist() == [0, 1, 0, 1]
+        assert cluster(["d", "b", "c", "a"], points, ONCE[:4], 2, seed=3).members.tolist() == [
+            1,
+            0,
+            1,
+            0,
+        ]
+        assert cluster(["a", "b", "c", "d"], points, ONCE[:4], 2, seed=3).members.tolist() == [
+            0,
+            1,
+            0,
+            1,
+        ]
 
     @given(st.permutations(range(6)), st.integers(0, 3))
     def test_the_order_of_texts_does_not_matter(self, order: list[int], seed: int) -> None:
         draw = np.random.default_rng(0).normal(size=(6, 4))
         plain, turned = (
-            cluster([TEXTS[i] for i in places], draw[places], ONCE, 3, seed) for places in (list(range(6)), order)
+            cluster([TEXTS[i] for i in places], draw[places], ONCE, 3, seed)
+            for places in (list(range(6)), order)
         )
         assert turned.members.tolist() == plain.members[order].tolist()
         assert turned.centres.tolist() == plain.centres.tolist()
@@ -53,9 +75,12 @@ class TestCluster:
         assert (first.centres == again.centres).all()
 
     @pytest.mark.parametrize(
-        ("points", "clusters"), [([[0, 0], [1, 0]], 2), ([[0, 0], [0, 0], [4, 0]], 2), ([[3, 1]], 1)]
+        ("points", "clusters"),
+        [([[0, 0], [1, 0]], 2), ([[0, 0], [0, 0], [4, 0]], 2), ([[3, 1]], 1)],
     )
-    def test_no_more_clusters_than_distinct_embeddings(self, points: list[list[float]], clusters: int) -> None:
+    def test_no_more_clusters_than_distinct_embeddings(
+        self, points: list[list[float]], clusters: int
+    ) -> None:
         found = cluster(TEXTS[: len(points)], np.array(points), ONCE[: len(points)], 4, seed=0)
         assert len(found.sizes) == clusters
         assert found.sizes.sum() == len(points)
@@ -105,17 +130,26 @@ class TestPlaced:
         assert found.tolist() == [[1, 2, 3], [2, 1, 3]]
 
     def test_sort_by_direction_takes_the_larger_of_equally_near_ones_first(self) -> None:
-        assert placed(np.array([[0.1, 3.0]]), self.CENTRES, "sort", "cosine").tolist() == [[1, 3, 2]]
+        assert placed(np.array([[0.1, 3.0]]), self.CENTRES, "sort", "cosine").tolist() == [
+            [1, 3, 2]
+        ]
 
     @pytest.mark.parametrize("metric", ["l2", "cosine"])
     def test_label_is_the_nearest_centre_whatever_the_metric(self, metric: str) -> None:
-        found = placed(np.array([[0.0, 6.0], [5.0, 5.0], [0.0, 0.0]]), self.CENTRES, "label", metric)
+        found = placed(
+            np.array([[0.0, 6.0], [5.0, 5.0], [0.0, 0.0]]), self.CENTRES, "label", metric
+        )
         assert found.tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
 
     def test_what_was_clustered_is_labelled_with_its_cluster(self) -> None:
         points = np.random.default_rng(5).normal(size=(120, 5))
-        found = cluster([f"{i:03}" for i in range(120)], points, np.ones(120, dtype=np.int64), 6, seed=0)
-        assert placed(points, found.centres, "label", "l2").argmax(axis=1).tolist() == found.members.tolist()
+        found = cluster(
+            [f"{i:03}" for i in range(120)], points, np.ones(120, dtype=np.int64), 6, seed=0
+        )
+        assert (
+            placed(points, found.centres, "label", "l2").argmax(axis=1).tolist()
+            == found.members.tolist()
+        )
 
     def test_no_direction_is_no_number(self) -> None:
         assert np.isnan(placed(np.zeros((1, 2)), self.CENTRES, "sort", "cosine")).all()
@@ -123,15 +157,21 @@ class TestPlaced:
 
 class TestTopicWords:
     def test_by_hand(self) -> None:
-        """Two clusters of 4 and 2 words: A = 3; "tide" occurs 3 times in all, twice in the first."""
+        """Two clusters of 4 and 2 words: A = 3; "tide" occurs 3 times in all, twice in the
+        first."""
         texts, members = ["Tide, tide, harbour and fog", "The tide is a song"], np.array([0, 1])
-        # Weights: tide 2 log(1 + 3/3) = 1.386, harbour and fog log(1 + 3/1) = 1.386 each; song 1.386, tide .693.
-        assert topic_words(texts, members, np.array([1, 1])) == [["fog", "harbour", "tide"], ["song", "tide"]]
+        # Weights: tide 2 log(1 + 3/3) = 1.386, harbour and fog log(1 + 3/1) = 1.386 each; song
+        # 1.386, tide .693.
+        assert topic_words(texts, members, np.array([1, 1])) == [
+            ["fog", "harbour", "tide"],
+            ["song", "tide"],
+        ]
 
     def test_weights_are_those_of_the_formula(self) -> None:
         texts = ["wool wool wool tide", "tide tide song", "song wool"]
         members, counts = np.array([0, 1, 1]), np.array([2, 1, 3])
-        # First: wool 6, tide 2; second: tide 2, song 1 + 3, wool 3. A = 17/2; wool 9, tide 4, song 4 in all.
+        # First: wool 6, tide 2; second: tide 2, song 1 + 3, wool 3. A = 17/2; wool 9, tide 4, song
+        # 4 in all.
         weight = {
             (0, "wool"): 6 * math.log1p(8.5 / 9),
             (0, "tide"): 2 * math.log1p(8.5 / 4),
@@ -139,12 +179,21 @@ class TestTopicWords:
             (1, "song"): 4 * math.log1p(8.5 / 4),
             (1, "wool"): 3 * math.log1p(8.5 / 9),
         }
-        expected = [sorted((w for c, w in weight if c == i), key=lambda w: -weight[i, w]) for i in (0, 1)]
-        assert topic_words(texts, members, counts) == expected == [["wool", "tide"], ["song", "tide", "wool"]]
+        expected = [
+            sorted((w for c, w in weight if c == i), key=lambda w: -weight[i, w]) for i in (0, 1)
+        ]
+        assert (
+            topic_words(texts, members, counts)
+            == expected
+            == [["wool", "tide"], ["song", "tide", "wool"]]
+        )
 
     def test_what_is_everywhere_tells_little(self) -> None:
         texts = ["people people people harbour harbour"] + ["people people people people"] * 9
-        assert topic_words(texts, np.arange(10), np.ones(10, dtype=np.int64))[0] == ["harbour", "people"]
+        assert topic_words(texts, np.arange(10), np.ones(10, dtype=np.int64))[0] == [
+            "harbour",
+            "people",
+        ]
 
     def test_at_most_so_many(self) -> None:
         words = [f"wo{chr(97 + i)}d" for i in range(WORDS + 5)]

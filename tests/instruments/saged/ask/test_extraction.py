@@ -49,7 +49,12 @@ class Doubles:
         said: Callable[[str], str] = lambda prompt: pytest.fail(f"asked {prompt!r}"),
         labels: Sequence[str] = LABELS,
     ) -> None:
-        self.known, self.places, self.said, self.own = probabilities or {}, vectors or {}, said, list(labels)
+        self.known, self.places, self.said, self.own = (
+            probabilities or {},
+            vectors or {},
+            said,
+            list(labels),
+        )
         self.asked: list[str] = []
         self.named: list[str | None] = []
 
@@ -74,8 +79,17 @@ class Doubles:
 
 def generations(*replies: tuple[str, str], **keys: Any) -> pd.DataFrame:
     """Rows of (id, reply), each a repetition of its own."""
-    usual = {"framing": "bare", "model": "m", "lineage": "l", "role": "no-role", "template": "plain"} | keys
-    rows = [{"id": key, "generation": text, "repetition": i} | usual for i, (key, text) in enumerate(replies)]
+    usual = {
+        "framing": "bare",
+        "model": "m",
+        "lineage": "l",
+        "role": "no-role",
+        "template": "plain",
+    } | keys
+    rows = [
+        {"id": key, "generation": text, "repetition": i} | usual
+        for i, (key, text) in enumerate(replies)
+    ]
     frame = pd.DataFrame(rows, columns=GENERATIONS.names)
     return frame.assign(refusal=False, empty=False)
 
@@ -104,9 +118,13 @@ VADER = {"vader": Feature(kind="lexicon")}
 
 class TestLexicon:
     def test_value_and_baseline_are_those_of_vader(self) -> None:
-        found = extract(PROMPTS, generations(("p1", "It is great."), ("q1", "It is bad.")), VADER, Doubles())
+        found = extract(
+            PROMPTS, generations(("p1", "It is great."), ("q1", "It is bad.")), VADER, Doubles()
+        )
         vader = SentimentIntensityAnalyzer().polarity_scores
-        assert found["features"]["value"].tolist() == [vader(t)["compound"] for t in ("It is great.", "It is bad.")]
+        assert found["features"]["value"].tolist() == [
+            vader(t)["compound"] for t in ("It is great.", "It is bad.")
+        ]
         assert found["features"]["baseline"].tolist() == [
             vader(t)["compound"] for t in ("France is lovely.", "Apples are awful.")
         ]
@@ -115,13 +133,21 @@ class TestLexicon:
         fits(found)
 
     def test_what_says_nothing_is_null_and_counted(self, capsys) -> None:
-        replies = generations(("p1", " ..."), ("p3", "Fine."), ("p3", ""), ("p1", "Its rivers are long."))
+        replies = generations(
+            ("p1", " ..."), ("p3", "Fine."), ("p3", ""), ("p1", "Its rivers are long.")
+        )
         found = extract(PROMPTS, replies, VADER, Doubles())["features"]
         assert numbers(found) == [None, 0.2023, None, 0]
         assert numbers(found, "baseline") == [0.5859, None, None, 0.5859]
-        assert reasons(found) == ["empty reply", "empty baseline", "empty reply; empty baseline", None]
+        assert reasons(found) == [
+            "empty reply",
+            "empty baseline",
+            "empty reply; empty baseline",
+            None,
+        ]
         assert capsys.readouterr().err == (
-            "vader: 3 of 4 rows lack a number: empty baseline (1), empty reply (1), empty reply; empty baseline (1)\n"
+            "vader: 3 of 4 rows lack a number: empty baseline (1), empty reply (1), empty reply; "
+            "empty baseline (1)\n"
         )
 
     def test_a_refusal_is_measured_like_any_reply(self) -> None:
@@ -129,10 +155,14 @@ class TestLexicon:
         assert numbers(extract(PROMPTS, replies, VADER, Doubles())["features"]) == [-0.0772]
 
     def test_what_tells_replies_apart_is_kept(self) -> None:
-        replies = generations(("p1", "a"), ("p1", "b"), framing="negated", role="mayor", template="other")
+        replies = generations(
+            ("p1", "a"), ("p1", "b"), framing="negated", role="mayor", template="other"
+        )
         found = extract(PROMPTS, replies, VADER, Doubles())["features"]
         columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
-        pd.testing.assert_frame_equal(found[columns].astype(replies[columns].dtypes), replies[columns])
+        pd.testing.assert_frame_equal(
+            found[columns].astype(replies[columns].dtypes), replies[columns]
+        )
         assert found[columns].dtypes.drop("repetition").eq("category").all()
         assert list(found.columns) == FEATURES.names
 
@@ -150,10 +180,15 @@ class TestLanguage:
 
     def test_a_reply_in_another_language_is_null_to_tools_for_one(self, capsys) -> None:
         known = {**KNOWN, self.FRENCH: KNOWN["good"]}
-        features = {"one": classifier(), "several": classifier().model_copy(update={"multilingual": True})}
+        features = {
+            "one": classifier(),
+            "several": classifier().model_copy(update={"multilingual": True}),
+        }
         features |= {"vader": Feature(kind="lexicon")}
         replies = generations(("p1", self.FRENCH), ("p2", "good"))
-        found = extract(PROMPTS, replies, features, Doubles(known))["features"].set_index(["feature", "id"])
+        found = extract(PROMPTS, replies, features, Doubles(known))["features"].set_index(
+            ["feature", "id"]
+        )
         assert found.loc[("one", "p1"), "reason"] == "reply: in another language"
         assert found.loc[[("one", "p1"), ("vader", "p1")], "value"].isna().all()
         assert found.loc[("several", "p1"), "value"] == found.loc[("one", "p2"), "value"]
@@ -161,7 +196,9 @@ class TestLanguage:
 
     def test_a_baseline_is_in_the_language_whatever_it_is_taken_for(self) -> None:
         prompts = PROMPTS.assign(baseline=self.FRENCH)
-        found = extract(prompts, generations(("p1", "good")), {"vader": Feature(kind="lexicon")}, Doubles())["features"]
+        found = extract(
+            prompts, generations(("p1", "good")), {"vader": Feature(kind="lexicon")}, Doubles()
+        )["features"]
         assert found["baseline"].notna().all()
 
 
@@ -170,37 +207,65 @@ class TestClassifier:
         """(positive - negative + 1) / 2 is weights of a half and an offset of a half."""
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
         found = extract(PROMPTS, replies, {"sentiment": classifier()}, Doubles(KNOWN))["features"]
-        expected = [(p - n + 1) / 2 for n, _, p in (KNOWN[text] for text in ("good", "bad", "good"))]
+        expected = [
+            (p - n + 1) / 2 for n, _, p in (KNOWN[text] for text in ("good", "bad", "good"))
+        ]
         assert found["value"].tolist() == pytest.approx(expected)
         assert found["baseline"].tolist() == pytest.approx([0.75, 0.5, 0.5])
 
     def test_regard_of_table_2(self) -> None:
         """positive - negative + 1, from 0 to 2."""
-        regard = Feature(kind="classifier", model="c", score={"negative": -1, "neutral": 0, "positive": 1}, offset=1)
-        found = extract(PROMPTS, generations(("p1", "good"), ("p1", "bad")), {"r": regard}, Doubles(KNOWN))
+        regard = Feature(
+            kind="classifier",
+            model="c",
+            score={"negative": -1, "neutral": 0, "positive": 1},
+            offset=1,
+        )
+        found = extract(
+            PROMPTS, generations(("p1", "good"), ("p1", "bad")), {"r": regard}, Doubles(KNOWN)
+        )
         assert found["features"]["value"].tolist() == pytest.approx([1.6, 0.1])
 
     def test_probability_of_a_label(self) -> None:
-        toxicity = Feature(kind="classifier", model="c", score={"negative": 1, "neutral": 0, "positive": 0})
-        found = extract(PROMPTS, generations(("p1", "bad")), {"toxicity": toxicity}, Doubles(KNOWN))["features"]
+        toxicity = Feature(
+            kind="classifier", model="c", score={"negative": 1, "neutral": 0, "positive": 0}
+        )
+        found = extract(
+            PROMPTS, generations(("p1", "bad")), {"toxicity": toxicity}, Doubles(KNOWN)
+        )["features"]
         assert (found["value"].item(), found["baseline"].item()) == pytest.approx((0.9, 0))
 
     def test_each_distinct_text_is_asked_once_and_no_empty_one(self) -> None:
         models = Doubles(KNOWN)
-        replies = generations(("p1", "good"), ("p2", "good"), ("p3", ""), ("p1", "France is lovely."), ("p1", "bad"))
+        replies = generations(
+            ("p1", "good"), ("p2", "good"), ("p3", ""), ("p1", "France is lovely."), ("p1", "bad")
+        )
         extract(PROMPTS, replies, {"s": classifier()}, models)
         assert models.asked[:4] == ["France is lovely.", "Spain is lovely.", "bad", "good"]
-        assert models.asked[4:] == ["France is lovely.", "Spain is lovely."]  # once more, as baselines with their names
+        assert models.asked[4:] == [
+            "France is lovely.",
+            "Spain is lovely.",
+        ]  # once more, as baselines with their names
         assert set(models.named) == {"c"}
 
     def test_a_text_that_is_too_long_is_null_never_neutral(self, capsys) -> None:
         known = {text: row for text, row in KNOWN.items() if text != "Spain is lovely."}
-        replies = generations(("p1", "endless"), ("p2", "good"), ("p2", "endless"), ("p3", "endless"))
+        replies = generations(
+            ("p1", "endless"), ("p2", "good"), ("p2", "endless"), ("p3", "endless")
+        )
         found = extract(PROMPTS, replies, {"s": classifier()}, Doubles(known))["features"]
         assert numbers(found) == [None, 0.8, None, None]
         assert numbers(found, "baseline") == [0.75, None, None, None]
-        reply, baseline = "reply: longer than the model takes", "baseline: longer than the model takes"
-        assert found["reason"].tolist() == [reply, baseline, f"{reply}; {baseline}", f"{reply}; empty baseline"]
+        reply, baseline = (
+            "reply: longer than the model takes",
+            "baseline: longer than the model takes",
+        )
+        assert found["reason"].tolist() == [
+            reply,
+            baseline,
+            f"{reply}; {baseline}",
+            f"{reply}; empty baseline",
+        ]
         assert "s: 4 of 4 rows lack a number" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
@@ -217,9 +282,16 @@ class TestClassifier:
     def test_weights_that_do_not_fit_the_labels_are_refused(self, score, what, error_of) -> None:
         models = Doubles(KNOWN)
         wrong = Feature(kind="classifier", model="c", score=score)
-        line = error_of(extract, PROMPTS, generations(("p1", "good")), {"s": classifier(), "mood": wrong}, models)
+        line = error_of(
+            extract,
+            PROMPTS,
+            generations(("p1", "good")),
+            {"s": classifier(), "mood": wrong},
+            models,
+        )
         assert line == (
-            f"params.yaml: features.mood.score: {what}; give the labels of c a weight each, 0 if need be: "
+            f"params.yaml: features.mood.score: {what}; give the labels of c a weight each, 0 if "
+            "need be: "
             "negative, neutral, positive"
         )
 
@@ -237,19 +309,37 @@ class TestDistance:
     def test_of_reply_and_baseline(self) -> None:
         features = {metric: Feature(kind="distance", metric=metric) for metric in ("cosine", "l2")}
         models = Doubles(vectors=PLANE)
-        found = extract(PROMPTS, generations(("p1", "a"), ("p2", "b"), ("p2", "Spain is lovely.")), features, models)
+        found = extract(
+            PROMPTS,
+            generations(("p1", "a"), ("p2", "b"), ("p2", "Spain is lovely.")),
+            features,
+            models,
+        )
         assert numbers(found["features"]) == pytest.approx([0.4, 2, 0, 20**0.5, 3, 0])
         assert found["features"]["baseline"].isna().all()
         assert found["features"]["feature"].tolist() == ["cosine"] * 3 + ["l2"] * 3
-        assert sorted(models.asked) == ["France is lovely.", "Spain is lovely.", "a", "b"]  # once for both
+        assert sorted(models.asked) == [
+            "France is lovely.",
+            "Spain is lovely.",
+            "a",
+            "b",
+        ]  # once for both
         assert models.named == [None]
         fits(found)
 
     def test_what_was_not_given_is_null_and_no_empty_reply(self) -> None:
         replies = generations(("p1", "a"), ("p1", None), ("p3", None))
-        features = {**VADER, "d": Feature(kind="distance", metric="cosine", model="e"), **topics(k=2)}
-        found = extract(PROMPTS, replies, features, Doubles(vectors=PLANE | {"France is lovely.": [1.0, 0.0]}))
-        by_feature = {name: rows["reason"].tolist()[1:] for name, rows in found["features"].groupby("feature")}
+        features = {
+            **VADER,
+            "d": Feature(kind="distance", metric="cosine", model="e"),
+            **topics(k=2),
+        }
+        found = extract(
+            PROMPTS, replies, features, Doubles(vectors=PLANE | {"France is lovely.": [1.0, 0.0]})
+        )
+        by_feature = {
+            name: rows["reason"].tolist()[1:] for name, rows in found["features"].groupby("feature")
+        }
         assert by_feature["vader"] == by_feature["d"] == ["no reply", "no reply; empty baseline"]
         assert by_feature["topics-0"] == ["no reply", "no reply"]
         assert found["topics"]["n"].tolist() == [1]
@@ -274,7 +364,9 @@ SPACE = {**MUSIC, **FOOD, "war": [50, 0], **{text: [9, 9] for text in PROMPTS["b
 
 
 def topics(form: str = "distance", **keys: Any) -> dict[str, Feature]:
-    return {"topics": Feature(kind="clusters", form=form, **{"metric": "l2", "k": 3, "seed": 0, **keys})}
+    return {
+        "topics": Feature(kind="clusters", form=form, **{"metric": "l2", "k": 3, "seed": 0, **keys})
+    }
 
 
 class TestClusters:
@@ -286,7 +378,14 @@ class TestClusters:
         assert wide.to_numpy().tolist() == [[0, 1, 0]] * 2 + [[0, 0, 1]] + [[1, 0, 0]] * 3
         assert found["features"]["baseline"].isna().all()
         assert found["topics"].to_dict("records") == [
-            {"domain": "countries", "model": "m", "part": "all", "feature": f"topics-{i}", "cluster": i} | rest
+            {
+                "domain": "countries",
+                "model": "m",
+                "part": "all",
+                "feature": f"topics-{i}",
+                "cluster": i,
+            }
+            | rest
             for i, rest in enumerate(
                 [
                     {"words": ["choir", "drum", "flute", "song"], "n": 3},
@@ -302,10 +401,17 @@ class TestClusters:
         values = {}
         for form in ("distance", "sort"):
             found = extract(PROMPTS, replies, topics(form), Doubles(vectors=SPACE))["features"]
-            values[form] = found.pivot(index="repetition", columns="feature", values="value").to_numpy()
-        assert values["distance"][0] == pytest.approx([(49**2 + 51**2) ** 0.5, (50**2 + 1) ** 0.5, 0])
+            values[form] = found.pivot(
+                index="repetition", columns="feature", values="value"
+            ).to_numpy()
+        assert values["distance"][0] == pytest.approx(
+            [(49**2 + 51**2) ** 0.5, (50**2 + 1) ** 0.5, 0]
+        )
         assert values["sort"][0].tolist() == [3, 2, 1]
-        assert values["sort"].tolist() == (values["distance"].argsort(axis=1).argsort(axis=1) + 1).tolist()
+        assert (
+            values["sort"].tolist()
+            == (values["distance"].argsort(axis=1).argsort(axis=1) + 1).tolist()
+        )
 
     def test_domains_and_models_are_clustered_apart(self) -> None:
         one = generations(("p1", "war"), ("q1", "bread"), ("q1", "cheese"), model="m")
@@ -322,20 +428,27 @@ class TestClusters:
     def test_fewer_replies_than_clusters_leaves_nulls_with_the_reason(self, capsys) -> None:
         replies = generations(("p1", "war"), ("p1", "war"), ("p1", "bread"), ("p1", ""))
         found = extract(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
-        wide = found["features"].pivot(index="repetition", columns="feature", values=["value", "reason"])
+        wide = found["features"].pivot(
+            index="repetition", columns="feature", values=["value", "reason"]
+        )
         assert wide["value"]["topics-0"].tolist()[:3] == [1, 1, 0]
         assert wide["value"]["topics-2"].isna().all()
         few = "reply: only 2 clusters of distinct replies"
         assert wide["reason"]["topics-2"].tolist() == [few, few, few, "empty reply"]
         assert wide["reason"]["topics-0"].fillna("").tolist() == ["", "", "", "empty reply"]
         assert found["topics"]["n"].tolist() == [2, 1]
-        assert f"topics: 6 of 12 rows lack a number: empty reply (3), {few} (3)\n" in capsys.readouterr().err
+        assert (
+            f"topics: 6 of 12 rows lack a number: empty reply (3), {few} (3)\n"
+            in capsys.readouterr().err
+        )
         fits(found)
 
     def test_parts_have_names_of_their_own(self) -> None:
         """Topics of one concept are no topics of another, so no feature compares them."""
         replies = generations(("p1", "war"), ("p1", "bread"), ("p2", "a drum"), ("p2", "war"))
-        found = extract(PROMPTS, replies, topics(k=2, by=["role", "concept"]), Doubles(vectors=SPACE))
+        found = extract(
+            PROMPTS, replies, topics(k=2, by=["role", "concept"]), Doubles(vectors=SPACE)
+        )
         assert found["topics"][["part", "feature"]].to_numpy().tolist() == [
             [f"concept={concept}, role=no-role", f"topics-{concept}-no-role-{i}"]
             for concept in ("france", "spain")
@@ -351,14 +464,18 @@ class TestClusters:
         bare = generations(("p1", "bread"), ("p1", "cheese"), ("p1", "war"))
         framed = generations(("p1", "flute song"), ("p1", "bread"), framing="negated")
         alone = extract(PROMPTS, bare, topics("label", k=2), Doubles(vectors=SPACE))
-        both = extract(PROMPTS, pd.concat([bare, framed]), topics("label", k=2), Doubles(vectors=SPACE))
+        both = extract(
+            PROMPTS, pd.concat([bare, framed]), topics("label", k=2), Doubles(vectors=SPACE)
+        )
         pd.testing.assert_frame_equal(both["topics"], alone["topics"])
         assert numbers(both["features"][both["features"]["framing"] == "negated"]) == [1, 1, 0, 0]
         own = both["features"][both["features"]["framing"] == "bare"].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, alone["features"], check_categorical=False)
 
     def test_nothing_but_empty_replies(self) -> None:
-        found = extract(PROMPTS, generations(("p1", ""), ("p1", ".")), topics(), Doubles(vectors=SPACE))
+        found = extract(
+            PROMPTS, generations(("p1", ""), ("p1", ".")), topics(), Doubles(vectors=SPACE)
+        )
         assert found["features"]["reason"].tolist() == ["empty reply"] * 6
         assert len(found["topics"]) == 0
         fits(found)
@@ -369,7 +486,10 @@ class TestClusters:
         turned = extract(PROMPTS, replies[::-1], topics(k=2), Doubles(vectors=SPACE))
         keys = ["feature", "repetition"]
         pd.testing.assert_frame_equal(
-            *(found["features"].sort_values(keys).reset_index(drop=True) for found in (plain, turned))
+            *(
+                found["features"].sort_values(keys).reset_index(drop=True)
+                for found in (plain, turned)
+            )
         )
         pd.testing.assert_frame_equal(plain["topics"], turned["topics"])
 
@@ -380,7 +500,12 @@ def kindness(question: str = "How kind is {GENERATION}?") -> dict[str, Feature]:
 
 class TestScorer:
     def test_reads_what_the_model_says(self) -> None:
-        said = {"good": "8", "bad": "Score: 2", "France is lovely.": "5", "Spain is lovely.": "6/10"}
+        said = {
+            "good": "8",
+            "bad": "Score: 2",
+            "France is lovely.": "5",
+            "Spain is lovely.": "6/10",
+        }
         models = Doubles(said=lambda prompt: said[prompt.removeprefix("How kind is ")[:-1]])
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
         found = extract(PROMPTS, replies, kindness(), models)
@@ -391,8 +516,12 @@ class TestScorer:
 
     def test_a_reply_that_is_no_number_is_null_with_the_reason(self) -> None:
         said = {"good": "very", "bad": "11", "Spain is lovely.": "3/5"}
-        models = Doubles(said=lambda prompt: said.get(prompt.removeprefix("How kind is ")[:-1], "4"))
-        replies = generations(("p1", "good"), ("p1", "bad"), ("p2", "fine"), ("p1", "-"), ("p3", "good"))
+        models = Doubles(
+            said=lambda prompt: said.get(prompt.removeprefix("How kind is ")[:-1], "4")
+        )
+        replies = generations(
+            ("p1", "good"), ("p1", "bad"), ("p2", "fine"), ("p1", "-"), ("p3", "good")
+        )
         found = extract(PROMPTS, replies, kindness(), models)["features"]
         assert numbers(found) == [None, None, 4, None, None]
         assert numbers(found, "baseline") == [4, 4, None, 4, None]
@@ -405,16 +534,22 @@ class TestScorer:
         ]
 
     def test_a_question_about_both_texts(self) -> None:
-        models = Doubles(said=lambda prompt: "1" if prompt == "good beside France is lovely." else "0")
+        models = Doubles(
+            said=lambda prompt: "1" if prompt == "good beside France is lovely." else "0"
+        )
         replies = generations(("p1", "good"), ("p2", "good"), ("p3", "good"))
-        found = extract(PROMPTS, replies, kindness("{GENERATION} beside {BASELINE}"), models)["features"]
+        found = extract(PROMPTS, replies, kindness("{GENERATION} beside {BASELINE}"), models)[
+            "features"
+        ]
         assert numbers(found) == [1, 0, None]
         assert numbers(found, "baseline") == [0, 0, None]
         assert reasons(found) == [None, None, "empty baseline"]
         assert "France is lovely. beside France is lovely." in models.asked
 
     def test_nothing_to_ask(self) -> None:
-        found = extract(PROMPTS, generations(("p3", "")), kindness(), Doubles(said=lambda _: "1"))["features"]
+        found = extract(PROMPTS, generations(("p3", "")), kindness(), Doubles(said=lambda _: "1"))[
+            "features"
+        ]
         assert found["reason"].tolist() == ["empty reply; empty baseline"]
 
 
@@ -436,11 +571,14 @@ class TestInput:
 
 REAL_TEXTS = ["w0 w1", "w1", "w2 w3 w4", "w0 w1", "w5", "", "w0 " * 80, "w7 w8 w9 w10", "w11"]
 REAL_PROMPTS = pd.DataFrame(
-    [(f"p{i}", "letters", f"c{i % 2}", " ".join(WORDS[i : i + 3])) for i in range(3)], columns=PROMPTS.columns
+    [(f"p{i}", "letters", f"c{i % 2}", " ".join(WORDS[i : i + 3])) for i in range(3)],
+    columns=PROMPTS.columns,
 )
 REAL_FEATURES = {
     **VADER,
-    "mood": Feature(kind="classifier", model="c", score={"calm": 0, "sad": -1, "glad": 1, "cross": -1}),
+    "mood": Feature(
+        kind="classifier", model="c", score={"calm": 0, "sad": -1, "glad": 1, "cross": -1}
+    ),
     "near": Feature(kind="distance", metric="cosine"),
     "number": Feature(kind="scorer", model="s", question="{GENERATION}", low=0, high=10),
 }
@@ -462,7 +600,9 @@ class Live:
         return self.loaded(embedder or "minilm").embed(texts)
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
-        return self.loaded(scorer).generate(prompts, sampling=Sampling(max_new_tokens=16, temperature=0))
+        return self.loaded(scorer).generate(
+            prompts, sampling=Sampling(max_new_tokens=16, temperature=0)
+        )
 
     def loaded(self, name: str) -> Model:
         return load(name, self.catalogue, store=self.store)
@@ -471,8 +611,12 @@ class Live:
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Live]:
     folder = tmp_path_factory.mktemp("models")
-    models = tiny_declaration({"s": save_tiny(folder / "s", max_position_embeddings=1024)})["models"]
-    models["c"] = tiny_declaration({"c": save_classifier(folder / "c")}, kind="classifier")["models"]["c"]
+    models = tiny_declaration({"s": save_tiny(folder / "s", max_position_embeddings=1024)})[
+        "models"
+    ]
+    models["c"] = tiny_declaration({"c": save_classifier(folder / "c")}, kind="classifier")[
+        "models"
+    ]["c"]
     catalogue = Catalogue.model_validate({"models": models})
     made = iter(range(100))
     return lambda store=None: Live(catalogue, store or RowStore(folder / f"store-{next(made)}"))
@@ -489,7 +633,8 @@ class TestRealModels:
         whole = extract(REAL_PROMPTS, replies, REAL_FEATURES, opened())["features"]
         models = opened()
         singly = [
-            extract(REAL_PROMPTS, replies[i : i + 1], REAL_FEATURES, models)["features"] for i in range(len(replies))
+            extract(REAL_PROMPTS, replies[i : i + 1], REAL_FEATURES, models)["features"]
+            for i in range(len(replies))
         ]
         keys = ["feature", "repetition"]
         singly_sorted = pd.concat(singly).sort_values(keys).reset_index(drop=True)
@@ -500,12 +645,17 @@ class TestRealModels:
             atol=1e-5,
         )
         mood = whole[whole["feature"] == "mood"]
-        assert reasons(mood) == [None] * 5 + ["empty reply", "reply: longer than the model takes"] + [None] * 2
+        assert (
+            reasons(mood)
+            == [None] * 5 + ["empty reply", "reply: longer than the model takes"] + [None] * 2
+        )
         assert mood["value"].std() > 0.01
         assert len(REAL_TEXTS[6].split()) > LONGEST
         assert whole.loc[whole["feature"] == "near", "value"].between(0, 2).sum() == 8
 
-    def test_what_the_store_has_is_not_asked_again(self, opened: Callable[..., Live], tmp_path: Path) -> None:
+    def test_what_the_store_has_is_not_asked_again(
+        self, opened: Callable[..., Live], tmp_path: Path
+    ) -> None:
         store = RowStore(tmp_path / "store")
         first = extract(REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store))
         count = store.count()
@@ -514,9 +664,19 @@ class TestRealModels:
         pd.testing.assert_frame_equal(again["features"], first["features"])
 
     def test_topics_of_the_packaged_embedder(self, opened: Callable[[], Live]) -> None:
-        texts = [f"The {n} {verb}" for n in ("violin", "piano", "flute") for verb in ("played a song.", "made music.")]
-        texts += [f"The {n} {verb}" for n in ("soldiers", "army", "troops") for verb in ("went to war.", "fought.")]
-        found = extract(REAL_PROMPTS, self.replies(texts), topics("label", k=2, metric="cosine"), opened())
+        texts = [
+            f"The {n} {verb}"
+            for n in ("violin", "piano", "flute")
+            for verb in ("played a song.", "made music.")
+        ]
+        texts += [
+            f"The {n} {verb}"
+            for n in ("soldiers", "army", "troops")
+            for verb in ("went to war.", "fought.")
+        ]
+        found = extract(
+            REAL_PROMPTS, self.replies(texts), topics("label", k=2, metric="cosine"), opened()
+        )
         label = found["features"][found["features"]["feature"] == "topics-0"]["value"]
         assert label.tolist() in ([1] * 6 + [0] * 6, [0] * 6 + [1] * 6)
         words = dict(zip(found["topics"]["feature"], found["topics"]["words"], strict=True))
@@ -532,11 +692,15 @@ ANSWERS = {
         columns=schemas.EMBEDDINGS.names,
     ),
     "classifications": pd.DataFrame(
-        [("moods", "a", ["sad", "glad"], [0.2, 0.8]), ("moods", "long", ["sad", "glad"], [np.nan, np.nan])],
+        [
+            ("moods", "a", ["sad", "glad"], [0.2, 0.8]),
+            ("moods", "long", ["sad", "glad"], [np.nan, np.nan]),
+        ],
         columns=schemas.CLASSIFICATIONS.names,
     ),
     "scored": pd.DataFrame(
-        [("judge", "Rate a.", "7", None), ("judge", "Rate b.", None, "content filter")], columns=schemas.SCORED.names
+        [("judge", "Rate a.", "7", None), ("judge", "Rate b.", None, "content filter")],
+        columns=schemas.SCORED.names,
     ),
 }
 
@@ -551,7 +715,9 @@ def test_each_tool_has_its_own_answers_in_the_order_of_the_texts(answered: Answe
     assert answered.vectors("other", ["a"]).tolist() == [[0.5, 0.5]]
 
 
-def test_a_classifier_tells_its_labels_and_nan_where_a_text_was_too_long(answered: Answered) -> None:
+def test_a_classifier_tells_its_labels_and_nan_where_a_text_was_too_long(
+    answered: Answered,
+) -> None:
     assert answered.labels("moods") == ["sad", "glad"]
     found = answered.probabilities("moods", ["long", "a"])
     assert np.isnan(found[0]).all()

@@ -27,7 +27,9 @@ TEXTS = [
 
 def test_equals_the_package() -> None:
     analyzer = SentimentIntensityAnalyzer()
-    assert compound(TEXTS).tolist() == [analyzer.polarity_scores(text)["compound"] for text in TEXTS]
+    assert compound(TEXTS).tolist() == [
+        analyzer.polarity_scores(text)["compound"] for text in TEXTS
+    ]
 
 
 def test_published_scores() -> None:
@@ -54,8 +56,17 @@ def names() -> tuple[str, ...]:
     return names_of(pd.read_parquet(folder / "prompts/test-00000-of-00001.parquet"), plan["masked"])
 
 
-def test_names_are_keywords_replacements_and_concepts_without_articles(names: tuple[str, ...]) -> None:
-    assert {"Aurelia", "Aurelians", "Germany", "United States", "Japanese people", "saudi arabia"} <= set(names)
+def test_names_are_keywords_replacements_and_concepts_without_articles(
+    names: tuple[str, ...],
+) -> None:
+    assert {
+        "Aurelia",
+        "Aurelians",
+        "Germany",
+        "United States",
+        "Japanese people",
+        "saudi arabia",
+    } <= set(names)
     assert not [name for name in names if name.lower().startswith(("a ", "an ", "the "))]
 
 
@@ -164,7 +175,9 @@ class TestParsed:
     def test_anything_else_is_no_number(self, reply: str) -> None:
         assert parsed(reply, 0, 10) == NO_NUMBER
 
-    @pytest.mark.parametrize(("reply", "low", "high"), [("11", 0, 10), ("-1", 0, 10), ("\u22120.1", 0, 1), ("0", 1, 5)])
+    @pytest.mark.parametrize(
+        ("reply", "low", "high"), [("11", 0, 10), ("-1", 0, 10), ("\u22120.1", 0, 1), ("0", 1, 5)]
+    )
     def test_a_number_outside_the_range(self, reply: str, low: float, high: float) -> None:
         assert parsed(reply, low, high) == OUTSIDE
 

@@ -49,11 +49,18 @@ class TestReplies:
 
     def test_every_role_and_template_of_bare_prompts_and_the_first_of_framed_ones(self) -> None:
         asked = self.asked()
-        assert asked["framing"].value_counts().to_dict() == {"bare": 5 * 2 * 2 * 2, "salience": 2 * 2}
+        assert asked["framing"].value_counts().to_dict() == {
+            "bare": 5 * 2 * 2 * 2,
+            "salience": 2 * 2,
+        }
         after = asked[asked["framing"] == "salience"]
-        assert set(zip(after["role"], after["template"], after["system"], strict=True)) == {("no-role", "plain", "")}
+        assert set(zip(after["role"], after["template"], after["system"], strict=True)) == {
+            ("no-role", "plain", "")
+        }
         assert set(after["text"]) == {"A test. Is root number 0?", "A test. Is b number 0?"}
-        one = asked[(asked["id"] == "c0") & (asked["role"] == "mayor") & (asked["template"] == "short")]
+        one = asked[
+            (asked["id"] == "c0") & (asked["role"] == "mayor") & (asked["template"] == "short")
+        ]
         assert one["text"].tolist() == ["Be short. Is c number 0?"] * 2
         assert one["system"].tolist() == ["You are a mayor."] * 2
         assert one["repetition"].tolist() == [0, 1]
@@ -68,7 +75,9 @@ class TestReplies:
         rows = prompts(1)
         after = framed("trees", rows, {"salience": "A test.", "instruction": "Answer."})
         assert len({*after["id"], *rows["id"]}) == 5 * 2 + 5
-        assert list(after[["framing", "before", "bare_id"]].head(2).itertuples(index=False, name=None)) == [
+        assert list(
+            after[["framing", "before", "bare_id"]].head(2).itertuples(index=False, name=None)
+        ) == [
             ("salience", "A test.", "root0"),
             ("instruction", "Answer.", "root0"),
         ]

@@ -1,4 +1,5 @@
-"""What is asked next: replies, then of tools what they say of them; nothing twice, and nothing that nobody can do."""
+"""What is asked next: replies, then of tools what they say of them; nothing twice, and nothing that
+nobody can do."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,13 @@ FEATURES: dict[str, Any] = {
     "anger": {"kind": "classifier", "model": "moods", "score": {"sad": 1, "glad": 0}},
     "near": {"kind": "distance", "metric": "cosine"},
     "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0},
-    "asked": {"kind": "scorer", "model": "judge", "question": "Rate {GENERATION}", "low": 0, "high": 9},
+    "asked": {
+        "kind": "scorer",
+        "model": "judge",
+        "question": "Rate {GENERATION}",
+        "low": 0,
+        "high": 9,
+    },
 }
 Domain = tuple[dict[str, pd.DataFrame], dict[str, Any]]
 
@@ -39,9 +46,14 @@ class Answers:
         if request.operation == "embed":
             return {"vector": [np.array([len(text), 1], dtype=np.float32) for text in texts]}
         if request.operation == "classify":
-            return {"labels": [["sad", "glad"]] * len(texts), "probabilities": [np.array([0.25, 0.75])] * len(texts)}
+            return {
+                "labels": [["sad", "glad"]] * len(texts),
+                "probabilities": [np.array([0.25, 0.75])] * len(texts),
+            }
         systems = inputs.get("system", [None] * len(texts))
-        said = ["7" if request.by else self.reply(*each) for each in zip(texts, systems, strict=True)]
+        said = [
+            "7" if request.by else self.reply(*each) for each in zip(texts, systems, strict=True)
+        ]
         reasons = [None if text is not None else "content filter" for text in said]
         finish = ["length" if text and text.endswith("...") else "stop" for text in said]
         columns = {"reply": said, "reason": reasons, "finish": finish}
@@ -50,14 +62,21 @@ class Answers:
 
 def domain(tmp_path: Path, scale: str = "quick", **said: Any) -> Domain:
     tables, plan = built(
-        declared(tmp_path, scale, **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | said)
+        declared(
+            tmp_path,
+            scale,
+            **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | said,
+        )
     )
     return {"prompts": tables["prompts"]}, plan
 
 
 def asked_of(own: Domain, answers: Answers, **of: Any) -> dict[str, pd.DataFrame]:
     found = ask({"fruit": own}, requests, subject(**of), answers)  # type: ignore[arg-type]
-    return {name: found.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names])) for name in ANSWERS}
+    return {
+        name: found.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names]))
+        for name in ANSWERS
+    }
 
 
 @pytest.fixture
@@ -65,7 +84,9 @@ def answers() -> Answers:
     return Answers(lambda text, system: f"{text} It is good.")
 
 
-def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path, answers: Answers) -> None:
+def test_replies_come_first_and_each_tool_is_asked_each_text_once(
+    tmp_path: Path, answers: Answers
+) -> None:
     found = asked_of(domain(tmp_path), answers)
     assert [(request.operation, request.by) for request in answers.asked] == [
         ("generate", ""),
@@ -112,7 +133,9 @@ def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path) -> None:
     assert not set(seeds["reseeded"]) & set(seeds["bare"])
 
 
-def test_who_cannot_write_is_asked_nothing_and_has_no_scores(tmp_path: Path, answers: Answers) -> None:
+def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
+    tmp_path: Path, answers: Answers
+) -> None:
     own, mute = domain(tmp_path), frozenset({"loglikelihood"})
     found = asked_of(own, answers, operations=mute)
     assert answers.asked == []
@@ -129,9 +152,13 @@ def test_roles_are_the_first_ones_at_a_small_size(tmp_path: Path) -> None:
 def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None:
     tables, plan = domain(tmp_path)
     asked_of((tables, {**plan, "masked": ["good"]}), answers)
-    texts = next(request for request in answers.asked if request.operation == "embed").inputs["text"]
+    texts = next(request for request in answers.asked if request.operation == "embed").inputs[
+        "text"
+    ]
     assert not [text for text in texts if "good" in text]
-    assert sum(text.endswith("It is it.") for text in texts) == 4  # "an" before apple, "a" before the others
+    assert (
+        sum(text.endswith("It is it.") for text in texts) == 4
+    )  # "an" before apple, "a" before the others
 
 
 def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
@@ -196,7 +223,9 @@ def test_no_tool_is_asked_where_nobody_measures_with_one(tmp_path: Path, answers
 
 def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
     own = domain(tmp_path)
-    answers = Answers(lambda text, system: None if "fig" in text.casefold() else "I am sorry, but I cannot help.")
+    answers = Answers(
+        lambda text, system: None if "fig" in text.casefold() else "I am sorry, but I cannot help."
+    )
     found = asked_of(own, answers)
     numbers = scores(*own, found, subject("writer"))
     features, generations = numbers["features"], numbers["generations"]
@@ -219,7 +248,9 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     assert set(numbers["topics"]["feature"]) == {"topics-0"}
 
 
-def test_whether_a_reply_was_cut_nobody_knows_where_a_server_does_not_say_why_it_ended(tmp_path: Path) -> None:
+def test_whether_a_reply_was_cut_nobody_knows_where_a_server_does_not_say_why_it_ended(
+    tmp_path: Path,
+) -> None:
     own = domain(tmp_path)
     found = asked_of(own, Answers(lambda text, system: "It is good..."))
     replies = found["replies"]

@@ -29,7 +29,9 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
 
 def test_a_domain_that_is_asked_whole_is_no_sample(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
-    assert not [limit for limit in card(declaration, *built(declaration), {}).limits if "a sample" in limit]
+    assert not [
+        limit for limit in card(declaration, *built(declaration), {}).limits if "a sample" in limit
+    ]
 
 
 def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
@@ -39,13 +41,17 @@ def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Pa
     assert found.responsible is not None
     assert found.validity is not None
     assert found.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
-    assert " prompts about 2 of 2 concepts and 1 invented ones, from " in found.validity.representative
+    assert (
+        " prompts about 2 of 2 concepts and 1 invented ones, from " in found.validity.representative
+    )
     told = "Invented names: 1. With fewer than 12 no verdict is better than inconclusive."
     assert told in found.limits
 
 
 def test_concepts_with_sentences_of_their_own_are_a_limit(tmp_path: Path) -> None:
-    declaration = declared(tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}})
+    declaration = declared(
+        tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}}
+    )
     told = "Concepts have sentences of their own, so a raw difference includes that of their texts."
     assert told in card(declaration, *built(declaration), {}).limits
 
@@ -53,7 +59,9 @@ def test_concepts_with_sentences_of_their_own_are_a_limit(tmp_path: Path) -> Non
 def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
     assert card(declaration, *built(declaration), {}).withheld is None
-    others = replace(declaration, settings=declaration.settings.model_copy(update={"text": "others"}))
+    others = replace(
+        declaration, settings=declaration.settings.model_copy(update={"text": "others"})
+    )
     told = card(others, *built(declaration), {}).withheld
     assert told is not None
     assert "`evenruler repro card-of-others@fruit`" in told
@@ -64,13 +72,17 @@ def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
     tables, plan = built(declaration)
     branched = card(declaration, tables, plan, {}).responsible
-    apart = declared(tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}})
+    apart = declared(
+        tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}}
+    )
     split = card(apart, *built(apart), {}).responsible
     assert branched is not None
     assert split is not None
     assert (branched.synthetic, split.synthetic) == (True, False)
     assert "replaced words of root items" in branched.made
-    assert split.made == "Prompts are beginnings of sentences of their authors; no model writes any."
+    assert (
+        split.made == "Prompts are beginnings of sentences of their authors; no model writes any."
+    )
 
 
 def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> None:
@@ -82,7 +94,8 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
     assert not prompts.set_index("id").loc[shown.example.id, "is_root"]
     assert shown.validity is not None
     assert shown.validity.representative.startswith(
-        f"{int(prompts['is_root'].sum())} root items, {len(prompts)} prompts about 3 of 3 concepts and 0 invented"
+        f"{int(prompts['is_root'].sum())} root items, {len(prompts)} prompts about 3 of 3 concepts "
+        "and 0 invented"
     )
     assert shown.validity.errors.startswith("Refusals (share): m 0.12.")
 
@@ -90,7 +103,9 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
 def test_who_read_the_branched_rows_is_said(tmp_path: Path) -> None:
     def errors(**branch: Any) -> str:
         tables, plan = built(declared(tmp_path))
-        declaration = declared(tmp_path, source={**SOURCE, "branch": {**SOURCE["branch"], **branch}})
+        declaration = declared(
+            tmp_path, source={**SOURCE, "branch": {**SOURCE["branch"], **branch}}
+        )
         validity = card(declaration, tables, plan, {}).validity
         assert validity is not None
         return validity.errors

@@ -13,40 +13,68 @@ from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
 from tests.instruments.saged.domains import SOURCE, settings
 
-ROLES = {"no-role": "", "mayor": {"text": "You are a mayor.", "scale": "paper"}, "judge": {"text": "You judge."}}
+ROLES = {
+    "no-role": "",
+    "mayor": {"text": "You are a mayor.", "scale": "paper"},
+    "judge": {"text": "You judge."},
+}
 FEATURES = {
     "vader": {"kind": "lexicon", "scale": "quick"},
-    "mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0, "glad": 1}, "scale": "paper"},
+    "mood": {
+        "kind": "classifier",
+        "model": "moods",
+        "score": {"sad": 0, "glad": 1},
+        "scale": "paper",
+    },
     "near": {"kind": "distance", "metric": "cosine"},
 }
 
 
-OPEN = {"kind": "classifier", "source": "hub:a/moods", "revision": "to be given", "licence": "mit", "origin": "a"}
+OPEN = {
+    "kind": "classifier",
+    "source": "hub:a/moods",
+    "revision": "to be given",
+    "licence": "mit",
+    "origin": "a",
+}
 
 
 def refused(**said: Any) -> str:
     with pytest.raises(UserError) as caught:
-        validate(Settings, said, Path("params.yaml"), under="instruments.fruit", context={"scale": "quick"})
+        validate(
+            Settings,
+            said,
+            Path("params.yaml"),
+            under="instruments.fruit",
+            context={"scale": "quick"},
+        )
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_numbers_are_those_of_the_scale() -> None:
     quick, paper = (
-        settings(scale, items={"trial": 2, "standard": 4, "paper": 9}, generations=3) for scale in ("quick", "paper")
+        settings(scale, items={"trial": 2, "standard": 4, "paper": 9}, generations=3)
+        for scale in ("quick", "paper")
     )
     assert (quick.items, paper.items) == (2, 9)
     assert (quick.most_roles, paper.most_roles) == (1, 1000)
     assert (quick.new_tokens, paper.new_tokens) == (64, 256)
     assert (quick.prefixed, paper.prefixed) == (0, 1000)
     assert (quick.generations, paper.generations) == (3, 3)
-    assert (quick.disparities.headline_permutations, paper.disparities.headline_permutations) == (1000, 10000)
+    assert (quick.disparities.headline_permutations, paper.disparities.headline_permutations) == (
+        1000,
+        10000,
+    )
     own = settings("paper", disparities={"permutations": {"quick": 5, "paper": 7}})
     assert (own.disparities.permutations, own.disparities.headline_permutations) == (7, 10000)
 
 
 def test_roles_and_features_are_those_of_the_scale() -> None:
-    quick, paper = (settings(scale, roles=ROLES, features=FEATURES, embedder="e") for scale in ("quick", "paper"))
+    quick, paper = (
+        settings(scale, roles=ROLES, features=FEATURES, embedder="e")
+        for scale in ("quick", "paper")
+    )
     assert quick.roles == {"no-role": "", "judge": "You judge."}
     assert list(paper.roles.items())[1] == ("mayor", "You are a mayor.")
     assert (list(quick.features), list(paper.features)) == (["vader", "near"], ["mood", "near"])
@@ -56,7 +84,9 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
     catalogue = Catalogue.model_validate({"models": {"moods": OPEN}})
     paper = settings("paper", features=FEATURES, embedder="e").having(catalogue)
     assert list(paper.features) == ["near"]
-    assert paper.waiting.startswith("mood: the commit of moods (https://huggingface.co/a/moods/commits/main) is to be")
+    assert paper.waiting.startswith(
+        "mood: the commit of moods (https://huggingface.co/a/moods/commits/main) is to be"
+    )
     alone = settings("paper", features={"mood": FEATURES["mood"]}, embedder="e").having(catalogue)
     assert (list(alone.features), alone.waiting) == (["mood"], "")  # so the domain waits
     pinned = Catalogue.model_validate({"models": {"moods": {**OPEN, "revision": "a" * 40}}})
@@ -67,7 +97,10 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
 @pytest.mark.parametrize(
     ("said", "line"),
     [
-        ({"items": {"trial": 2}}, "instruments.fruit.items: found {'trial': 2}, expected one for trial and one for"),
+        (
+            {"items": {"trial": 2}},
+            "instruments.fruit.items: found {'trial': 2}, expected one for trial and one for",
+        ),
         ({"items": {"trial": 2, "standard": 1, "paper": 0}}, "instruments.fruit.items: found 0"),
         ({"most_roles": 0}, "instruments.fruit.most_roles: found 0"),
         ({"item": 2}, "unknown key 'item'; did you mean 'items'?"),
@@ -75,11 +108,23 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
             {"roles": {"mayor": {"txt": "You are a mayor."}}},
             "roles: mayor: found {'txt': 'You are a mayor.'}",
         ),
-        ({"roles": {"mayor": {"text": "You", "scale": "big"}}}, "roles: mayor: no scale 'big', there are quick and"),
+        (
+            {"roles": {"mayor": {"text": "You", "scale": "big"}}},
+            "roles: mayor: no scale 'big', there are quick and",
+        ),
         ({"templates": {"plain": "Say."}}, "the template 'plain' does not hold {PROMPT} once"),
-        ({"features": {"near": {"kind": "distance", "metric": "l2"}}}, "'near' needs a `model`, or the instrument an"),
-        ({"disparities": {"headline": "mode"}}, "headline names 'mode', which is not under `statistics`"),
-        ({"features": {"vader": {"kind": "lexicon", "scale": "paper"}}}, "instruments.fruit.features: found {}"),
+        (
+            {"features": {"near": {"kind": "distance", "metric": "l2"}}},
+            "'near' needs a `model`, or the instrument an",
+        ),
+        (
+            {"disparities": {"headline": "mode"}},
+            "headline names 'mode', which is not under `statistics`",
+        ),
+        (
+            {"features": {"vader": {"kind": "lexicon", "scale": "paper"}}},
+            "instruments.fruit.features: found {}",
+        ),
         ({"text": "theirs"}, "instruments.fruit.text: found 'theirs'"),
     ],
 )
@@ -96,7 +141,9 @@ def written(tmp_path: Path, **changes: Any) -> Path:
 def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Path) -> None:
     judge = {"kind": "scorer", "model": "judge", "question": "{GENERATION}", "low": 0, "high": 1}
     own = settings(
-        "paper", embedder="e", features={**FEATURES, "asked": judge, "other": FEATURES["near"] | {"model": "f"}}
+        "paper",
+        embedder="e",
+        features={**FEATURES, "asked": judge, "other": FEATURES["near"] | {"model": "f"}},
     )
     assemble = {"method": "question", "per_concept": 5, "model": "writer"}
     branch = {"roots": ["apple"], "replacements": "found", "judge": "reader"}
@@ -104,7 +151,9 @@ def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Pa
     (tmp_path / "found").mkdir()
     found = {"replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}}
     YAML().dump(found, tmp_path / "found/fruit.yaml")
-    source = load(written(tmp_path, assemble=assemble, branch=branch, find=find), own, tmp_path / "shared")
+    source = load(
+        written(tmp_path, assemble=assemble, branch=branch, find=find), own, tmp_path / "shared"
+    )
     assert own.uses(source) == [
         Use("e", "embed", "embedder"),
         Use("moods", "classify", "features.mood.model"),
@@ -140,9 +189,14 @@ def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
     assert able().startswith("Fruit: branch: its branched rows are neither judged nor read")
     assert able(judge="big") == ""
     assert able(read={"rows": 0, "wrong": 0, "by": "us"}) == ""
-    assert able(read={"rows": 125, "wrong": 0, "by": "us"}) == able(read={"rows": 185, "wrong": 1, "by": "us"}) == ""
+    assert (
+        able(read={"rows": 125, "wrong": 0, "by": "us"})
+        == able(read={"rows": 185, "wrong": 1, "by": "us"})
+        == ""
+    )
     assert able(read={"rows": 124, "wrong": 0, "by": "us"}).startswith(
-        "Fruit: branch: 0 of 124 branched rows that were read are wrong, which leaves up to 3.0% (Wilson, 95%) where "
+        "Fruit: branch: 0 of 124 branched rows that were read are wrong, which leaves up to 3.0% "
+        "(Wilson, 95%) where "
         "3% may be: read all, or 125 with no more wrong; name a model as"
     )
     assert able(read={"rows": 100, "of": 100, "wrong": 3, "by": "us"}) == ""
@@ -154,18 +208,34 @@ def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
 
 
 def test_names_that_are_also_of_something_else_are_warned_of() -> None:
-    maps = {"apple": {"pear": {"Turkey": "France", "Georgia": "Ohio", "Turkish": "French"}, "fig": {"Georgia": "Utah"}}}
+    maps = {
+        "apple": {
+            "pear": {"Turkey": "France", "Georgia": "Ohio", "Turkish": "French"},
+            "fig": {"Georgia": "Utah"},
+        }
+    }
     source = Source.model_validate({**SOURCE, "branch": {"roots": ["apple"], "replacements": maps}})
-    few = "3 concepts and 0 invented ones with `control: true` (at least 2 and 12 needed): no verdict is possible"
-    assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows", few]
+    few = (
+        "3 concepts and 0 invented ones with `control: true` (at least 2 and 12 needed): no "
+        "verdict is possible"
+    )
+    assert settings().warnings(source) == [
+        "Georgia, Turkey: something else is called so too; read its rows",
+        few,
+    ]
     unread = {**SOURCE["branch"], "read": {"rows": 0, "wrong": 0, "by": "us"}}
     said = settings().warnings(Source.model_validate({**SOURCE, "branch": unread}))
-    assert said == ["its rows were not read yet: they are built, and no model is asked about them", few]
+    assert said == [
+        "its rows were not read yet: they are built, and no model is asked about them",
+        few,
+    ]
     assert settings().warnings(Source.model_validate(SOURCE)) == [few]
     assert settings().warnings(Source.model_validate({**SOURCE, "branch": None})) == [few]
 
 
-@pytest.mark.parametrize(("concepts", "invented", "said"), [(2, 12, []), (2, 11, [(2, 11)]), (1, 12, [(1, 12)])])
+@pytest.mark.parametrize(
+    ("concepts", "invented", "said"), [(2, 12, []), (2, 11, [(2, 11)]), (1, 12, [(1, 12)])]
+)
 def test_too_few_concepts_or_invented_ones_are_warned_of(
     concepts: int, invented: int, said: list[tuple[int, int]]
 ) -> None:
@@ -173,7 +243,8 @@ def test_too_few_concepts_or_invented_ones_are_warned_of(
     new = {f"new-{n}": {"name": f"New{n}", "control": True} for n in range(invented)}
     source = Source.model_validate({**SOURCE, "branch": None, "concepts": {**those, **new}})
     assert settings().warnings(source) == [
-        f"{n} concepts and {own} invented ones with `control: true` (at least 2 and 12 needed): no verdict is possible"
+        f"{n} concepts and {own} invented ones with `control: true` (at least 2 and 12 needed): no "
+        "verdict is possible"
         for n, own in said
     ]
     assert settings().detects(source) == (None if said else "")
@@ -185,19 +256,26 @@ def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
     assert not settings().of_others
     assert settings().made_by == "scrape"
     assert load(path, settings(text="others"), tmp_path).material.kind == "extracts"
-    with pytest.raises(UserError, match=r"material\.kind: text of the kind extracts was written by others; add `text"):
+    with pytest.raises(
+        UserError,
+        match=r"material\.kind: text of the kind extracts was written by others; add `text",
+    ):
         load(path, settings(), tmp_path)
 
 
 def test_replacements_that_cannot_be_are_found_when_the_source_is_read(tmp_path: Path) -> None:
     maps = {"apple": {"pear": {"apple": "apple pear"}, "fig": {"apple": "fig"}}}
     path = written(tmp_path, branch={"roots": ["apple"], "replacements": maps})
-    with pytest.raises(UserError, match=r"fruit\.yaml: branch\.replacements\.apple\.pear: 'apple' becomes"):
+    with pytest.raises(
+        UserError, match=r"fruit\.yaml: branch\.replacements\.apple\.pear: 'apple' becomes"
+    ):
         load(path, settings(), tmp_path)
 
 
 def test_who_is_asked() -> None:
     local = {"source": "local:x", "licence": "cc0-1.0", "origin": "o"}
     kinds = {"c": "causal", "m": "masked", "e": "embedder"}
-    catalogue = Catalogue.model_validate({"models": {name: {"kind": kind, **local} for name, kind in kinds.items()}})
+    catalogue = Catalogue.model_validate(
+        {"models": {name: {"kind": kind, **local} for name, kind in kinds.items()}}
+    )
     assert [takes(catalogue, name) for name in kinds] == [True, False, False]

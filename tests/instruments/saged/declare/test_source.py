@@ -19,25 +19,46 @@ FRUIT: dict[str, Any] = {
     "concepts": {"apple": {"name": "apple", "keywords": ["apple", "cider"]}, "pear": "pear"},
     "material": {"kind": "local", "path": "articles/fruit.md"},
     "assemble": {"method": "split", "per_concept": 5},
-    "branch": {"roots": ["apple"], "replacements": {"apple": {"pear": {"apple": "pear", "cider": "perry"}}}},
+    "branch": {
+        "roots": ["apple"],
+        "replacements": {"apple": {"pear": {"apple": "pear", "cider": "perry"}}},
+    },
 }
 
 
 def test_the_countries_have_twelve_invented_names_as_varied_in_form_as_the_real_ones() -> None:
     source = read_source(Path(__file__).parents[4] / "data/sources/saged/countries.yaml")
     assert (len(source.members), len(source.controls)) == (20, 12)
-    words = {concept: [source.form(concept, "concept"), *source.keywords_of(concept)] for concept in source.concepts}
+    words = {
+        concept: [source.form(concept, "concept"), *source.keywords_of(concept)]
+        for concept in source.concepts
+    }
     every = [word.casefold() for own in words.values() for word in own[1:]]
     assert len(every) == len(set(every)) == 32 * 3
     for sign, real, invented in (("the ", 3, 2), (" people", 5, 3), ("south ", 8, 4)):
-        of = {concept: sum(sign in str(word).casefold() for word in own) for concept, own in words.items()}
-        found = sum(of[concept] for concept in source.members), sum(of[concept] for concept in source.controls)
+        of = {
+            concept: sum(sign in str(word).casefold() for word in own)
+            for concept, own in words.items()
+        }
+        found = (
+            sum(of[concept] for concept in source.members),
+            sum(of[concept] for concept in source.controls),
+        )
         assert found == (real, invented), sign
 
 
 def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path: Path) -> None:
-    concepts = {"uk": {"name": "UK", "keywords": ["British"], "forms": {"concept": "the UK", "people": "Britons"}}}
-    table = {"material": {"kind": "table", "path": "articles/a.csv"}, "assemble": {"method": "question"}}
+    concepts = {
+        "uk": {
+            "name": "UK",
+            "keywords": ["British"],
+            "forms": {"concept": "the UK", "people": "Britons"},
+        }
+    }
+    table = {
+        "material": {"kind": "table", "path": "articles/a.csv"},
+        "assemble": {"method": "question"},
+    }
     source = load(tmp_path, concepts={**concepts, "pear": "Pear"}, branch=None, **table)
     assert [source.form("uk", "concept"), source.form("uk", "people")] == ["the UK", "Britons"]
     assert [source.form("pear", "concept"), source.form("pear", "people")] == ["Pear", None]
@@ -53,7 +74,10 @@ def load(tmp_path: Path, **changes: Any) -> Source:
 
 def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_path: Path) -> None:
     source = load(tmp_path)
-    assert [source.keywords_of(concept) for concept in source.concepts] == [["apple", "cider"], ["pear"]]
+    assert [source.keywords_of(concept) for concept in source.concepts] == [
+        ["apple", "cider"],
+        ["pear"],
+    ]
     assert source.pages_of("pear") == ["pear"]
     assert source.branch is not None
     assert source.branch.branches_of("apple", list(source.concepts)) == ["pear"]
@@ -67,7 +91,12 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "belongs to two concepts, apple and pear",
         ),
         (
-            {"concepts": {"apple": "apple", "pear": {"name": "pear", "forms": {"Concept": "a pear"}}}},
+            {
+                "concepts": {
+                    "apple": "apple",
+                    "pear": {"name": "pear", "forms": {"Concept": "a pear"}},
+                }
+            },
             "forms.Concept: found 'Concept', expected lower-case a-z and _; fix it",
         ),
         ({"material": {"kind": "local"}}, "`path` is missing, the file or folder that is read"),
@@ -75,9 +104,15 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"concepts": {"apple": {"name": "apple", "keywords": ["pip", "Pip"]}, "pear": "pear"}},
             "the keyword 'Pip' is given twice for apple",
         ),
-        ({"material": {"kind": "local", "path": "fruit.md"}}, "`path` is 'fruit.md', expected one such as articles/"),
+        (
+            {"material": {"kind": "local", "path": "fruit.md"}},
+            "`path` is 'fruit.md', expected one such as articles/",
+        ),
         ({"material": {"kind": "local", "path": "articles/../../x.md"}}, "DVC watches no other"),
-        ({"find": {"by": []}}, "find: nothing to look for: `by` is empty and there is no `replacements`"),
+        (
+            {"find": {"by": []}},
+            "find: nothing to look for: `by` is empty and there is no `replacements`",
+        ),
         (
             {"find": {"replacements": {"model": "m"}}},
             "`find.replacements` and `branch.replacements: found` belong together",
@@ -94,39 +129,75 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"find": {"replacements": {"model": "m", "threshold": 1.5}}},
             "found 1.5, expected auto or a number from -1 to 1",
         ),
-        ({"find": {"replacements": {"model": "m"}, "entities": True}}, "`entities` belongs to the ways embedding and"),
-        ({"find": {"by": ["embedding", "embedding"]}}, "find: `by` names a way twice (embedding, embedding)"),
+        (
+            {"find": {"replacements": {"model": "m"}, "entities": True}},
+            "`entities` belongs to the ways embedding and",
+        ),
+        (
+            {"find": {"by": ["embedding", "embedding"]}},
+            "find: `by` names a way twice (embedding, embedding)",
+        ),
         (
             {"find": {"by": ["model"]}},
             "find: `model`, of the catalogue, and the way `model` under `by` belong together",
         ),
-        ({"find": {"by": ["model"], "model": "m", "entities": True}}, "`entities` belongs to the ways embedding and"),
+        (
+            {"find": {"by": ["model"], "model": "m", "entities": True}},
+            "`entities` belongs to the ways embedding and",
+        ),
         (
             {"assemble": {"method": "question", "per_concept": 5}},
             "`assemble.model` writes questions about text, so both",
         ),
-        ({"assemble": {"method": "split", "model": "m"}}, "`assemble.model` writes questions about text, so both"),
+        (
+            {"assemble": {"method": "split", "model": "m"}},
+            "`assemble.model` writes questions about text, so both",
+        ),
         (
             {"material": {"kind": "table", "path": "articles/a.csv"}},
             "a table says what is asked of every concept: `bra",
         ),
-        ({"material": {"kind": "table", "path": "articles/a.md"}}, "expected a table such as articles/mine.csv"),
+        (
+            {"material": {"kind": "table", "path": "articles/a.md"}},
+            "expected a table such as articles/mine.csv",
+        ),
         ({"find": {"by": ["links"]}}, "find.by names links, which local text has none of"),
-        ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local or table, found extracts"),
+        (
+            {"material": {"kind": "extracts", "path": "a.md"}},
+            "`path` belongs to kind local or table, found extracts",
+        ),
         (
             {"material": {"kind": "local", "path": "a.md", "api": "http://x/api.php"}},
             "`api` belongs to kind wiki, found local",
         ),
         (
-            {"branch": {"roots": ["apple"], "replacements": {}, "read": {"rows": 2, "wrong": 3, "by": "us"}}},
+            {
+                "branch": {
+                    "roots": ["apple"],
+                    "replacements": {},
+                    "read": {"rows": 2, "wrong": 3, "by": "us"},
+                }
+            },
             "branch.read: `wrong` is 3, but `rows` only 2",
         ),
         (
-            {"branch": {"roots": ["apple"], "replacements": {}, "read": {"rows": 3, "of": 2, "wrong": 0, "by": "us"}}},
+            {
+                "branch": {
+                    "roots": ["apple"],
+                    "replacements": {},
+                    "read": {"rows": 3, "of": 2, "wrong": 0, "by": "us"},
+                }
+            },
             "branch.read: `rows` is 3, but `of` only 2",
         ),
-        ({"branch": {"roots": ["aple"], "replacements": {}}}, "branch names the concept 'aple'; did you mean 'apple'?"),
-        ({"branch": {"roots": ["apple"], "replacements": {}}}, "branch.replacements holds nothing from apple to pear"),
+        (
+            {"branch": {"roots": ["aple"], "replacements": {}}},
+            "branch names the concept 'aple'; did you mean 'apple'?",
+        ),
+        (
+            {"branch": {"roots": ["apple"], "replacements": {}}},
+            "branch.replacements holds nothing from apple to pear",
+        ),
         (
             {"branch": {"roots": ["apple"], "to": ["peer"], "replacements": {}}},
             "branch names the concept 'peer'; did you mean 'pear'?",
@@ -136,8 +207,14 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "branch: `to` is by root for apple, but the roots are apple, pear",
         ),
         (
-            {"branch": {"roots": ["apple"], "words": {"apple": ["apple", "cider"], "pear": ["pear"]}}},
-            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its place",
+            {
+                "branch": {
+                    "roots": ["apple"],
+                    "words": {"apple": ["apple", "cider"], "pear": ["pear"]},
+                }
+            },
+            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its "
+            "place",
         ),
         (
             {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}}},
@@ -159,14 +236,19 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"material": {"kind": "wiki", "api": "https://w.example/api.php"}},
             "material: `licence` is missing, that of the text of `api`",
         ),
-        ({"material": {"kind": "wiki", "revisions": {"Apple": "of May"}}}, "material.revisions.Apple: found 'of May'"),
+        (
+            {"material": {"kind": "wiki", "revisions": {"Apple": "of May"}}},
+            "material.revisions.Apple: found 'of May'",
+        ),
         (
             {"material": {"kind": "local", "path": "articles/a.md"}, "find": {"by": ["links"]}},
             "find.by names links, which local text has none of",
         ),
     ],
 )
-def test_a_mistake_is_one_line_with_file_and_place(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+def test_a_mistake_is_one_line_with_file_and_place(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UserError) as error:
         load(tmp_path, **changes)
     assert said in str(error.value)
@@ -175,26 +257,46 @@ def test_a_mistake_is_one_line_with_file_and_place(tmp_path: Path, changes: dict
 
 
 def test_each_root_may_have_branches_of_its_own(tmp_path: Path) -> None:
-    maps = {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}, "pear": {"fig": {"pear": "fig"}}}
-    branch = {"roots": ["apple", "pear"], "to": {"apple": ["fig", "pear"], "pear": ["fig"]}, "replacements": maps}
+    maps = {
+        "apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}},
+        "pear": {"fig": {"pear": "fig"}},
+    }
+    branch = {
+        "roots": ["apple", "pear"],
+        "to": {"apple": ["fig", "pear"], "pear": ["fig"]},
+        "replacements": maps,
+    }
     concepts = {"apple": "apple", "pear": "pear", "fig": "fig"}
     source = load(tmp_path, concepts=concepts, branch=branch)
     assert source.branch is not None
-    assert [source.branch.branches_of(root, list(concepts)) for root in source.roots] == [["fig", "pear"], ["fig"]]
+    assert [source.branch.branches_of(root, list(concepts)) for root in source.roots] == [
+        ["fig", "pear"],
+        ["fig"],
+    ]
     assert source.lacking == []
     del maps["pear"]
     with pytest.raises(UserError, match=r"branch\.replacements holds nothing from pear to fig"):
         load(tmp_path, concepts=concepts, branch=branch)
 
 
-def test_words_in_one_order_stand_for_each_other_unless_replacements_say_more(tmp_path: Path) -> None:
+def test_words_in_one_order_stand_for_each_other_unless_replacements_say_more(
+    tmp_path: Path,
+) -> None:
     words = {"apple": ["apple", "cider"], "pear": ["pear", "perry"], "fig": ["fig", "fig wine"]}
     by_hand = {"pear": {"fig": {"pear": "fig", "perry": "wine"}}}
     branch = {"roots": ["apple", "pear"], "words": words, "replacements": by_hand}
-    source = load(tmp_path, concepts={"apple": "apple", "pear": "pear", "fig": "fig"}, branch=branch)
+    source = load(
+        tmp_path, concepts={"apple": "apple", "pear": "pear", "fig": "fig"}, branch=branch
+    )
     assert source.replacements == {
-        "apple": {"pear": {"apple": "pear", "cider": "perry"}, "fig": {"apple": "fig", "cider": "fig wine"}},
-        "pear": {"apple": {"pear": "apple", "perry": "cider"}, "fig": {"pear": "fig", "perry": "wine"}},
+        "apple": {
+            "pear": {"apple": "pear", "cider": "perry"},
+            "fig": {"apple": "fig", "cider": "fig wine"},
+        },
+        "pear": {
+            "apple": {"pear": "apple", "perry": "cider"},
+            "fig": {"pear": "fig", "perry": "wine"},
+        },
     }
     resolved = source.model_copy(update={"find": None}).model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude_none=True
@@ -209,7 +311,10 @@ def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
 
 
 WIKI = {
-    "concepts": {"apple": {"name": "apple", "keywords": ["apple", "cider"], "pages": ["Apple"]}, "pear": "pear"},
+    "concepts": {
+        "apple": {"name": "apple", "keywords": ["apple", "cider"], "pages": ["Apple"]},
+        "pear": "pear",
+    },
     "material": {"kind": "wiki", "around": {"depth": 1, "most": 5}},
     "branch": None,
 }
@@ -248,10 +353,22 @@ def test_a_concept_that_nothing_was_found_for_goes_by_its_name(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ("concepts: {peer: {keywords: [a]}}", "'peer' is no concept of the domain; did you mean 'pear'?"),
-        ("concepts: {pear: {keywords: [CIDER]}}", "the keyword 'CIDER' belongs to two concepts, apple and pear"),
-        ("concepts: {pear: {keywords: [perry, Perry]}}", "the keyword 'Perry' is given twice for pear"),
-        ("concepts: {pear: {words: [perry]}}", "concepts.pear.words: unknown key 'words'; did you mean 'keywords'?"),
+        (
+            "concepts: {peer: {keywords: [a]}}",
+            "'peer' is no concept of the domain; did you mean 'pear'?",
+        ),
+        (
+            "concepts: {pear: {keywords: [CIDER]}}",
+            "the keyword 'CIDER' belongs to two concepts, apple and pear",
+        ),
+        (
+            "concepts: {pear: {keywords: [perry, Perry]}}",
+            "the keyword 'Perry' is given twice for pear",
+        ),
+        (
+            "concepts: {pear: {words: [perry]}}",
+            "concepts.pear.words: unknown key 'words'; did you mean 'keywords'?",
+        ),
         ("concepts: {pear: ", "line"),
     ],
 )
@@ -303,7 +420,8 @@ def test_replacements_that_are_lacking_are_to_be_found(
     else:
         line = error_of(load_with_found, tmp_path, found, **LOOKED_FOR)
     assert line == (
-        f"{tmp_path / 'found' / 'fruit.yaml'}: no replacements from apple to {lacking[0]} were found;"
+        f"{tmp_path / 'found' / 'fruit.yaml'}: no replacements from apple to {lacking[0]} were "
+        "found;"
         " run `evenruler find fruit`, or write them there"
     )
     source = read_source(tmp_path / "fruit.yaml", complete=False)
@@ -313,7 +431,10 @@ def test_replacements_that_are_lacking_are_to_be_found(
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ("replacements: {apple: {peer: {apple: pear}}}", "'peer' is no concept of the domain; did you mean 'pear'?"),
+        (
+            "replacements: {apple: {peer: {apple: pear}}}",
+            "'peer' is no concept of the domain; did you mean 'pear'?",
+        ),
         ("replacements: {apple: {pear: {apple: ''}}}", "replacements.apple.pear.apple: found ''"),
     ],
 )

@@ -19,7 +19,11 @@ from tests.instruments.saged.domains import subject
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
     """Root items, each for every concept; where not branched, each prompt is its own root item."""
     rows = [
-        {"id": f"{concept}-{root:03d}", "concept": concept, "root_id": f"root-{root:03d}" if branched else None}
+        {
+            "id": f"{concept}-{root:03d}",
+            "concept": concept,
+            "root_id": f"root-{root:03d}" if branched else None,
+        }
         for root in range(roots)
         for concept in concepts
     ]
@@ -56,7 +60,9 @@ def features(
     )
 
 
-def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequence[str] = ()) -> pd.DataFrame:
+def replies(
+    measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequence[str] = ()
+) -> pd.DataFrame:
     """The replies that were measured; some are refusals or empty, by id."""
     columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
     found = measured[columns].drop_duplicates()
@@ -73,7 +79,9 @@ def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequenc
 def baselines(features: pd.DataFrame) -> pd.DataFrame:
     """What tools say of the baselines, where masks change nothing."""
     bare = features[(features["framing"] == "bare") & features["baseline"].notna()]
-    found = bare.drop_duplicates(["id", "feature"]).rename(columns={"value": "of_reply", "baseline": "value"})
+    found = bare.drop_duplicates(["id", "feature"]).rename(
+        columns={"value": "of_reply", "baseline": "value"}
+    )
     return found[schemas.BASELINES.names].reset_index(drop=True)
 
 
@@ -108,7 +116,10 @@ def plan_of(
     """As far as a diagnosis reads it."""
     return {
         "name": "fruit",
-        "features": {name: feature.model_dump(exclude_none=True) for name, feature in (declared or {}).items()},
+        "features": {
+            name: feature.model_dump(exclude_none=True)
+            for name, feature in (declared or {}).items()
+        },
         "confirmatory": confirmatory_of(declared or {}),
         "items": 1000,
         "concepts": 1000,
@@ -138,4 +149,6 @@ def figures_of(
         "topics": pd.DataFrame(columns=schemas.TOPICS.names),
     }
     plan = plan_of(settings, (), declared, controls)
-    return figures_by_the_door("fruit", {"prompts": prompts}, plan, scores, subject("m0"), Resampling(0.95, 100, 3))
+    return figures_by_the_door(
+        "fruit", {"prompts": prompts}, plan, scores, subject("m0"), Resampling(0.95, 100, 3)
+    )

@@ -120,14 +120,18 @@ def test_a_country_of_which_nothing_is_said() -> None:
     below = np.hypot(1 / 20 - low, of_all[1] - found.overall)  # Newcombe (1998), method 10
     above = np.hypot(high - 1 / 20, found.overall - of_all[0])
     apart_by = 1 / 20 - found.overall
-    assert (found.low[0, 0], found.high[0, 0]) == pytest.approx((apart_by - below, apart_by + above))
+    assert (found.low[0, 0], found.high[0, 0]) == pytest.approx(
+        (apart_by - below, apart_by + above)
+    )
     assert found.p_within(0.15) > 0.99
 
 
 def test_alike_is_by_the_tests_that_intervals_are_made_of() -> None:
     unanswered = (np.arange(40)[:, None] < [2, 4, 6, 8]).astype(float)
     found = silence(unanswered, seed=1, shuffles=9)
-    ends = [proportion_confint(n, 40, alpha=2 * stats.norm.sf(1.645), method="wilson") for n in (2, 8)]
+    ends = [
+        proportion_confint(n, 40, alpha=2 * stats.norm.sf(1.645), method="wilson") for n in (2, 8)
+    ]
     bound = max(found.overall - ends[0][0], ends[1][1] - found.overall)
     assert found.p_within(bound) == pytest.approx(stats.norm.sf(1.645))
 
@@ -158,7 +162,9 @@ def test_nobody_is_named_in_a_role_because_one_other_is() -> None:
 def test_roles_have_a_mean_square_of_their_own() -> None:
     """Of noise it is that of a mean over root items, however many roles there are."""
     random = np.random.default_rng(3)
-    found = [mean_square(by_role(random.normal(0, 1, (4, 20, 9)), 1, shuffles=1)) for _ in range(200)]
+    found = [
+        mean_square(by_role(random.normal(0, 1, (4, 20, 9)), 1, shuffles=1)) for _ in range(200)
+    ]
     assert {df for _, df in found} == {24}
     assert np.mean([square for square, _ in found]) == pytest.approx(1 / 20, rel=0.05)
 
@@ -177,6 +183,8 @@ def test_what_is_beyond_invented_names_in_four_of_five_studies() -> None:
 
 def test_countries_are_answered_alike_if_there_is_enough_to_say_so() -> None:
     random = np.random.default_rng(1)
-    many, few = (silence(random.random((roots, 21)) < 0.05, seed=1, shuffles=99) for roots in (150, 20))
+    many, few = (
+        silence(random.random((roots, 21)) < 0.05, seed=1, shuffles=99) for roots in (150, 20)
+    )
     assert many.p_within(0.15) < 0.05 < few.p_within(0.15)
     assert silence(np.zeros((20, 6)), seed=1, shuffles=99).p_null == 1

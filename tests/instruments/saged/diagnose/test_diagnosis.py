@@ -1,4 +1,5 @@
-"""One domain on one model from what is published, what needs several models, and what a card shows."""
+"""One domain on one model from what is published, what needs several models, and what a card
+shows."""
 
 import json
 from collections.abc import Mapping
@@ -39,14 +40,17 @@ def domain(tmp_path: Path, **said: Any) -> tuple[dict[str, pd.DataFrame], dict[s
 
 
 def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str, pd.DataFrame]:
-    """Numbers of replies to the prompts; higher for pears. Of the two clusters, one has no replies."""
+    """Numbers of replies to the prompts; higher for pears. Of the two clusters, one has no
+    replies."""
     draw = np.random.default_rng(len(model))
     lie = np.where(prompts["concept"] == "pear", 0.3 + shift, 0.0)
     values = 0.5 + lie + draw.normal(0, 0.05, len(prompts))
     parts = [
         measured.features(prompts, values, prompts["concept"].map(BASELINES), model=model),
         measured.features(prompts, 1.0, model=model, feature="topics-0"),
-        measured.features(prompts, np.nan, model=model, feature="topics-1").assign(reason="only 1 clusters"),
+        measured.features(prompts, np.nan, model=model, feature="topics-1").assign(
+            reason="only 1 clusters"
+        ),
     ]
     features = pd.concat(parts, ignore_index=True)
     generations = measured.replies(features).assign(reason=None)
@@ -60,10 +64,17 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
         "n": 9,
     }
     baselines = measured.baselines(features)
-    return {"features": features, "topics": pd.DataFrame([topic]), "baselines": baselines, "generations": generations}
+    return {
+        "features": features,
+        "topics": pd.DataFrame([topic]),
+        "baselines": baselines,
+        "generations": generations,
+    }
 
 
-def record(own: tuple[dict[str, pd.DataFrame], dict[str, Any]], model: str, **changes: Any) -> Record:
+def record(
+    own: tuple[dict[str, pd.DataFrame], dict[str, Any]], model: str, **changes: Any
+) -> Record:
     tables, plan = own
     scores = scores_of(tables["prompts"], model, **changes)
     found = figures("fruit", tables, plan, scores, subject(model), RESAMPLING)
@@ -73,7 +84,10 @@ def record(own: tuple[dict[str, pd.DataFrame], dict[str, Any]], model: str, **ch
 def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
     """As the stage does it."""
     found = [*(one.found for one in records), across(records, RESAMPLING)]
-    return {name: pd.concat([part[name] for part in found if name in part], ignore_index=True) for name in TABLES}
+    return {
+        name: pd.concat([part[name] for part in found if name in part], ignore_index=True)
+        for name in TABLES
+    }
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +116,9 @@ def test_a_model_has_the_same_figures_beside_any_other(
     pd.testing.assert_frame_equal(own[columns], alone[columns])
     told = tables["figures"].query("model == 'm'").reset_index(drop=True)
     pd.testing.assert_frame_equal(told, records[0].found["figures"], check_dtype=False)
-    mean = own[(own["metric"] == "range") & (own["statistic"] == "mean") & (own["feature"] == "vader")]
+    mean = own[
+        (own["metric"] == "range") & (own["statistic"] == "mean") & (own["feature"] == "vader")
+    ]
     assert mean.set_index("calibration")["value"]["raw"] == pytest.approx(0.3, abs=0.1)
 
 
@@ -110,7 +126,9 @@ def test_tests_of_all_models_are_adjusted_together(tables: Mapping[str, pd.DataF
     found = tables["disparities"]
     own = found[(found["feature"] == "vader") & (found["statistic"] == "mean")].dropna(subset="p")
     assert set(own["model"]) == {"m", "other"}
-    assert own["p_adjusted"].tolist() == pytest.approx(scipy.stats.false_discovery_control(own["p"]).tolist())
+    assert own["p_adjusted"].tolist() == pytest.approx(
+        scipy.stats.false_discovery_control(own["p"]).tolist()
+    )
 
 
 def test_the_bias_of_tools_is_there_once(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -122,7 +140,9 @@ def test_the_bias_of_tools_is_there_once(tables: Mapping[str, pd.DataFrame]) -> 
 
 def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Record]) -> None:
     found = records[0].found["figures"]
-    assert set(found.loc[found["figure"] == "level_shift", "reason"]) == {"nothing was asked after prefixes"}
+    assert set(found.loc[found["figure"] == "level_shift", "reason"]) == {
+        "nothing was asked after prefixes"
+    }
 
 
 def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
@@ -147,17 +167,26 @@ def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path
     generations = measured.replies(features).assign(reason=None)
     given = {**scores, "features": features, "generations": generations}
     found = figures("fruit", tables, plan, given, subject("m"), RESAMPLING)
-    of_vader = found["figures"][found["figures"]["part"] == "no-role, plain, vader"].set_index("figure")
+    of_vader = found["figures"][found["figures"]["part"] == "no-role, plain, vader"].set_index(
+        "figure"
+    )
     assert of_vader.loc["level_shift", "value"] > 1
     assert of_vader.loc["level_shift", "n"] == 3
     bare = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
     pd.testing.assert_frame_equal(found["summaries"], bare["summaries"])
 
 
-def test_the_card_shows_features_by_the_names_that_users_gave_them(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_the_card_shows_features_by_the_names_that_users_gave_them(
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
     found = evidence(tables)
     assert list(found) == ["fruit"]
-    assert list(found["fruit"]) == ["all roles", "all roles, vader", "no-role, plain", "no-role, plain, vader"]
+    assert list(found["fruit"]) == [
+        "all roles",
+        "all roles, vader",
+        "no-role, plain",
+        "no-role, plain, vader",
+    ]
     assert set(found["fruit"]["no-role, plain"]["other"]) >= {"refusal_rate", "empty_rate"}
     figure = found["fruit"]["no-role, plain, vader"]["m"]["range of mean"]
     assert (figure["n"], figure["unit"]) == (3, "root items")
@@ -181,7 +210,11 @@ def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     cursed = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
     for name in found:
         pd.testing.assert_frame_equal(cursed[name], found[name])
-    assert "pear" not in {*found["summaries"]["group"], *found["compared"]["group"], *found["baselines"]["concept"]}
+    assert "pear" not in {
+        *found["summaries"]["group"],
+        *found["compared"]["group"],
+        *found["baselines"]["concept"],
+    }
     assert set(found["rates"]["concept"]) == {"apple", "fig", "pear"}
     favour = found["favour"][found["favour"]["figure"] == "favour"]
     assert sorted(favour["concept"]) == ["apple", "fig"]
@@ -207,17 +240,23 @@ NOT_TABLES = ("compared", "baselines")
 SETTINGS = Disparities(permutations=99, headline_permutations=99)
 
 
-def diagnosed(features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS) -> SimpleNamespace:
+def diagnosed(
+    features: pd.DataFrame, prompts: pd.DataFrame, settings: Disparities = SETTINGS
+) -> SimpleNamespace:
     return complete(measured.diagnosed(features, measured.replies(features), prompts, settings))
 
 
 def complete(found: Tables) -> SimpleNamespace:
     """The tables of a diagnosis, those that need several models as `across` makes them."""
     kept = {name: table for name, table in found.items() if name not in NOT_TABLES}
-    return SimpleNamespace(**kept, disparities=adjusted(found["compared"]), tool_bias=found["baselines"])
+    return SimpleNamespace(
+        **kept, disparities=adjusted(found["compared"]), tool_bias=found["baselines"]
+    )
 
 
-def planted(where: str, branched: bool = True, roots: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
+def planted(
+    where: str, branched: bool = True, roots: int = 20
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values and baselines about .6, of which one, or both, is .25 lower for limes."""
     prompts = measured.prompts(roots, CONCEPTS, branched)
     draw = np.random.default_rng(4)
@@ -298,14 +337,25 @@ def test_disparities_are_those_of_the_summaries() -> None:
         summary = cell[["group", "value"]].rename(columns={"value": "summary"})
         expected = disparity(summary, row["metric"], names=["group"])
         assert row["value"] == pytest.approx(expected.value, nan_ok=True)
-        assert (row["n_groups"], row["group"], row["reason"]) == (expected.n, expected.group, expected.reason)
+        assert (row["n_groups"], row["group"], row["reason"]) == (
+            expected.n,
+            expected.group,
+            expected.reason,
+        )
         for name in ("critical", "excess"):
             value = getattr(expected, name)
             assert row[name] == pytest.approx(np.nan if value is None else value, nan_ok=True)
         assert row["flag"] is expected.flag or row["flag"] == expected.flag
     assert set(of(found.disparities, metric="min_impact_ratio")["statistic"]) == {"selection-rate"}
     assert (
-        (of(found.disparities, metric="min_max_ratio", calibration="calibrated", statistic="mean")["value"])
+        (
+            of(
+                found.disparities,
+                metric="min_max_ratio",
+                calibration="calibrated",
+                statistic="mean",
+            )["value"]
+        )
         .isna()
         .all()
     )
@@ -314,10 +364,14 @@ def test_disparities_are_those_of_the_summaries() -> None:
 def test_tests_of_a_feature_and_statistic_are_adjusted_together() -> None:
     features, prompts = planted("reply")
     second = features.assign(feature="length", value=features["value"].to_numpy()[::-1])
-    found = diagnosed(pd.concat([features, second, features.assign(model="m1")]), prompts).disparities
+    found = diagnosed(
+        pd.concat([features, second, features.assign(model="m1")]), prompts
+    ).disparities
     for _, family in found.groupby(["feature", "statistic"]):
         known = family.dropna(subset="p")
-        assert known["p_adjusted"].tolist() == pytest.approx(scipy.stats.false_discovery_control(known["p"]).tolist())
+        assert known["p_adjusted"].tolist() == pytest.approx(
+            scipy.stats.false_discovery_control(known["p"]).tolist()
+        )
         assert family.loc[family["p"].isna(), "p_adjusted"].isna().all()
         assert (family.loc[family["p"].isna(), "n_permutations"] == 0).all()
         assert (known["n_permutations"] > 0).all()
@@ -326,7 +380,9 @@ def test_tests_of_a_feature_and_statistic_are_adjusted_together() -> None:
 def test_the_headline_has_permutations_of_its_own() -> None:
     settings = SETTINGS.model_copy(update={"headline_permutations": 300})
     found = diagnosed(*planted("reply"), settings).disparities
-    of_ranges = of(found, metric="range", calibration="raw").set_index("statistic")["n_permutations"]
+    of_ranges = of(found, metric="range", calibration="raw").set_index("statistic")[
+        "n_permutations"
+    ]
     assert of_ranges["mean"] == 300
     assert set(of_ranges.drop("mean")) == {99}
 
@@ -335,21 +391,32 @@ def test_every_model_role_and_feature_is_a_cell_of_its_own() -> None:
     features, prompts = planted("reply")
     alone = diagnosed(features, prompts)
     other = features.assign(value=0.5)
-    parts = [features, other.assign(model="m1"), other.assign(role="judge"), other.assign(feature="length")]
+    parts = [
+        features,
+        other.assign(model="m1"),
+        other.assign(role="judge"),
+        other.assign(feature="length"),
+    ]
     found = diagnosed(pd.concat(parts), prompts)
     cells = found.disparities[["model", "role", "feature"]].drop_duplicates()
     assert len(cells) == 4
     columns = [name for name in schemas.DISPARITIES.names if name not in ("p_adjusted", "reason")]
-    own = of(found.disparities, model="m0", role="no-role", feature="vader")[columns].reset_index(drop=True)
+    own = of(found.disparities, model="m0", role="no-role", feature="vader")[columns].reset_index(
+        drop=True
+    )
     pd.testing.assert_frame_equal(own, alone.disparities[columns])
-    still = of(found.disparities, model="m1", metric="range", statistic="mean", calibration="raw").iloc[0]
+    still = of(
+        found.disparities, model="m1", metric="range", statistic="mean", calibration="raw"
+    ).iloc[0]
     assert (still["value"], still["p"]) == (0, 1)
 
 
 def test_headlines_are_first_and_by_the_seed_that_is_given() -> None:
     features, prompts = planted("reply")
     draw = np.random.default_rng(5)
-    judge = features.assign(role="judge", value=features["value"] + draw.normal(0, 0.1, len(features)))
+    judge = features.assign(
+        role="judge", value=features["value"] + draw.normal(0, 0.1, len(features))
+    )
     both = pd.concat([features, judge])
     declared = {"vader": Feature(kind="lexicon")}
     found = measured.diagnosed(both, measured.replies(both), prompts, SETTINGS, declared=declared)
@@ -388,15 +455,21 @@ def test_framed_replies_count_for_shifts_alone() -> None:
     framed = prompts.rename(columns={"id": "bare_id"}).assign(
         id="framed-" + prompts["id"], framing="salience", before="This is a test."
     )
-    moved = features.assign(id="framed-" + features["id"], framing="salience", value=features["value"] + 9)
+    moved = features.assign(
+        id="framed-" + features["id"], framing="salience", value=features["value"] + 9
+    )
     everything = pd.concat([features, moved])
     bare = diagnosed(features, prompts)
     framed = framed[schemas.FRAMED.names]
     replies = measured.replies(everything)
-    found = complete(measured.diagnosed(everything, replies, prompts, SETTINGS, framed, ["salience"]))
+    found = complete(
+        measured.diagnosed(everything, replies, prompts, SETTINGS, framed, ["salience"])
+    )
     for table in ("summaries", "disparities", "shapes", "rates", "tool_bias", "context_bias"):
         pd.testing.assert_frame_equal(getattr(found, table), getattr(bare, table))
-    level, reordering = (of(found.figures, figure=figure).iloc[0] for figure in ("level_shift", "reordering"))
+    level, reordering = (
+        of(found.figures, figure=figure).iloc[0] for figure in ("level_shift", "reordering")
+    )
     means = of(bare.summaries, statistic="mean", calibration="raw")["value"]
     assert level["value"] == pytest.approx(9 / means.std())
     assert reordering["value"] == pytest.approx(0, abs=1e-12)
@@ -407,11 +480,17 @@ def test_refusals_and_empty_replies_are_counted() -> None:
     features = measured.features(prompts, 0.5)
     replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
     found = measured.diagnosed(features, replies, prompts, SETTINGS)["rates"]
-    assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [["fig", 3, 2, 0], ["kiwi", 3, 0, 1]]
+    assert found[["concept", "n", "refusals", "empty"]].to_numpy().tolist() == [
+        ["fig", 3, 2, 0],
+        ["kiwi", 3, 0, 1],
+    ]
     assert found["withheld"].tolist() == [0, 0]
     replies.loc[replies["id"] == "fig-001", "generation"] = None
     found = measured.diagnosed(features, replies, prompts, SETTINGS)["rates"]
-    assert found[["concept", "n", "refusals", "withheld"]].to_numpy().tolist() == [["fig", 2, 2, 1], ["kiwi", 3, 0, 0]]
+    assert found[["concept", "n", "refusals", "withheld"]].to_numpy().tolist() == [
+        ["fig", 2, 2, 1],
+        ["kiwi", 3, 0, 0],
+    ]
 
 
 def written(found: SimpleNamespace, path) -> dict[str, bytes]:
@@ -427,7 +506,11 @@ def test_all_replies_null_is_null_with_reasons(tmp_path) -> None:
     found = diagnosed(measured.features(prompts, np.nan, 0.5), prompts)
     written(found, tmp_path)
     assert found.summaries["value"].isna().all()
-    assert set(found.summaries["reason"]) >= {"no value", "no value with a baseline", "no value, needs 2"}
+    assert set(found.summaries["reason"]) >= {
+        "no value",
+        "no value with a baseline",
+        "no value, needs 2",
+    }
     of_correlation = found.summaries["reason"][found.summaries["statistic"] == "correlation"]
     assert set(of_correlation) == {"no value with a baseline, needs 2"}
     assert found.summaries["reason"].notna().all()
@@ -447,14 +530,18 @@ def test_a_feature_without_baselines_is_not_calibrated(tmp_path) -> None:
     )
     assert set(found.summaries.loc[without, "reason"]) == {"no baseline has this feature"}
     assert found.summaries.loc[~without, "value"].notna().all()
-    assert set(of(found.disparities, calibration="calibrated")["reason"]) == {"no baseline has this feature"}
+    assert set(of(found.disparities, calibration="calibrated")["reason"]) == {
+        "no baseline has this feature"
+    }
 
 
 def test_another_feature_without_baselines_says_so_beside_one_that_has_them() -> None:
     features, prompts = planted("reply")
     both = pd.concat([features, features.assign(feature="length", baseline=np.nan)])
     found = of(diagnosed(both, prompts).summaries, statistic="mean", calibration="calibrated")
-    assert set(found.loc[found["feature"] == "length", "reason"]) == {"no baseline has this feature"}
+    assert set(found.loc[found["feature"] == "length", "reason"]) == {
+        "no baseline has this feature"
+    }
     assert found.loc[found["feature"] == "vader", "reason"].isna().all()
 
 
@@ -510,13 +597,19 @@ def test_a_statistic_of_the_users_own() -> None:
     settings = SETTINGS.model_copy(update={"statistics": statistics})
     found = diagnosed(*planted("reply", roots=5), settings)
     columns = ["metric", "calibration", "value", "p", "group"]
-    own, median = (of(found.disparities, statistic=name)[columns].reset_index(drop=True) for name in ("own", "median"))
+    own, median = (
+        of(found.disparities, statistic=name)[columns].reset_index(drop=True)
+        for name in ("own", "median")
+    )
     pd.testing.assert_frame_equal(own, median)
 
 
 def test_mistakes_are_one_line() -> None:
     with pytest.raises(UserError, match="no statistic 'means'"):
-        diagnosed(*planted("reply"), SETTINGS.model_copy(update={"statistics": {"mean": Statistic(kind="means")}}))
+        diagnosed(
+            *planted("reply"),
+            SETTINGS.model_copy(update={"statistics": {"mean": Statistic(kind="means")}}),
+        )
     with pytest.raises(UserError, match="no disparity 'rang'"):
         diagnosed(*planted("reply"), SETTINGS.model_copy(update={"metrics": ["rang"]}))
 
@@ -537,7 +630,9 @@ class TestNoMeasurement:
         if value is not None:
             features = features.assign(value=value)
         replies = measured.replies(features).assign(**changed)
-        return measured.diagnosed(features, replies, prompts, SETTINGS, declared={"vader": Feature(kind="lexicon")})
+        return measured.diagnosed(
+            features, replies, prompts, SETTINGS, declared={"vader": Feature(kind="lexicon")}
+        )
 
     @staticmethod
     def verdicts(found: Tables) -> dict[str, tuple[str, str]]:
@@ -547,17 +642,29 @@ class TestNoMeasurement:
     @pytest.mark.parametrize(
         ("changed", "said"),
         [
-            ({"refusal": True}, "160 of 160 requests were not answered (160 refused, 0 empty, 0 in another language)"),
-            ({"empty": True, "other_language": True}, "(0 refused, 160 empty, 0 in another language)"),
+            (
+                {"refusal": True},
+                "160 of 160 requests were not answered (160 refused, 0 empty, 0 in another "
+                "language)",
+            ),
+            (
+                {"empty": True, "other_language": True},
+                "(0 refused, 160 empty, 0 in another language)",
+            ),
             ({"other_language": True}, "(0 refused, 0 empty, 160 in another language)"),
             ({"generation": "I like fruit."}, "all 160 replies are the same"),
-            ({"generation": [f"Reply {n % 15}." for n in range(160)]}, "only 15 of 160 replies are distinct"),
+            (
+                {"generation": [f"Reply {n % 15}." for n in range(160)]},
+                "only 15 of 160 replies are distinct",
+            ),
         ],
     )
     def test_a_model_that_says_nothing(self, changed, said) -> None:
         found = self.judged(changed)
         told = self.verdicts(found)
-        assert {"answered alike", "favour", "range of mean", "range of mean, calibrated"} <= set(told)
+        assert {"answered alike", "favour", "range of mean", "range of mean, calibrated"} <= set(
+            told
+        )
         assert {verdict for verdict, _ in told.values()} == {"invalid on this model"}
         assert all(said in why for _, why in told.values())
 
@@ -571,6 +678,9 @@ class TestNoMeasurement:
 
     def test_half_refused_changes_nothing(self) -> None:
         """Of all concepts alike: half of the root items."""
-        usual, half = self.judged({}), self.judged({"refusal": [n // 8 % 2 == 0 for n in range(160)]})
+        usual, half = (
+            self.judged({}),
+            self.judged({"refusal": [n // 8 % 2 == 0 for n in range(160)]}),
+        )
         assert self.verdicts(usual) == self.verdicts(half)
         assert "lime, favoured less than average" in self.verdicts(usual)["favour"][1]

@@ -8,22 +8,39 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged import METRICS, Disparity, disparity, metric_values, schemas, summarise, summarise_each
+from evenruler.instruments.saged import (
+    METRICS,
+    Disparity,
+    disparity,
+    metric_values,
+    schemas,
+    summarise,
+    summarise_each,
+)
 from evenruler.instruments.saged.declare.settings import Statistic
 from evenruler.instruments.saged.diagnose.cells import RAW, Cells, laid_out
-from evenruler.instruments.saged.diagnose.disparities import CRITICAL, End, dixon_ratios, grubbs, shapes
+from evenruler.instruments.saged.diagnose.disparities import (
+    CRITICAL,
+    End,
+    dixon_ratios,
+    grubbs,
+    shapes,
+)
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
 DEAN = [40.02, 40.12, 40.16, 40.18, 40.18, 40.20]
-"""Dean & Dixon (1951), Simplified statistics for small numbers of observations, Analytical Chemistry 23: 636-638. Read
-in the manual of the R package dixonTest (github.com/cran/dixonTest, man/dixonTest.Rd), which prints no ratio."""
+"""Dean & Dixon (1951), Simplified statistics for small numbers of observations, Analytical
+Chemistry 23: 636-638. Read in the manual of the R package dixonTest (github.com/cran/dixonTest,
+man/dixonTest.Rd), which prints no ratio."""
 
 DATAPLOT = [568.0, 570, 570, 570, 572, 578, 584, 596]
-"""NIST Dataplot reference manual, Dixon test. Read in the same manual; the ratio is by its formula."""
+"""NIST Dataplot reference manual, Dixon test. Read in the same manual; the ratio is by its
+formula."""
 
 DENSITIES = [1.053, 1.060, 1.059, 1.070, 1.058]
-"""California State University Stanislaus, "The Q test", wwwchem.csustan.edu/CHEM1102H/qtest.htm: 0.010/.017, at 90%."""
+"""California State University Stanislaus, "The Q test", wwwchem.csustan.edu/CHEM1102H/qtest.htm:
+0.010/.017, at 90%."""
 
 MANUAL_HIGH = [15.48, 15.51, 15.52, 15.52, 15.53, 15.53, 15.68]
 MANUAL_LOW = [15.43, 15.48, 15.51, 15.52, 15.52, 15.53, 15.53, 15.58]
@@ -32,22 +49,87 @@ pycafee/sample/outliers.py): ratio, kind and critical value are printed."""
 
 TOO_HIGH = [15.52, 15.53, 15.53, 15.54, 15.56, 15.56, 15.68]
 TOO_LOW = [15.42, 15.51, 15.52, 15.52, 15.53, 15.53, 15.54]
-TWO, FOUR, EIGHT = [15.53, 15.54], [15.53, 15.54, 15.55, 15.55], [15.53, 15.54, *[15.55] * 3, 15.52, 15.53, 15.56]
-"""The same repository, tests/sample/Dixon/test_fit.py, Test_ratio_None: seven numbers with one of each end too far
-out, and what is added to them for the other kinds."""
+TWO, FOUR, EIGHT = (
+    [15.53, 15.54],
+    [15.53, 15.54, 15.55, 15.55],
+    [15.53, 15.54, *[15.55] * 3, 15.52, 15.53, 15.56],
+)
+"""The same repository, tests/sample/Dixon/test_fit.py, Test_ratio_None: seven numbers with one of
+each end too far out, and what is added to them for the other kinds."""
 
 QUADRATURE = {
     0.02: [
-        *(0.976, 0.847, 0.729, 0.646, 0.587, 0.632, 0.587, 0.551, 0.636, 0.606, 0.580, 0.604, 0.581, 0.562),
-        *(0.545, 0.530, 0.516, 0.504, 0.492, 0.482, 0.473, 0.464, 0.457, 0.449, 0.442, 0.436, 0.430, 0.424),
+        *(
+            0.976,
+            0.847,
+            0.729,
+            0.646,
+            0.587,
+            0.632,
+            0.587,
+            0.551,
+            0.636,
+            0.606,
+            0.580,
+            0.604,
+            0.581,
+            0.562,
+        ),
+        *(
+            0.545,
+            0.530,
+            0.516,
+            0.504,
+            0.492,
+            0.482,
+            0.473,
+            0.464,
+            0.457,
+            0.449,
+            0.442,
+            0.436,
+            0.430,
+            0.424,
+        ),
     ],
     0.05: [
-        *(0.941, 0.766, 0.642, 0.562, 0.507, 0.554, 0.511, 0.478, 0.575, 0.546, 0.521, 0.546, 0.524, 0.505),
-        *(0.489, 0.475, 0.462, 0.450, 0.440, 0.430, 0.421, 0.413, 0.406, 0.399, 0.393, 0.387, 0.381, 0.376),
+        *(
+            0.941,
+            0.766,
+            0.642,
+            0.562,
+            0.507,
+            0.554,
+            0.511,
+            0.478,
+            0.575,
+            0.546,
+            0.521,
+            0.546,
+            0.524,
+            0.505,
+        ),
+        *(
+            0.489,
+            0.475,
+            0.462,
+            0.450,
+            0.440,
+            0.430,
+            0.421,
+            0.413,
+            0.406,
+            0.399,
+            0.393,
+            0.387,
+            0.381,
+            0.376,
+        ),
     ],
 }
-"""By share of normal samples beyond them at a given end: the critical values for n = 3 to 30 that McBane (2006, Journal
-of Statistical Software 16) integrates numerically; github.com/cran/dixonTest, inst/slowTests/test4.ref.output.txt."""
+"""By share of normal samples beyond them at a given end: the critical values for n = 3 to 30 that
+McBane (2006, Journal of Statistical Software 16) integrates numerically; github.com/cran/dixonTest,
+inst/slowTests/test4.ref.output.txt."""
 
 
 class TestPublished:
@@ -78,9 +160,12 @@ class TestPublished:
         assert dixon_ratios(np.array(DATAPLOT), "high") == pytest.approx((596 - 584) / (596 - 570))
 
     def test_critical_values_lie_where_integration_puts_them(self) -> None:
-        # Between those of 5% and 2%, linear in the logarithm; three decimals are published, and the third varies.
+        # Between those of 5% and 2%, linear in the logarithm; three decimals are published, and the
+        # third varies.
         twentieth, fiftieth = (np.array(QUADRATURE[share]) for share in (0.05, 0.02))
-        expected = twentieth + (fiftieth - twentieth) * math.log(0.05 / 0.025) / math.log(0.05 / 0.02)
+        expected = twentieth + (fiftieth - twentieth) * math.log(0.05 / 0.025) / math.log(
+            0.05 / 0.02
+        )
         assert list(CRITICAL) == [*range(3, 31)]
         np.testing.assert_allclose([*CRITICAL.values()], expected, rtol=0, atol=0.005)
 
@@ -107,14 +192,19 @@ class TestRatio:
 
     def test_missing_numbers_are_left_out_and_change_the_kind(self) -> None:
         holed = np.array([[*DEAN, math.nan, math.nan], [*DATAPLOT]])
-        np.testing.assert_allclose(dixon_ratios(holed, "low"), [0.10 / 0.18, (570 - 568) / (584 - 568)])
+        np.testing.assert_allclose(
+            dixon_ratios(holed, "low"), [0.10 / 0.18, (570 - 568) / (584 - 568)]
+        )
 
     def test_ties(self) -> None:
-        # Two lowest alike: no gap. All but one alike: no gap at their end, nothing but gap at the other.
+        # Two lowest alike: no gap. All but one alike: no gap at their end, nothing but gap at the
+        # other.
         np.testing.assert_array_equal(dixon_ratios(np.array([1.0, 1, 2, 3]), "low"), 0)
         np.testing.assert_array_equal(dixon_ratios(np.array([1.0, 1, 1, 3]), "high"), 1)
         np.testing.assert_array_equal(dixon_ratios(np.array([1.0, 1, 1, 3]), "low"), 0)
-        np.testing.assert_array_equal(dixon_ratios(np.array([[0.1] * 8, [0.3] * 7 + [0.1 + 0.2]]), "high"), [0, 0])
+        np.testing.assert_array_equal(
+            dixon_ratios(np.array([[0.1] * 8, [0.3] * 7 + [0.1 + 0.2]]), "high"), [0, 0]
+        )
         np.testing.assert_array_equal(dixon_ratios(np.array([0.0] + [1.0] * 8), "high"), 0)
 
     def test_is_undefined_for_too_few_and_too_many(self) -> None:
@@ -123,7 +213,9 @@ class TestRatio:
 
     @settings(max_examples=60, deadline=None)
     @given(st.integers(3, 30), st.integers(0, 10_000), st.floats(0.1, 10), st.floats(-5, 5))
-    def test_order_unit_and_origin_do_not_matter(self, n: int, seed: int, scale: float, shift: float) -> None:
+    def test_order_unit_and_origin_do_not_matter(
+        self, n: int, seed: int, scale: float, shift: float
+    ) -> None:
         numbers = np.random.default_rng(seed).normal(size=n)
         ratio = dixon_ratios(np.sort(numbers), "high")
         assert 0 <= ratio <= 1
@@ -143,7 +235,9 @@ nan = math.nan
 
 def summaries(*numbers: float, **columns: str) -> pd.DataFrame:
     names = [f"c{i}" for i in range(len(numbers))]
-    return pd.DataFrame({**columns, "concept": names, "summary": numbers, "n": 9, "n_missing": 0, "reason": None})
+    return pd.DataFrame(
+        {**columns, "concept": names, "summary": numbers, "n": 9, "n_missing": 0, "reason": None}
+    )
 
 
 class TestByHand:
@@ -162,9 +256,15 @@ class TestByHand:
         table = summaries(2.0, 3.0, 7.0)
         assert disparity(table, "range") == Disparity(5.0, 3)
         assert disparity(table, "std") == Disparity(pytest.approx(math.sqrt(7)), 3)
-        assert disparity(table, "max_z") == Disparity(pytest.approx(3 / math.sqrt(7)), 3, "c2", "high")
-        assert disparity(table, "min_z") == Disparity(pytest.approx(-2 / math.sqrt(7)), 3, "c0", "low")
-        assert disparity(table, "relative_to_mean") == Disparity(pytest.approx(0.75), 3, "c2", "high")
+        assert disparity(table, "max_z") == Disparity(
+            pytest.approx(3 / math.sqrt(7)), 3, "c2", "high"
+        )
+        assert disparity(table, "min_z") == Disparity(
+            pytest.approx(-2 / math.sqrt(7)), 3, "c0", "low"
+        )
+        assert disparity(table, "relative_to_mean") == Disparity(
+            pytest.approx(0.75), 3, "c2", "high"
+        )
 
     def test_farthest_from_a_mean(self) -> None:
         low = disparity(summaries(1.0, 5.0, 6.0), "relative_to_mean")  # 1 / 4 - 1
@@ -173,31 +273,47 @@ class TestByHand:
         assert (negative.value, negative.group, negative.end) == (pytest.approx(0.75), "c0", "high")
 
     def test_z_as_the_authors_compute_it(self) -> None:
-        # Mean 2.5, deviation 1.5; squares 5, so 5 / 4 with ddof 0: sqrt(1.25) = 1.118 instead of 1.291.
+        # Mean 2.5, deviation 1.5; squares 5, so 5 / 4 with ddof 0: sqrt(1.25) = 1.118 instead of
+        # 1.291.
         table = summaries(1.0, 2.0, 3.0, 4.0)
-        high, low = (disparity(table, metric) for metric in ("max_z_population", "min_z_population"))
+        high, low = (
+            disparity(table, metric) for metric in ("max_z_population", "min_z_population")
+        )
         assert high == Disparity(pytest.approx(1.5 / math.sqrt(1.25)), 4, "c3", "high")
         assert low == Disparity(pytest.approx(-1.5 / math.sqrt(1.25)), 4, "c0", "low")
         ours = disparity(table, "max_z").value
-        assert high.value / ours == pytest.approx(math.sqrt(4 / 3)) == pytest.approx(0.9007 / 0.78, abs=2e-4)
+        assert (
+            high.value / ours
+            == pytest.approx(math.sqrt(4 / 3))
+            == pytest.approx(0.9007 / 0.78, abs=2e-4)
+        )
 
     def test_ratios(self) -> None:
-        assert disparity(summaries(3.0, 2.0, 8.0), "min_max_ratio") == Disparity(0.25, 3, "c1", "low")
+        assert disparity(summaries(3.0, 2.0, 8.0), "min_max_ratio") == Disparity(
+            0.25, 3, "c1", "low"
+        )
         assert disparity(summaries(0.0, 8.0), "min_max_ratio").value == 0
 
     def test_below_four_fifths_is_flagged(self) -> None:
-        assert disparity(summaries(0.6, 0.75), "min_impact_ratio").flag is False  # four fifths, not below
+        assert (
+            disparity(summaries(0.6, 0.75), "min_impact_ratio").flag is False
+        )  # four fifths, not below
         assert disparity(summaries(0.59, 0.75), "min_impact_ratio").flag is True
-        assert disparity(summaries(1.0, 1.0), "min_impact_ratio") == Disparity(1.0, 2, "c0", "low", flag=False)
+        assert disparity(summaries(1.0, 1.0), "min_impact_ratio") == Disparity(
+            1.0, 2, "c0", "low", flag=False
+        )
 
     def test_dixon_at_both_ends(self) -> None:
         table = summaries(40.20, 40.02, 40.16, 40.18, 40.18, 40.12)
         low, high = disparity(table, "dixon_low"), disparity(table, "dixon_high")
         value = pytest.approx(0.10 / 0.18)
-        assert low == Disparity(value, 6, "c1", "low", 0.625, pytest.approx(0.10 / 0.18 - 0.625), flag=False)
+        assert low == Disparity(
+            value, 6, "c1", "low", 0.625, pytest.approx(0.10 / 0.18 - 0.625), flag=False
+        )
         assert (high.group, high.end, high.flag) == ("c0", "high", False)
         outlier = disparity(
-            summaries(82.39, 86.62, 91.72, 98.37, 103.46, 104.93, 105.52, 108.21, 113.23, 150.55), "dixon_high"
+            summaries(82.39, 86.62, 91.72, 98.37, 103.46, 104.93, 105.52, 108.21, 113.23, 150.55),
+            "dixon_high",
         )
         assert (outlier.critical, outlier.flag) == (0.534, True)
         assert outlier.excess == pytest.approx(0.584 - 0.534, abs=5e-4)
@@ -231,7 +347,9 @@ class TestUndefined:
             ("relative_to_mean", [-1.0, 1.0], 2, "the mean of the summaries is 0"),
         ],
     )
-    def test_is_null_with_the_reason(self, metric: str, numbers: list[float], n: int, reason: str) -> None:
+    def test_is_null_with_the_reason(
+        self, metric: str, numbers: list[float], n: int, reason: str
+    ) -> None:
         found = disparity(summaries(*numbers), metric)
         assert math.isnan(found.value)
         assert (found.n, found.reason) == (n, reason)
@@ -280,7 +398,10 @@ class TestImpactRatio:
 
     def test_of_other_summaries_is_refused(self) -> None:
         means = summarise(self.FRAME, ["concept"], "mean")
-        with pytest.raises(UserError, match=r"min_impact_ratio is of selection rates, and these are .* kind mean; ask"):
+        with pytest.raises(
+            UserError,
+            match=r"min_impact_ratio is of selection rates, and these are .* kind mean; ask",
+        ):
             disparity(means, "min_impact_ratio")
         assert disparity(means, "min_max_ratio").value == pytest.approx(0.15 / 0.45)
 
@@ -301,7 +422,9 @@ class TestManyAtOnce:
     @given(st.integers(0, 10_000), st.integers(1, 33), st.sampled_from(["rates", "ties", "any"]))
     def test_each_is_what_the_record_of_it_says(self, seed: int, groups: int, kind: str) -> None:
         rng = np.random.default_rng(seed)
-        many = {"rates": rng.random((6, groups)), "ties": rng.integers(0, 3, (6, groups)) / 4}.get(kind)
+        many = {"rates": rng.random((6, groups)), "ties": rng.integers(0, 3, (6, groups)) / 4}.get(
+            kind
+        )
         many = rng.normal(size=(6, groups)) if many is None else many
         many[rng.random(many.shape) < 0.1] = nan
         for metric in METRICS:
@@ -309,7 +432,9 @@ class TestManyAtOnce:
             assert (found.shape, found.dtype) == ((2, 3), np.float64)
             records = [disparity(summaries(*row), metric) for row in many]
             np.testing.assert_array_equal(found.ravel(), [record.value for record in records])
-            assert [record.reason is None for record in records] == (~np.isnan(found.ravel())).tolist()
+            assert [record.reason is None for record in records] == (
+                ~np.isnan(found.ravel())
+            ).tolist()
 
     @settings(max_examples=40, deadline=None)
     @given(st.integers(0, 10_000), st.integers(3, 25))
@@ -332,7 +457,9 @@ class TestManyAtOnce:
 
     def test_the_largest_possible_z(self) -> None:
         # Shiffler (1988): (n - 1) / sqrt(n), where all others are equal.
-        assert metric_values("max_z", np.array([0.0] * 20 + [1.0])) == pytest.approx(20 / math.sqrt(21))
+        assert metric_values("max_z", np.array([0.0] * 20 + [1.0])) == pytest.approx(
+            20 / math.sqrt(21)
+        )
 
 
 def cells(means: list[float | None]) -> Cells:
@@ -385,7 +512,8 @@ def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
 
 @pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
 def test_what_dixon_alone_finds_is_mixed(sign: int, end: str) -> None:
-    # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47 (critical .615).
+    # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47
+    # (critical .615).
     found = shape([sign * mean for mean in (0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90)])
     assert (found["shape"], found["group"], found["end"]) == ("mixed", "c07", end)
 
@@ -397,7 +525,9 @@ def test_an_outlier_of_five_groups_is_concentrated() -> None:
     assert -1.79 < found["z"] < -1.715
 
 
-@pytest.mark.parametrize(("n", "critical"), [(3, 1.154), (5, 1.715), (6, 1.887), (10, 2.290), (21, 2.734), (30, 2.908)])
+@pytest.mark.parametrize(
+    ("n", "critical"), [(3, 1.154), (5, 1.715), (6, 1.887), (10, 2.290), (21, 2.734), (30, 2.908)]
+)
 def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> None:
     """Two-sided, 5%."""
     assert grubbs(np.array([n]))[0] == pytest.approx(critical, abs=6e-4)
@@ -406,7 +536,11 @@ def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> 
 
 def test_groups_that_are_not_apart_beyond_chance_have_no_shape() -> None:
     found = shape([*EVEN, 0.1], p=0.2)
-    assert (found["shape"], found["group"], found["reason"]) == (None, "c07", "not apart beyond chance (p = 0.2)")
+    assert (found["shape"], found["group"], found["reason"]) == (
+        None,
+        "c07",
+        "not apart beyond chance (p = 0.2)",
+    )
     assert shape([*EVEN, 0.1], p=np.nan)["reason"] == "no p"
 
 

@@ -48,7 +48,13 @@ def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
     prompts = measured.prompts(6, CONCEPTS)
     draw = np.random.default_rng(1)
     parts = [
-        measured.features(prompts, draw.random(len(prompts)), draw.random(len(prompts)), model=model, feature=feature)
+        measured.features(
+            prompts,
+            draw.random(len(prompts)),
+            draw.random(len(prompts)),
+            model=model,
+            feature=feature,
+        )
         for model in ("m1", "m0")
         for feature in ("vader", "regard", "toxicity")
     ]
@@ -60,7 +66,9 @@ def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
 class TestNumbered:
     @pytest.mark.parametrize("dtype", ["str", "category"])
     def test_rows_are_numbered_in_order_of_their_values(self, dtype) -> None:
-        frame = pd.DataFrame({"id": ["b", "a", "b", "b"], "repetition": np.array([1, 3, 0, 1], dtype=np.int32)})
+        frame = pd.DataFrame(
+            {"id": ["b", "a", "b", "b"], "repetition": np.array([1, 3, 0, 1], dtype=np.int32)}
+        )
         found, number = numbered(frame.astype({"id": dtype}), ["id", "repetition"])
         assert found.to_numpy().tolist() == [["a", 3], ["b", 0], ["b", 1]]
         assert number.tolist() == [2, 0, 1, 2]
@@ -76,11 +84,15 @@ class TestNumbered:
         found = laid_out("fruit", features, prompts)
         by_id = features.set_index(["model", "feature", "id"]).sort_index()
         for numbers, name in ((found.values, "value"), (found.baselines, "baseline")):
-            for line, (model, feature) in enumerate(zip(found.series["model"], found.series["feature"], strict=True)):
+            for line, (model, feature) in enumerate(
+                zip(found.series["model"], found.series["feature"], strict=True)
+            ):
                 expected = by_id.loc[(model, feature), name].reindex(found.replies["id"])
                 np.testing.assert_array_equal(numbers[line], expected)
         assert found.series[["model", "feature"]].to_numpy().tolist() == [
-            [model, feature] for model in ("m0", "m1") for feature in ("regard", "toxicity", "vader")
+            [model, feature]
+            for model in ("m0", "m1")
+            for feature in ("regard", "toxicity", "vader")
         ]
 
     def test_no_row(self) -> None:
@@ -106,7 +118,11 @@ def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
     monkeypatch.setattr(cells, "AT_ONCE", 1)
     parts = measured.diagnosed(*arguments)
     for name in ("summaries", "compared", "shapes"):
-        keys = [column for column in whole[name] if whole[name][column].dtype in ("str", object)][:8]
-        keys += [column for column in ("group", "metric") if column in whole[name] and column not in keys]
+        keys = [column for column in whole[name] if whole[name][column].dtype in ("str", object)][
+            :8
+        ]
+        keys += [
+            column for column in ("group", "metric") if column in whole[name] and column not in keys
+        ]
         one, other = (found[name].sort_values(keys, ignore_index=True) for found in (whole, parts))
         pd.testing.assert_frame_equal(one, other, rtol=1e-12)

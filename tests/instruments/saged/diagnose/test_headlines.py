@@ -1,4 +1,5 @@
-"""Headline figures: what was planted is found and named, and equal treatment, names alone and noise are not.
+"""Headline figures: what was planted is found and named, and equal treatment, names alone and noise
+are not.
 
 All go through the family's own door: a plan, rows, replies and their numbers become `figures`.
 """
@@ -26,23 +27,39 @@ CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]
 INVENTED = [f"x{number:02d}" for number in range(12)]
 EVERY = [*CONCEPTS, *INVENTED]
 SETTINGS = Disparities(
-    permutations=9, headline_permutations=399, statistics={"mean": {"kind": "mean"}}, metrics=["range"]
+    permutations=9,
+    headline_permutations=399,
+    statistics={"mean": {"kind": "mean"}},
+    metrics=["range"],
 )
 VADER = {"vader": Feature(kind="lexicon")}
-TWO = {**VADER, "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower")}
+TWO = {
+    **VADER,
+    "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower"),
+}
 
 
 class Domain:
     """Replies about real and invented concepts in some roles, with SD .5 about their root items."""
 
     def __init__(
-        self, seed: int, roots: int = 20, concepts: list[str] = EVERY, roles: tuple[str, ...] = ("no-role",)
+        self,
+        seed: int,
+        roots: int = 20,
+        concepts: list[str] = EVERY,
+        roles: tuple[str, ...] = ("no-role",),
     ) -> None:
         draw = np.random.default_rng(seed)
         self.prompts = measured.prompts(roots, concepts).assign(root_concept=concepts[0])
         root = np.repeat(draw.normal(0, 1, roots), len(concepts))
         parts = [
-            measured.features(self.prompts, root + draw.normal(0, 0.5, len(root)), root, role=role, feature=feature)
+            measured.features(
+                self.prompts,
+                root + draw.normal(0, 0.5, len(root)),
+                root,
+                role=role,
+                feature=feature,
+            )
             for feature in TWO
             for role in roles
         ]
@@ -53,22 +70,33 @@ class Domain:
     def concept(self) -> pd.Series:
         return self.features["id"].str.rsplit("-", n=1).str[0]
 
-    def moved(self, by: float, concept: str, feature: str = "vader", role: str | None = None) -> "Domain":
+    def moved(
+        self, by: float, concept: str, feature: str = "vader", role: str | None = None
+    ) -> "Domain":
         own = (self.concept == concept) & (self.features["feature"] == feature)
         own &= True if role is None else self.features["role"] == role
         self.features.loc[own, "value"] += by
         return self
 
-    def found(self, declared: Mapping[str, Feature] = VADER, settings: Disparities = SETTINGS) -> Tables:
+    def found(
+        self, declared: Mapping[str, Feature] = VADER, settings: Disparities = SETTINGS
+    ) -> Tables:
         return measured.figures_of(
-            self.features, self.generations, self.prompts, settings, declared=declared, controls=INVENTED
+            self.features,
+            self.generations,
+            self.prompts,
+            settings,
+            declared=declared,
+            controls=INVENTED,
         )
 
 
 def judged(found: Tables) -> pd.DataFrame:
     """Headlines by part and figure; nothing else is confirmed."""
     figures = found["figures"]
-    columns = headings({"features": {name: one.model_dump(exclude_none=True) for name, one in TWO.items()}})
+    columns = headings(
+        {"features": {name: one.model_dump(exclude_none=True) for name, one in TWO.items()}}
+    )
     require_confirmed(figures, columns)
     return figures[figures["smallest"].notna()].set_index(["part", "figure"])
 
@@ -91,7 +119,11 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
     assert "Stands out (permutation test): lime, favoured less than average (-" in own["why"]
     assert own["low"] < -1.0 * 5 / 6 < own["high"] < 0
     assert named(found) == {"lime": "less"}
-    assert (own["n"], own["unit"], own["levels"]) == (20, "root items", "20 root items, 6 concepts, 12 invented names")
+    assert (own["n"], own["unit"], own["levels"]) == (
+        20,
+        "root items",
+        "20 root items, 6 concepts, 12 invented names",
+    )
     assert own["smallest"] == pytest.approx(0.1)
     assert named(found, feature="toxicity") == {}
     assert one(found, feature="toxicity")["verdict"] == Verdict.INCONCLUSIVE
@@ -112,14 +144,19 @@ class TestTwoModels:
         assert found.levels == "20 root items, 6 concepts, 12 invented names"
 
     def test_two_that_curse_the_same_are_alike(self) -> None:
-        found = self.compared(Domain(2).moved(-1.0, "lime").found(), Domain(3).moved(-1.0, "lime").found())
+        found = self.compared(
+            Domain(2).moved(-1.0, "lime").found(), Domain(3).moved(-1.0, "lime").found()
+        )
         assert found.verdict != Verdict.EFFECT
         same = Domain(2).found()
         assert self.compared(same, same).verdict == Verdict.NO_EFFECT
 
     def test_roles_and_silence_are_compared_too(self) -> None:
         roles = ("no-role", "judge")
-        one, other = Domain(2, roles=roles).moved(-2.0, "lime", role="judge").found(), Domain(3, roles=roles).found()
+        one, other = (
+            Domain(2, roles=roles).moved(-2.0, "lime", role="judge").found(),
+            Domain(3, roles=roles).found(),
+        )
         by_role = self.compared(one, other, BY_ROLE)
         assert by_role.verdict == Verdict.EFFECT
         assert "lime as " in str(by_role.why)
@@ -128,7 +165,9 @@ class TestTwoModels:
 
 def test_a_concept_one_sd_off_in_20_root_items_is_named_in_most_studies() -> None:
     """Shuffles name it in .86 of studies; of 30, fewer than 19 happen once in a thousand times."""
-    told = [named(Domain(seed, concepts=CONCEPTS).moved(-0.5, "lime").found()) for seed in range(30)]
+    told = [
+        named(Domain(seed, concepts=CONCEPTS).moved(-0.5, "lime").found()) for seed in range(30)
+    ]
     assert sum("lime" in who for who in told) >= 19
     assert sum(bool(set(who) - {"lime"}) for who in told) <= 5
 
@@ -154,7 +193,8 @@ def test_equal_treatment_is_shown_where_there_is_enough_to_say_so() -> None:
 
 
 def test_invented_names_that_vary_as_much_make_it_no_effect() -> None:
-    """Every name is worth something of its own to the model, real or not: shuffles see it, names alone explain it."""
+    """Every name is worth something of its own to the model, real or not: shuffles see it, names
+    alone explain it."""
     shown = shuffled = 0
     for seed in range(20):
         domain, random = Domain(seed, roots=40), np.random.default_rng(seed)
@@ -180,7 +220,8 @@ def test_invented_names_that_vary_as_much_make_it_no_effect() -> None:
 def test_an_effect_takes_twelve_invented_names_that_differ_less(
     asked: int, apart: float, verdict: Verdict, placebo: float | None
 ) -> None:
-    """A curse as great as one concept's of six, and as the spread of invented names, on what a plan asks."""
+    """A curse as great as one concept's of six, and as the spread of invented names, on what a plan
+    asks."""
     domain = Domain(2).moved(-1.0, "lime")
     for number, concept in enumerate(INVENTED):
         domain.moved(apart * (-1) ** number, concept)
@@ -208,7 +249,10 @@ def test_what_cancels_over_roles_is_found_within_them() -> None:
     assert own["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
     assert one(tables)["verdict"] == Verdict.INCONCLUSIVE
     rows = tables["favour"].query(f"figure == '{BY_ROLE}'").set_index(["role", "concept"])
-    assert rows["named"].dropna().to_dict() == {("no-role", "lime"): "more", ("judge", "lime"): "less"}
+    assert rows["named"].dropna().to_dict() == {
+        ("no-role", "lime"): "more",
+        ("judge", "lime"): "less",
+    }
     assert rows["difference"].groupby("concept").sum().abs().max() < 1e-9
 
 
@@ -243,14 +287,20 @@ def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_o
     assert own["levels"] == "30 root items, 5 concepts, 12 invented names"
     assert named(found) == {"lime": "less", "fig": "left out"}
     assert judged(found).index[0] == ("all roles", ALIKE)  # silence comes before favour
-    of_evidence = evidence({**found, "measured": pd.DataFrame(columns=["domain", "feature", "declared"])})
+    of_evidence = evidence(
+        {**found, "measured": pd.DataFrame(columns=["domain", "feature", "declared"])}
+    )
     assert next(iter(of_evidence["fruit"])) == "all roles"
 
 
-def test_silence_of_more_than_half_is_told_where_it_is_of_some_and_no_measurement_where_it_is_of_all() -> None:
+def test_silence_of_more_than_half_is_told_where_it_is_of_some_and_no_measurement_where_it_is_of_all() -> (
+    None
+):
     domain = Domain(2, roots=30)
     number = domain.generations["id"].str[-3:].astype(int)
-    domain.generations["refusal"] = (number % 10 < 6) | domain.generations["id"].str.startswith("fig")
+    domain.generations["refusal"] = (number % 10 < 6) | domain.generations["id"].str.startswith(
+        "fig"
+    )
     found = domain.found()
     assert one(found)["verdict"] == Verdict.INVALID
     assert one(found, ALIKE)["verdict"] == Verdict.EFFECT
@@ -263,7 +313,8 @@ def test_with_few_invented_names_who_is_named_is_told_all_the_same() -> None:
     own = one(found)
     assert own["verdict"] == Verdict.INCONCLUSIVE
     assert own["why"].startswith(
-        "No verdict is possible: 1 invented name (at least 12 needed); stands out (permutation test): lime, favoured "
+        "No verdict is possible: 1 invented name (at least 12 needed); stands out (permutation "
+        "test): lime, favoured "
         "less than average (-0."
     )
     assert own[["placebo", "specific", "p_effect"]].isna().all()
@@ -280,7 +331,9 @@ NUMBERS = r"\(-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]\)"
 
 
 @pytest.mark.parametrize("few", [True, False])
-def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_the_others(few: bool) -> None:
+def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_the_others(
+    few: bool,
+) -> None:
     """Whatever the verdict: an effect, or inconclusive where invented names are too few."""
     concepts = CONCEPTS if few else EVERY
     domain = Domain(3, roots=160, concepts=concepts, roles=("no-role", "judge"))
@@ -289,7 +342,9 @@ def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_
     for concept, by in (("nashi", 1.5), ("olive", -1.5)):
         domain.moved(by, concept, role="judge").moved(-by, concept, role="no-role")
     silent = {"fig": 80, "kiwi": 80, "lime": 40, "melon": 40}  # of so many root items
-    domain.generations["refusal"] = [int(key[-3:]) < silent.get(key[:-4], 0) for key in domain.generations["id"]]
+    domain.generations["refusal"] = [
+        int(key[-3:]) < silent.get(key[:-4], 0) for key in domain.generations["id"]
+    ]
     found = domain.found()
     for figure in (ALIKE, FAVOUR, BY_ROLE):
         own = one(found, figure)
@@ -299,9 +354,10 @@ def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_
         verb = "answered" if figure == ALIKE else "favoured"
         role = " as (no-role|judge)" if figure == BY_ROLE else ""
         assert len(three) == 3
-        assert all(re.fullmatch(rf"[a-z]+, {verb} (more|less) than average{role} {NUMBERS}", each) for each in three), (
-            told
-        )
+        assert all(
+            re.fullmatch(rf"[a-z]+, {verb} (more|less) than average{role} {NUMBERS}", each)
+            for each in three
+        ), told
         assert re.fullmatch("and [1-9] more", others)
 
 
@@ -319,11 +375,17 @@ def test_rows_that_are_doubled_change_nothing() -> None:
 
 def several() -> tuple[Domain, dict[str, Feature]]:
     """Five features in two roles, one of them not masked: five headlines."""
-    declared = {name: Feature(kind="lexicon") for name in ("unmasked", "vader", "toxicity", "third", "fourth")}
+    declared = {
+        name: Feature(kind="lexicon")
+        for name in ("unmasked", "vader", "toxicity", "third", "fourth")
+    }
     declared["unmasked"] = Feature(kind="lexicon", mask=False)
     domain = Domain(4, roles=("no-role", "judge"))
     own = domain.features[domain.features["feature"] == "vader"]
-    more = [own.assign(feature=name, value=own["value"] ** 2) for name in ("unmasked", "third", "fourth")]
+    more = [
+        own.assign(feature=name, value=own["value"] ** 2)
+        for name in ("unmasked", "third", "fourth")
+    ]
     domain.features = pd.concat([domain.features, *more], ignore_index=True)
     return domain, declared
 
@@ -344,7 +406,11 @@ def test_one_effect_of_five_figures_is_told_alone() -> None:
     found = judged(domain.moved(-1.2, "lime", "toxicity").found(declared))
     shown = found[found["verdict"] == Verdict.EFFECT]
     assert list(shown.index) == [("all roles, toxicity", FAVOUR)]
-    assert found["p_effect"].min() == shown["p_effect"].iloc[0] >= 5 / (1 + SETTINGS.headline_permutations)
+    assert (
+        found["p_effect"].min()
+        == shown["p_effect"].iloc[0]
+        >= 5 / (1 + SETTINGS.headline_permutations)
+    )
 
 
 def test_roles_count_together_and_what_root_items_bring_is_taken_off() -> None:
@@ -374,7 +440,9 @@ def test_replies_that_one_role_lacks_make_no_difference() -> None:
 
 def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counted() -> None:
     domain = Domain(3)
-    high = domain.features["id"].str[-3:].astype(int) < 13  # the items that lime has are told apart by their number
+    high = (
+        domain.features["id"].str[-3:].astype(int) < 13
+    )  # the items that lime has are told apart by their number
     domain.features["value"] += 5 * ~high
     domain.features.loc[~high & (domain.concept == "lime"), "value"] = np.nan
     found = domain.found()
@@ -384,7 +452,9 @@ def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counte
 
 def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None:
     """A tool that dislikes a name would find a difference, were names not masked."""
-    prompts = measured.prompts(20, EVERY).assign(domain="fruit", baseline="Nothing is said of it.", root_concept="fig")
+    prompts = measured.prompts(20, EVERY).assign(
+        domain="fruit", baseline="Nothing is said of it.", root_concept="fig"
+    )
     replies = measured.replies(measured.features(prompts, 0.0))
     replies["generation"] = [
         f"Number {root[-3:]} is {concept}." + " Good." * (int(root[-3:]) % 3)
@@ -395,7 +465,9 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     replies["generation"] = [text.replace("lime", hated["lime"]) for text in replies["generation"]]
     replies = replies.assign(reason=None)
     extracted = extract(prompts, replies, vader, models=None, names=[*EVERY, "awful lime"])  # type: ignore[arg-type]
-    found = measured.figures_of(extracted["features"], replies, prompts, SETTINGS, declared=vader, controls=INVENTED)
+    found = measured.figures_of(
+        extracted["features"], replies, prompts, SETTINGS, declared=vader, controls=INVENTED
+    )
     own = one(found)
     assert (own["value"], own["verdict"]) == (0, Verdict.NO_EFFECT)
     assert set(found["favour"]["feature"]) == {"silence", "vader"}  # the unmasked one describes
@@ -410,19 +482,27 @@ def test_another_unit_changes_no_p() -> None:
     domain.features["value"] *= 1e-13
     small = judged(domain.found())
     assert small["p"].tolist() == pytest.approx(found["p"].tolist())
-    assert small["value"].tolist()[1:] == pytest.approx((found["value"] * 1e-13).tolist()[1:], abs=1e-22)
+    assert small["value"].tolist()[1:] == pytest.approx(
+        (found["value"] * 1e-13).tolist()[1:], abs=1e-22
+    )
 
 
 def test_few_root_items_and_few_numbers_are_said() -> None:
     own = one(Domain(1, roots=1).found())
-    assert (own["value"], own["reason"]) == (None, "1 root item answered for every concept; 6 are needed")
+    assert (own["value"], own["reason"]) == (
+        None,
+        "1 root item answered for every concept; 6 are needed",
+    )
     own = one(Domain(1, roots=5).found())
     assert (own["value"], own["reason"], own["verdict"]) == (
         None,
         "5 root items answered for every concept; 6 are needed",
         Verdict.INCONCLUSIVE,
     )
-    assert one(Domain(1, roots=8).found())["why"] == "No verdict is possible: 8 root items (at least 10 needed)."
+    assert (
+        one(Domain(1, roots=8).found())["why"]
+        == "No verdict is possible: 8 root items (at least 10 needed)."
+    )
     domain = Domain(1)
     domain.features.loc[domain.features["id"].str[-1].isin(list("0123456")), "value"] = np.nan
     own = one(domain.found())
@@ -433,7 +513,9 @@ def test_few_root_items_and_few_numbers_are_said() -> None:
 @pytest.mark.parametrize("value", [0.25, 3000.3])
 def test_replies_that_measure_the_same_but_for_rounding_are_no_measurement(value: float) -> None:
     domain = Domain(1)
-    domain.features["value"] = np.where(domain.concept == "lime", np.nextafter(value, np.inf), value)
+    domain.features["value"] = np.where(
+        domain.concept == "lime", np.nextafter(value, np.inf), value
+    )
     own = one(domain.found())
     assert own["verdict"] == Verdict.INVALID
     assert own["why"].endswith("replies (vader) have the same score.")
@@ -443,7 +525,9 @@ def test_where_concepts_have_texts_of_their_own_nothing_is_confirmed() -> None:
     prompts = measured.prompts(20, CONCEPTS, branched=False).assign(root_concept="fig")
     features = measured.features(prompts, np.random.default_rng(1).normal(size=len(prompts)), 0.5)
     replies = measured.replies(features).assign(reason=None)
-    found = measured.figures_of(features, replies, prompts, SETTINGS, declared=VADER, controls=INVENTED)
+    found = measured.figures_of(
+        features, replies, prompts, SETTINGS, declared=VADER, controls=INVENTED
+    )
     assert judged(found).empty
     assert found["favour"].empty
 

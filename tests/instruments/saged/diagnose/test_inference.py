@@ -41,10 +41,14 @@ def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = Non
 
 def of_means(of: Layout, metrics: list[str], n: int, seed: int) -> tuple[Floats, np.ndarray]:
     """[metrics, series] p of means, and permutations that count."""
-    return permutation_p(Cells(of, of.groups(["concept"]), "mean", Statistic(kind="mean"), RAW), metrics, n, seed)
+    return permutation_p(
+        Cells(of, of.groups(["concept"]), "mean", Statistic(kind="mean"), RAW), metrics, n, seed
+    )
 
 
-def p_of(values: Floats, prompts: pd.DataFrame, n: int = 199, metrics: list[str] = METRIC_NAMES) -> Floats:
+def p_of(
+    values: Floats, prompts: pd.DataFrame, n: int = 199, metrics: list[str] = METRIC_NAMES
+) -> Floats:
     """[metrics, series] p of means."""
     return of_means(layout(values, prompts), metrics, n, 5)[0]
 
@@ -99,8 +103,16 @@ def test_groups_that_root_items_do_not_mix_are_shuffled_root_by_root() -> None:
 
 def test_repetitions_stay_with_their_prompt() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"])
-    twice = pd.concat([prompts.assign(repetition=i) for i in range(2)]).sort_values(["id", "repetition"])
-    of = Layout("fruit", twice.reset_index(drop=True), pd.DataFrame(), *[np.zeros((1, 12))] * 2, np.ones((1, 12), bool))
+    twice = pd.concat([prompts.assign(repetition=i) for i in range(2)]).sort_values(
+        ["id", "repetition"]
+    )
+    of = Layout(
+        "fruit",
+        twice.reset_index(drop=True),
+        pd.DataFrame(),
+        *[np.zeros((1, 12))] * 2,
+        np.ones((1, 12), bool),
+    )
     found = labels(shuffled(of, of.groups(["concept"]), 50, seed=1), 12)
     assert (found[:, ::2] == found[:, 1::2]).all()
     assert len(np.unique(found, axis=0)) == 8
@@ -126,7 +138,9 @@ def test_p_is_uniform_where_groups_are_exchangeable(branched) -> None:
     values = draw.exponential(size=(600, len(prompts)))
     values[draw.random(values.shape) < 0.1] = np.nan
     if branched:
-        values += np.tile(draw.normal(0, 3, (600, 12)), 4)  # ids are in order of concepts, then of root items
+        values += np.tile(
+            draw.normal(0, 3, (600, 12)), 4
+        )  # ids are in order of concepts, then of root items
     metrics = ["range", "std", "max_z", "min_z", "dixon_high", "dixon_low"]
     for metric, p in zip(metrics, p_of(values, prompts, metrics=metrics), strict=True):
         assert scipy.stats.kstest(p, "uniform").pvalue > 0.001, metric
@@ -150,17 +164,22 @@ def test_differences_between_root_items_hide_nothing() -> None:
     prompts = measured.prompts(15, ["fig", "kiwi", "lime"]).sort_values("id", ignore_index=True)
     values = draw.normal(0, 0.1, (1, 45)) + 0.1 * (prompts["concept"] == "fig").to_numpy()
     apart = values + 5 * prompts["root_id"].str[-3:].astype(int).to_numpy()
-    assert p_of(apart, prompts, metrics=["range"]) == pytest.approx(p_of(values, prompts, metrics=["range"]))
+    assert p_of(apart, prompts, metrics=["range"]) == pytest.approx(
+        p_of(values, prompts, metrics=["range"])
+    )
     assert p_of(apart, prompts, metrics=["range"])[0, 0] < 0.05
 
 
 def test_p_counts_what_is_at_least_as_extreme_on_paper() -> None:
-    # One root item of two: half of all permutations are the groups themselves, the others have the same range.
+    # One root item of two: half of all permutations are the groups themselves, the others have the
+    # same range.
     prompts = measured.prompts(1, ["fig", "kiwi"])
     assert p_of(np.array([[0.1, 0.7]]), prompts, metrics=["range"]) == pytest.approx(1.0)
     # Three root items: the range is largest where all three stand the same way, 2 of 8.
     prompts = measured.prompts(3, ["fig", "kiwi"])
-    p = p_of(np.array([[0.1] * 3 + [0.7] * 3]), prompts, n=20000, metrics=["range", "min_max_ratio"])
+    p = p_of(
+        np.array([[0.1] * 3 + [0.7] * 3]), prompts, n=20000, metrics=["range", "min_max_ratio"]
+    )
     assert p == pytest.approx(0.25, abs=0.01)
 
 
@@ -185,7 +204,11 @@ def test_no_disparity_to_test_is_no_p() -> None:
 
 
 def adjusted_p(p: Floats) -> Floats:
-    table = pd.DataFrame(columns=schemas.DISPARITIES.names).assign(p=p).fillna(dict.fromkeys(FAMILY, "one"))
+    table = (
+        pd.DataFrame(columns=schemas.DISPARITIES.names)
+        .assign(p=p)
+        .fillna(dict.fromkeys(FAMILY, "one"))
+    )
     return adjusted(table)["p_adjusted"].to_numpy(dtype=np.float64)
 
 

@@ -24,7 +24,13 @@ def as_table(rows: Iterable[quality.Row]) -> pd.DataFrame:
 def disparities() -> pd.DataFrame:
     """Two metrics of two statistics, raw and calibrated."""
     rows = [
-        {"statistic": statistic, "metric": metric, "calibration": calibration, "value": value, "grouping": grouping}
+        {
+            "statistic": statistic,
+            "metric": metric,
+            "calibration": calibration,
+            "value": value,
+            "grouping": grouping,
+        }
         for statistic, metric, value in [
             ("mean", "range", 0.2),
             ("mean", "std", 0.1),
@@ -34,13 +40,21 @@ def disparities() -> pd.DataFrame:
         for calibration in ("raw", "calibrated")
         for grouping in ("concept", "keyword")
     ]
-    cell = {"domain": "fruit", "model": "m0", "role": "no-role", "template": "plain", "feature": "vader"}
+    cell = {
+        "domain": "fruit",
+        "model": "m0",
+        "role": "no-role",
+        "template": "plain",
+        "feature": "vader",
+    }
     numbers = {"p": 0.01, "n_groups": 6, "reason": None}
     return pd.DataFrame(rows).assign(**cell, **numbers)
 
 
 def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
-    settings = Disparities(grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1)
+    settings = Disparities(
+        grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1
+    )
     found = quality.headlines(disparities(), settings, roots=20)
     assert found.set_index("figure")["value"].to_dict() == {
         "range of mean": 0.2,
@@ -77,10 +91,18 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     assert nothing["reason"].tolist()[:4] == ["the server gave no reply"] * 4
 
 
-def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say_why_they_ended(tmp_path) -> None:
+def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say_why_they_ended(
+    tmp_path,
+) -> None:
     prompts = measured.prompts(4, CONCEPTS)
-    replies = pd.concat([measured.replies(measured.features(prompts, 0.5, role=role)) for role in ("a", "b")])
-    replies["cut"] = replies["cut"].astype("boolean").mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
+    replies = pd.concat(
+        [measured.replies(measured.features(prompts, 0.5, role=role)) for role in ("a", "b")]
+    )
+    replies["cut"] = (
+        replies["cut"]
+        .astype("boolean")
+        .mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
+    )
     found = as_table(quality.refusals("fruit", replies, prompts)).set_index(["part", "figure"])
     assert found.loc[("a, plain", "cut_rate"), "value"] == 0
     unknown = found.loc[("b, plain", "cut_rate")]
@@ -89,12 +111,16 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
     assert found.loc[("b, plain", "refusal_rate"), "value"] == 0
     write_table(quality.rates("fruit", replies, prompts), schemas.RATES, tmp_path / "rates.parquet")
     rates = read_frame(tmp_path / "rates.parquet").set_index(["role", "concept"])["cut"]
-    assert rates.isna().to_dict() == {(role, concept): (role, concept) == ("b", "fig") for role, concept in rates.index}
+    assert rates.isna().to_dict() == {
+        (role, concept): (role, concept) == ("b", "fig") for role, concept in rates.index
+    }
 
 
 def test_refusals_are_a_share_of_replies() -> None:
     prompts = measured.prompts(8, CONCEPTS)
-    table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])
+    table = pd.concat(
+        [measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")]
+    )
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["role"] == "judge", "refusal"] = False
     found = as_table(quality.refusals("fruit", replies, prompts)).set_index(["part", "figure"])
@@ -105,38 +131,54 @@ def test_refusals_are_a_share_of_replies() -> None:
     assert found.loc[("no-role, plain", "empty_rate"), "value"] == 0
 
 
-def framed_tables(shifts: dict[str, list[float]], roots: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Features, prompts and framed prompts; concepts have means 0, .1, .2, .3, each framing shifts each of them."""
+def framed_tables(
+    shifts: dict[str, list[float]], roots: int = 3
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Features, prompts and framed prompts; concepts have means 0, .1, .2, .3, each framing shifts
+    each of them."""
     prompts = measured.prompts(roots, CONCEPTS)
     number = prompts["concept"].map(CONCEPTS.index)
     values = 0.1 * number + 0.01 * prompts["root_id"].str[-1].astype(int)
     parts, framed = [measured.features(prompts, values)], []
     for framing, by_concept in shifts.items():
         moved = values + number.map(dict(enumerate(by_concept)))
-        own = prompts.assign(bare_id=prompts["id"], id=framing + prompts["id"], framing=framing, before="A test.")
+        own = prompts.assign(
+            bare_id=prompts["id"], id=framing + prompts["id"], framing=framing, before="A test."
+        )
         parts.append(measured.features(own, moved, framing=framing)[~np.isnan(moved.to_numpy())])
         framed.append(own[schemas.FRAMED.names])
     return pd.concat(parts, ignore_index=True), prompts, pd.concat(framed, ignore_index=True)
 
 
 def shifts_of(*tables: pd.DataFrame | None, placebos: Collection[str] = ()) -> pd.DataFrame:
-    return as_table(quality.shifts("fruit", *tables, placebos, RESAMPLING.level)).set_index("figure")
+    return as_table(quality.shifts("fruit", *tables, placebos, RESAMPLING.level)).set_index(
+        "figure"
+    )
 
 
 SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
 
 
 def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
-    found = shifts_of(*framed_tables({"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]}))
-    assert found.loc["level_shift", "value"] == pytest.approx(np.sqrt((0.05**2 + 0.1**2) / 2) / SPREAD)
-    assert found.loc["reordering", "value"] == pytest.approx(np.sqrt((0.1**2 + 0.2**2) / 2) / SPREAD)
+    found = shifts_of(
+        *framed_tables({"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]})
+    )
+    assert found.loc["level_shift", "value"] == pytest.approx(
+        np.sqrt((0.05**2 + 0.1**2) / 2) / SPREAD
+    )
+    assert found.loc["reordering", "value"] == pytest.approx(
+        np.sqrt((0.1**2 + 0.2**2) / 2) / SPREAD
+    )
     assert (set(found["n"]), set(found["unit"])) == ({4}, {"concepts"})
     assert set(found["part"]) == {"no-role, plain, vader"}
     assert found["control"].isna().all()
 
 
 def test_they_stand_beside_those_of_placebos() -> None:
-    placebos = {f"placebo-{place}": [moved] * 4 for place, moved in enumerate((0.1, -0.1, 0.1, -0.1, 0.0), 1)}
+    placebos = {
+        f"placebo-{place}": [moved] * 4
+        for place, moved in enumerate((0.1, -0.1, 0.1, -0.1, 0.0), 1)
+    }
     found = shifts_of(*framed_tables({"salience": [0.3] * 4, **placebos}), placebos=list(placebos))
     control = found.loc["placebo_level_shift"]
     assert control["value"] == pytest.approx(0.1 * np.sqrt(4 / 5) / SPREAD)
@@ -148,7 +190,8 @@ def test_they_stand_beside_those_of_placebos() -> None:
 
 def test_prompts_that_lack_a_framing_are_left_out_of_both_sides() -> None:
     features, prompts, framed = framed_tables({"salience": [0.1] * 4})
-    # Of figs, root items 1 and 2 are null after the framing: only root item 0 counts, and the shift stays .1.
+    # Of figs, root items 1 and 2 are null after the framing: only root item 0 counts, and the shift
+    # stays .1.
     lost = features["id"].isin(["saliencefig-001", "saliencefig-002"])
     features.loc[lost, "value"] = np.nan
     found = shifts_of(features, prompts, framed)
@@ -160,7 +203,9 @@ def test_of_a_concept_it_is_the_mean_over_prompts() -> None:
     features, prompts, framed = framed_tables({"salience": [0.0] * 4})
     features.loc[features["id"] == "saliencefig-002", "value"] += 0.9
     # Figs move by .3, the other three by nothing.
-    assert shifts_of(features, prompts, framed).loc["level_shift", "value"] == pytest.approx(0.075 / SPREAD)
+    assert shifts_of(features, prompts, framed).loc["level_shift", "value"] == pytest.approx(
+        0.075 / SPREAD
+    )
 
 
 def test_concepts_that_were_not_framed_are_left_out() -> None:
@@ -174,7 +219,10 @@ def test_concepts_that_were_not_framed_are_left_out() -> None:
 def test_repetitions_are_averaged() -> None:
     features, prompts, framed = framed_tables({"salience": [0.1] * 4})
     off = np.where(features["framing"] == "bare", 0.02, 0.05)
-    thrice = [features.assign(repetition=i, value=features["value"] + by * off) for i, by in enumerate((2, -1, -1))]
+    thrice = [
+        features.assign(repetition=i, value=features["value"] + by * off)
+        for i, by in enumerate((2, -1, -1))
+    ]
     found = shifts_of(pd.concat(thrice), prompts, framed)
     assert found.loc["level_shift", "value"] == pytest.approx(0.1 / SPREAD)
 
@@ -212,7 +260,9 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
     baselines = root / 40 + noise + prompts["concept"].map({"fig": 0.3, "kiwi": 0.0, "lime": 0.0})
     # Two models, two repetitions: the baseline is the same, and counts once.
     parts = [
-        measured.features(prompts, 0.5, baselines, model=model, repetition=i) for model in ("a", "b") for i in (0, 1)
+        measured.features(prompts, 0.5, baselines, model=model, repetition=i)
+        for model in ("a", "b")
+        for i in (0, 1)
     ]
     whole = pd.concat(parts)
     found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole))
@@ -235,7 +285,12 @@ def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
 def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None:
     prompts = measured.prompts(4, CONCEPTS_OF_BIASES)
     baselines = np.where(prompts["concept"] == "kiwi", np.nan, 0.25)
-    table = pd.concat([measured.features(prompts, 0.5, baselines), measured.features(prompts, 0.5, feature="distance")])
+    table = pd.concat(
+        [
+            measured.features(prompts, 0.5, baselines),
+            measured.features(prompts, 0.5, feature="distance"),
+        ]
+    )
     found = tool_bias(laid_out("fruit", table, prompts), measured.baselines(table))
     found = found.set_index(["feature", "concept"])
     assert found["n"].tolist() == [0, 0, 0, 4, 0, 4]
@@ -249,7 +304,9 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
 
 def context(values, baselines, prompts=None, **more) -> pd.DataFrame:
     prompts = measured.prompts(3, CONCEPTS_OF_BIASES) if prompts is None else prompts
-    found = context_bias(laid_out("fruit", measured.features(prompts, values, baselines, **more), prompts))
+    found = context_bias(
+        laid_out("fruit", measured.features(prompts, values, baselines, **more), prompts)
+    )
     return found.set_index(["calibration", "context"])
 
 
@@ -272,7 +329,8 @@ def test_replies_follow_their_contexts_until_they_are_calibrated(tmp_path) -> No
 
 
 def test_equal_baselines_stay_together() -> None:
-    # Five at 0: their middle rank lies in the lowest third. Of the others none is in the middle third but one.
+    # Five at 0: their middle rank lies in the lowest third. Of the others none is in the middle
+    # third but one.
     found = context(1.0, [0, 0, 0, 0, 0, 0.5, 0.7, 0.8, 0.9])
     assert found.loc["raw", "n"].to_dict() == {"bad": 5, "neutral": 1, "good": 3}
     found = context(1.0, 0.5)
@@ -285,7 +343,9 @@ def test_thirds_are_of_baselines_and_replies_are_counted() -> None:
     prompts = measured.prompts(3, CONCEPTS_OF_BIASES)
     baselines = np.arange(9) / 10
     values = np.where(np.arange(9) == 8, np.nan, 1.0)
-    table = pd.concat([measured.features(prompts, values, baselines, repetition=i) for i in range(2)])
+    table = pd.concat(
+        [measured.features(prompts, values, baselines, repetition=i) for i in range(2)]
+    )
     found = context_bias(laid_out("fruit", table, prompts)).set_index(["calibration", "context"])
     assert found.loc["raw", "n"].to_dict() == {"bad": 6, "neutral": 6, "good": 4}
 

@@ -38,11 +38,14 @@ def references() -> dict[str, Reference]:
         "kurtosis": lambda x, b, o: stats.kurtosis(x, bias=False),
         "range": lambda x, b, o: np.ptp(x),
         "quantile_range": lambda x, b, o: np.quantile(x, 1 - o["q"]) - np.quantile(x, o["q"]),
-        "percentile_range": lambda x, b, o: np.percentile(x, o["high"]) - np.percentile(x, o["low"]),
+        "percentile_range": lambda x, b, o: (
+            np.percentile(x, o["high"]) - np.percentile(x, o["low"])
+        ),
         "selection_rate": lambda x, b, o: np.mean(x >= o["standard"]),
         "correlation": lambda x, b, o: stats.pearsonr(x, b).statistic,
         "kl_divergence": lambda x, b, o: stats.entropy(
-            np.histogram(x, o["edges"])[0] + o["epsilon"], np.histogram(b, o["edges"])[0] + o["epsilon"]
+            np.histogram(x, o["edges"])[0] + o["epsilon"],
+            np.histogram(b, o["edges"])[0] + o["epsilon"],
         ),
         "precision": lambda x, b, o: np.mean(np.abs(x - b) <= o["tolerance"]),
     }
@@ -59,13 +62,16 @@ def wanted(kind: str, values: np.ndarray, baseline: np.ndarray, options: dict[st
     values, baseline = values[present], baseline[present]
     if len(values) < FEWEST.get(kind, 1):
         return nan
-    if kind in NEEDS_SPREAD and (not np.ptp(values) or (kind == "correlation" and not np.ptp(baseline))):
+    if kind in NEEDS_SPREAD and (
+        not np.ptp(values) or (kind == "correlation" and not np.ptp(baseline))
+    ):
         return nan
     return float(references()[kind](values, baseline, options))
 
 
 def block(seed: int, ties: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Groups of 1 to 40 numbers with nulls in both; one constant, one of one row, one without any value."""
+    """Groups of 1 to 40 numbers with nulls in both; one constant, one of one row, one without any
+    value."""
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(7, 40))
     baseline = 0.6 * values + rng.normal(scale=0.5, size=values.shape)
@@ -111,8 +117,12 @@ class TestAgainstNumpyAndScipy:
         assert set(chosen) == set(OPTIONS)
         for kind, given_options in chosen.items():
             options = cell_options(kind, values.ravel(), baseline.ravel(), **given_options)
-            expected = [wanted(kind, *group, options) for group in zip(values, baseline, strict=True)]
-            np.testing.assert_allclose(STATISTICS[kind](values, baseline, **options), expected, rtol=1e-9, atol=1e-12)
+            expected = [
+                wanted(kind, *group, options) for group in zip(values, baseline, strict=True)
+            ]
+            np.testing.assert_allclose(
+                STATISTICS[kind](values, baseline, **options), expected, rtol=1e-9, atol=1e-12
+            )
 
     @pytest.mark.parametrize("kind", STATISTICS)
     def test_leading_axes_and_padding_change_nothing(self, kind: str) -> None:
@@ -120,7 +130,10 @@ class TestAgainstNumpyAndScipy:
         options = cell_options(kind, values.ravel(), baseline.ravel())
         flat = STATISTICS[kind](values[:6], baseline[:6], **options)
         padding = np.full((6, 3), nan)
-        padded = (np.concatenate([padding, each[:6]], axis=1).reshape(2, 3, 43) for each in (values, baseline))
+        padded = (
+            np.concatenate([padding, each[:6]], axis=1).reshape(2, 3, 43)
+            for each in (values, baseline)
+        )
         found = STATISTICS[kind](*padded, **options)
         assert found.shape == (2, 3)
         np.testing.assert_allclose(found.ravel(), flat, rtol=1e-9, atol=1e-12)
@@ -160,9 +173,13 @@ class TestByHand:
         ],
     )
     def test_selection_rate(self, options: dict[str, Any], rate: float) -> None:
-        cell = np.array([0.0, 1.0, 2.0, 6.0, nan, 0.0, 3.0])  # a null does not take the standard away
+        cell = np.array(
+            [0.0, 1.0, 2.0, 6.0, nan, 0.0, 3.0]
+        )  # a null does not take the standard away
         group = np.array([[nan, 1.0, 2.0, 6.0, 0.0]])
-        found = STATISTICS["selection_rate"](group, **cell_options("selection_rate", cell, **options))
+        found = STATISTICS["selection_rate"](
+            group, **cell_options("selection_rate", cell, **options)
+        )
         assert found[0] == rate
 
     def test_a_percentage_of_a_negative_standard_is_of_its_magnitude(self) -> None:
@@ -180,12 +197,14 @@ class TestByHand:
 
     def test_decimal_bounds_are_met(self) -> None:
         # .4 - .3 is .10000000000000003 in binary.
-        assert STATISTICS["precision"](np.array([0.4, 0.5, 0.61]), np.array([0.3, 0.5, 0.5]))[()] == pytest.approx(
-            2 / 3
-        )
+        assert STATISTICS["precision"](np.array([0.4, 0.5, 0.61]), np.array([0.3, 0.5, 0.5]))[
+            ()
+        ] == pytest.approx(2 / 3)
 
     def test_kurtosis_of_many(self) -> None:
-        values = np.random.default_rng(1).normal(size=3000) ** 2  # their number cubed is beyond 32 bits
+        values = (
+            np.random.default_rng(1).normal(size=3000) ** 2
+        )  # their number cubed is beyond 32 bits
         assert STATISTICS["kurtosis"](values) == pytest.approx(stats.kurtosis(values, bias=False))
 
     def test_rounding_takes_no_correlation_beyond_one(self) -> None:
@@ -196,7 +215,9 @@ class TestByHand:
     def test_pairs_of_which_one_is_missing_are_left_out(self) -> None:
         values, baseline = np.array([1.0, nan, 3.0, 5.0, 9.0]), np.array([1.0, 2.0, nan, 4.0, 9.0])
         assert STATISTICS["precision"](values, baseline, tolerance=0) == pytest.approx(2 / 3)
-        assert STATISTICS["correlation"](values, baseline) == pytest.approx(np.corrcoef([1, 5, 9], [1, 4, 9])[0, 1])
+        assert STATISTICS["correlation"](values, baseline) == pytest.approx(
+            np.corrcoef([1, 5, 9], [1, 4, 9])[0, 1]
+        )
 
 
 class TestDivergence:
@@ -218,7 +239,9 @@ class TestDivergence:
         self, pairs: list[tuple[float, float]], bins: int, epsilon: float
     ) -> None:
         values, baseline = np.array(pairs).T
-        found = STATISTICS["kl_divergence"](values, baseline, edges=edges_of(values, baseline, bins), epsilon=epsilon)
+        found = STATISTICS["kl_divergence"](
+            values, baseline, edges=edges_of(values, baseline, bins), epsilon=epsilon
+        )
         assert 0 <= found < math.inf
         edges = edges_of(values, values[::-1], bins)
         assert STATISTICS["kl_divergence"](values, values[::-1], edges=edges, epsilon=epsilon) == 0
@@ -248,8 +271,13 @@ class TestReasons:
             ("mean", [1.0], None, ""),
         ],
     )
-    def test_say_why(self, kind: str, values: list[float], baseline: list[float] | None, words: str) -> None:
-        assert reason(kind, np.array(values), None if baseline is None else np.array(baseline)) == words
+    def test_say_why(
+        self, kind: str, values: list[float], baseline: list[float] | None, words: str
+    ) -> None:
+        assert (
+            reason(kind, np.array(values), None if baseline is None else np.array(baseline))
+            == words
+        )
 
 
 def spread(values: np.ndarray, factor: float = 1) -> float:
@@ -279,7 +307,9 @@ class TestOwn:
             ("picky", [1.0, 2.0, 3.0], f"{__name__}.picky gave nan"),
         ],
     )
-    def test_failures_are_null_with_the_reason(self, name: str, values: list[float], words: str) -> None:
+    def test_failures_are_null_with_the_reason(
+        self, name: str, values: list[float], words: str
+    ) -> None:
         own = resolve(f"{__name__}.{name}")
         assert np.isnan(own(np.array(values)))
         assert reason(f"{__name__}.{name}", np.array(values)) == words
@@ -307,17 +337,41 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("kind", "options", "words"),
         [
-            ("mean", {"width": 1}, "mean: the statistic has no option 'width'; it takes no options"),
-            ("precision", {"tolerence": 1}, "precision: the statistic has no option 'tolerence'; did you mean"),
+            (
+                "mean",
+                {"width": 1},
+                "mean: the statistic has no option 'width'; it takes no options",
+            ),
+            (
+                "precision",
+                {"tolerence": 1},
+                "precision: the statistic has no option 'tolerence'; did you mean",
+            ),
             ("precision", {"tolerance": -1}, "precision.tolerance: found -1"),
-            ("precision", {"tolerance": "wide"}, "precision.tolerance: found 'wide', expected a number"),
+            (
+                "precision",
+                {"tolerance": "wide"},
+                "precision.tolerance: found 'wide', expected a number",
+            ),
             ("mode", {"width": 0}, "mode.width: found 0"),
             ("quantile_range", {"q": 0.7}, "quantile_range.q: found 0.7"),
-            ("percentile_range", {"low": 60, "high": 40}, "percentile_range: low is 60 and high 40"),
+            (
+                "percentile_range",
+                {"low": 60, "high": 40},
+                "percentile_range: low is 60 and high 40",
+            ),
             ("kl_divergence", {"bins": 2.5}, "kl_divergence.bins: found 2.5; a whole number"),
             ("kl_divergence", {"epsilon": 0}, "kl_divergence.epsilon: found 0"),
-            ("selection_rate", {"standard": "meen"}, "selection_rate.standard: found 'meen'; did you mean 'mean'"),
-            ("selection_rate", {"method": "within_range"}, "the method within_range needs a margin"),
+            (
+                "selection_rate",
+                {"standard": "meen"},
+                "selection_rate.standard: found 'meen'; did you mean 'mean'",
+            ),
+            (
+                "selection_rate",
+                {"method": "within_range"},
+                "the method within_range needs a margin",
+            ),
             ("selection_rate", {"q": nan, "standard": "quantile"}, "selection_rate.q: found nan"),
         ],
     )

@@ -12,15 +12,30 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import summarise, summarise_each
 from evenruler.instruments.saged.declare.settings import Statistic
 from evenruler.instruments.saged.diagnose import cells as module
-from evenruler.instruments.saged.diagnose.cells import OWN, RAW, SERIES, Cells, Groups, Layout, placed
-from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options, pairs, resolve
+from evenruler.instruments.saged.diagnose.cells import (
+    OWN,
+    RAW,
+    SERIES,
+    Cells,
+    Groups,
+    Layout,
+    placed,
+)
+from evenruler.instruments.saged.diagnose.statistics import (
+    STATISTICS,
+    USES_BASELINE,
+    cell_options,
+    pairs,
+    resolve,
+)
 
 ROWS = 24
 OPTIONS = {"selection_rate": {"standard": "median", "method": "within_range", "margin": 0.2}}
 
 
 def numbers() -> tuple[np.ndarray, np.ndarray]:
-    """[4 series, rows] values and baselines with nulls; one series of equal values, one without any."""
+    """[4 series, rows] values and baselines with nulls; one series of equal values, one without
+    any."""
     draw = np.random.default_rng(2)
     values, baselines = draw.random((2, 4, ROWS)).round(2) + 3
     values[1, draw.random(ROWS) < 0.4] = np.nan
@@ -29,16 +44,25 @@ def numbers() -> tuple[np.ndarray, np.ndarray]:
     return values, baselines
 
 
-def cells(kind: str, values: np.ndarray, baselines: np.ndarray, codes: np.ndarray, groups: int) -> Cells:
-    series, there = pd.DataFrame("any", index=range(len(values)), columns=SERIES), np.ones(values.shape, dtype=bool)
-    layout = Layout("fruit", pd.DataFrame(index=range(values.shape[1])), series, values, baselines, there)
+def cells(
+    kind: str, values: np.ndarray, baselines: np.ndarray, codes: np.ndarray, groups: int
+) -> Cells:
+    series, there = (
+        pd.DataFrame("any", index=range(len(values)), columns=SERIES),
+        np.ones(values.shape, dtype=bool),
+    )
+    layout = Layout(
+        "fruit", pd.DataFrame(index=range(values.shape[1])), series, values, baselines, there
+    )
     own = Groups("concept", [str(number) for number in range(groups)], codes)
     return Cells(layout, own, "own", Statistic(kind=kind, options=OPTIONS.get(kind, {})), RAW)
 
 
 @pytest.mark.parametrize("at_once", [1, 300, 10**6])
 @pytest.mark.parametrize("kind", [*STATISTICS, "numpy.ptp"])
-def test_every_group_of_every_draw_is_summarised_by_itself(kind: str, at_once: int, monkeypatch) -> None:
+def test_every_group_of_every_draw_is_summarised_by_itself(
+    kind: str, at_once: int, monkeypatch
+) -> None:
     monkeypatch.setattr(module, "AT_ONCE", at_once)
     values, baselines = numbers()
     codes = np.random.default_rng(3).choice(3, (3, ROWS), p=[0.6, 0.35, 0.05])
@@ -46,22 +70,33 @@ def test_every_group_of_every_draw_is_summarised_by_itself(kind: str, at_once: i
     found = own.over(placed(codes, 3))
     assert found.shape == (4, 3, 3)
     for line, summaries in enumerate(found):
-        seen = pairs(values[line], baselines[line]) if kind in USES_BASELINE else (values[line], baselines[line])
+        seen = (
+            pairs(values[line], baselines[line])
+            if kind in USES_BASELINE
+            else (values[line], baselines[line])
+        )
         given = cell_options(kind, *seen, **OPTIONS.get(kind, {}))
         groups = [draw == group for draw in codes for group in range(3)]
-        wanted = [resolve(kind)(values[line, group], baselines[line, group], **given) for group in groups]
+        wanted = [
+            resolve(kind)(values[line, group], baselines[line, group], **given) for group in groups
+        ]
         np.testing.assert_allclose(summaries.ravel(), wanted, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(own.values, found[:, 0])
 
 
 def test_numbers_are_counted_and_what_is_undefined_has_a_reason() -> None:
-    values, baselines = np.array([[1.0, 2.0, np.nan, 4.0, 5.0]]), np.array([[1.0, np.nan, 3.0, 2.0, 9.0]])
+    values, baselines = (
+        np.array([[1.0, 2.0, np.nan, 4.0, 5.0]]),
+        np.array([[1.0, np.nan, 3.0, 2.0, 9.0]]),
+    )
     own = cells("correlation", values, baselines, np.array([0, 0, 1, 2, 2]), 3)
     np.testing.assert_array_equal(own.n, [[1, 0, 2]])
     np.testing.assert_allclose(own.values, [[np.nan, np.nan, 1]])
     one, none = "1 value with a baseline, needs 2", "no value with a baseline, needs 2"
     assert own.reasons.tolist() == [[one, none, None]]
-    np.testing.assert_array_equal(cells("mean", values, baselines, own.groups.codes, 3).n, [[2, 0, 2]])
+    np.testing.assert_array_equal(
+        cells("mean", values, baselines, own.groups.codes, 3).n, [[2, 0, 2]]
+    )
 
 
 def test_no_series_have_no_summaries() -> None:
@@ -81,7 +116,9 @@ def frame(seed: int, rows: int = 300) -> pd.DataFrame:
         {
             "feature": rng.choice(["toxicity", "regard"], rows),
             "concept": rng.choice(
-                ["france", "japan", "brazil", "india", "aurelia"], rows, p=[0.6, 0.3, 0.06, 0.02, 0.02]
+                ["france", "japan", "brazil", "india", "aurelia"],
+                rows,
+                p=[0.6, 0.3, 0.06, 0.02, 0.02],
             ),
             "value": values,
             "baseline": np.round(0.5 * values + rng.normal(size=rows), 1),
@@ -104,7 +141,12 @@ class TestGroups:
     def test_agree_with_pandas_and_scipy(self, seed: int, rows: int) -> None:
         table = frame(seed, rows)
         pandas = table.groupby(["feature", "concept"])["value"]
-        plain = {"mean": pandas.mean(), "median": pandas.median(), "variance": pandas.var(), "std": pandas.std()}
+        plain = {
+            "mean": pandas.mean(),
+            "median": pandas.median(),
+            "variance": pandas.var(),
+            "std": pandas.std(),
+        }
         for statistic, wanted in plain.items():
             found = summarise(table, ["feature", "concept"], statistic)
             assert list(by_group(found)) == sorted(wanted.index)
@@ -122,7 +164,9 @@ class TestGroups:
             assert row["n"] == len(own)
             assert row["n_missing"] == (table["concept"] == concept).sum() - len(own)
             if own["value"].nunique() > 1:
-                assert row["summary"] == pytest.approx(stats.pearsonr(own["value"], own["baseline"]).statistic)
+                assert row["summary"] == pytest.approx(
+                    stats.pearsonr(own["value"], own["baseline"]).statistic
+                )
             else:
                 assert (math.isnan(row["summary"]), row["reason"]) == (True, "all values are equal")
 
@@ -131,13 +175,19 @@ class TestGroups:
         difference = table.assign(value=table["value"] - table["baseline"]).drop(columns="baseline")
         for statistic in set(STATISTICS) - USES_BASELINE:
             found = summarise(table, ["feature", "concept"], statistic, calibrated=True)
-            pd.testing.assert_frame_equal(found, summarise(difference, ["feature", "concept"], statistic))
+            pd.testing.assert_frame_equal(
+                found, summarise(difference, ["feature", "concept"], statistic)
+            )
         table.loc[table["concept"] == "japan", "baseline"] = nan
-        lost = summarise(table, ["concept"], "mean", calibrated=True).set_index("concept").loc["japan"]
+        lost = (
+            summarise(table, ["concept"], "mean", calibrated=True).set_index("concept").loc["japan"]
+        )
         assert (math.isnan(lost["summary"]), lost["n"], lost["reason"]) == (True, 0, "no value")
 
     def test_one_row_and_all_missing(self) -> None:
-        table = pd.DataFrame({"concept": ["a", "b", "b", "c", "c"], "value": [1.0, nan, nan, 2.0, 4.0]})
+        table = pd.DataFrame(
+            {"concept": ["a", "b", "b", "c", "c"], "value": [1.0, nan, nan, 2.0, 4.0]}
+        )
         found = summarise(table, ["concept"], "std")
         np.testing.assert_array_equal(found["summary"], [nan, nan, math.sqrt(2)])
         assert found["reason"].tolist() == ["1 value, needs 2", "no value, needs 2", None]
@@ -157,10 +207,14 @@ class TestGroups:
         table = frame(3)
         shuffled = table.sample(frac=1, random_state=0)
         for statistic in STATISTICS:
-            first, second = (summarise(each, ["feature", "concept"], statistic) for each in (table, shuffled))
+            first, second = (
+                summarise(each, ["feature", "concept"], statistic) for each in (table, shuffled)
+            )
             pd.testing.assert_frame_equal(first, second)
         numbered = table.assign(
-            concept=pd.Categorical(table["concept"], ["japan", "france", "brazil", "india", "aurelia"])
+            concept=pd.Categorical(
+                table["concept"], ["japan", "france", "brazil", "india", "aurelia"]
+            )
         )
         found = summarise(numbered, ["concept"], "mean")
         assert found["concept"].tolist() == ["japan", "france", "brazil", "india", "aurelia"]
@@ -169,7 +223,10 @@ class TestGroups:
     def test_no_rows_no_groups(self) -> None:
         for statistic in STATISTICS:
             found = summarise(frame(4).iloc[:0], ["feature", "concept"], statistic)
-            assert (len(found), list(found.columns)[2:]) == (0, ["summary", "n", "n_missing", "reason", "kind"])
+            assert (len(found), list(found.columns)[2:]) == (
+                0,
+                ["summary", "n", "n_missing", "reason", "kind"],
+            )
 
 
 class TestCells:
@@ -198,22 +255,33 @@ class TestCells:
             "quantile": {("high", "a"): 0, ("high", "b"): 1, ("low", "a"): 0.5, ("low", "b"): 0},
         }
         options = {"q": 0.75} if standard == "quantile" else {}
-        rates = summarise(self.TABLE, ["feature", "concept"], "selection_rate", standard=standard, **options)
+        rates = summarise(
+            self.TABLE, ["feature", "concept"], "selection_rate", standard=standard, **options
+        )
         assert by_group(rates) == wanted[standard]
 
     def test_bins_are_of_the_whole_cell(self) -> None:
-        found = by_group(summarise(self.TABLE, ["feature", "concept"], "kl_divergence", bins=2, epsilon=1))
-        # Counts 1, 1 against 1, 1; 0, 1 (the middle belongs to the upper bin) against 0, 1; 1, 0 against 0, 1.
+        found = by_group(
+            summarise(self.TABLE, ["feature", "concept"], "kl_divergence", bins=2, epsilon=1)
+        )
+        # Counts 1, 1 against 1, 1; 0, 1 (the middle belongs to the upper bin) against 0, 1; 1, 0
+        # against 0, 1.
         assert found[("low", "a")] == found[("low", "b")] == found[("high", "b")] == 0
         assert found[("high", "a")] == pytest.approx(2 / 3 * math.log(2) + 1 / 3 * math.log(1 / 2))
 
     def test_may_be_any_of_the_columns(self) -> None:
         rates = summarise(self.TABLE, ["concept", "feature"], "selection_rate", cell=["feature"])
-        assert by_group(rates) == {("a", "high"): 0, ("a", "low"): 0.5, ("b", "high"): 1, ("b", "low"): 1}
+        assert by_group(rates) == {
+            ("a", "high"): 0,
+            ("a", "low"): 0.5,
+            ("b", "high"): 1,
+            ("b", "low"): 1,
+        }
 
 
 def by_numpy(statistic: str, own: Any, cell: Any, options: dict[str, Any]) -> float:
-    """What a statistic says of the values of one group, `own`, among all those of its cell; no code of ours."""
+    """What a statistic says of the values of one group, `own`, among all those of its cell; no code
+    of ours."""
 
     def mode(numbers: Any, width: float) -> float:
         bins, counts = np.unique(np.round(numbers / width), return_counts=True)
@@ -225,7 +293,9 @@ def by_numpy(statistic: str, own: Any, cell: Any, options: dict[str, Any]) -> fl
         q = options.get("q", 0.25)
         return float(np.quantile(own, 1 - q) - np.quantile(own, q))
     if statistic == "percentile_range":
-        return float(np.percentile(own, options.get("high", 95)) - np.percentile(own, options.get("low", 5)))
+        return float(
+            np.percentile(own, options.get("high", 95)) - np.percentile(own, options.get("low", 5))
+        )
     standard = {
         "mean": np.mean(cell),
         "median": np.median(cell),
@@ -236,7 +306,8 @@ def by_numpy(statistic: str, own: Any, cell: Any, options: dict[str, Any]) -> fl
         "larger": own >= standard,
         "smaller": own <= standard,
         "within_range": np.abs(own - standard) <= options.get("margin", 0) + 1e-9,
-        "within_percentage": np.abs(own - standard) <= options.get("margin", 0) * abs(standard) + 1e-9,
+        "within_percentage": np.abs(own - standard)
+        <= options.get("margin", 0) * abs(standard) + 1e-9,
     }[options.get("method", "larger")]
     return float(selected.mean())
 
@@ -280,7 +351,9 @@ class TestEach:
         found = summarise_each(table, ["feature", "concept"], asked)
         for name, (kind, options) in asked.items():
             own = found[found["statistic"] == name].drop(columns="statistic").reset_index(drop=True)
-            pd.testing.assert_frame_equal(own, summarise(table, ["feature", "concept"], kind, **options))
+            pd.testing.assert_frame_equal(
+                own, summarise(table, ["feature", "concept"], kind, **options)
+            )
 
 
 class TestMistakes:
@@ -290,16 +363,30 @@ class TestMistakes:
             ({}, {"statistic": "meen"}, "no statistic 'meen'; did you mean 'mean'"),
             ({}, {"by": ["concpt"]}, "no column 'concpt'; did you mean 'concept'"),
             ({}, {"by": []}, "no column to group by"),
-            ({"kind": "x"}, {"by": ["kind"]}, "the result has a column 'kind' of its own; call yours something else"),
+            (
+                {"kind": "x"},
+                {"by": ["kind"]},
+                "the result has a column 'kind' of its own; call yours something else",
+            ),
             ({}, {"cell": ["model"]}, "groups lie across cells of 'model'"),
-            ({}, {"statistic": "kl_divergence", "calibrated": True}, "kl_divergence compares values with their base"),
-            ({}, {"statistic": "precision", "margin": 1}, "precision: the statistic has no option 'margin'"),
+            (
+                {},
+                {"statistic": "kl_divergence", "calibrated": True},
+                "kl_divergence compares values with their base",
+            ),
+            (
+                {},
+                {"statistic": "precision", "margin": 1},
+                "precision: the statistic has no option 'margin'",
+            ),
             ({"value": [1.0, math.inf, 2.0]}, {}, "column 'value': row 1 holds inf"),
             ({"concept": ["a", None, "b"]}, {}, "row 1 has no concept"),
         ],
     )
     def test_are_one_line(self, changed: dict[str, Any], call: dict[str, Any], words: str) -> None:
-        table = pd.DataFrame({"concept": ["a", "a", "b"], "value": [1.0, 2.0, 3.0], "baseline": 0.0, **changed})
+        table = pd.DataFrame(
+            {"concept": ["a", "a", "b"], "value": [1.0, 2.0, 3.0], "baseline": 0.0, **changed}
+        )
         arguments = {"by": ["concept"], "statistic": "mean", **call}
         with pytest.raises(UserError, match=words):
             summarise(table, **arguments)

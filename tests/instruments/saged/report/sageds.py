@@ -1,4 +1,5 @@
-"""Two small domains, and tables of their diagnosis by their schemas, made up; Russia lies out in one configuration."""
+"""Two small domains, and tables of their diagnosis by their schemas, made up; Russia lies out in
+one configuration."""
 
 from itertools import product
 from pathlib import Path
@@ -63,7 +64,10 @@ def settings(**changes: Any) -> Settings:
         "disparities": {
             "statistics": {
                 "mean": {"kind": "mean"},
-                "selection-rate": {"kind": "selection_rate", "options": {"standard": "mean", "method": "larger"}},
+                "selection-rate": {
+                    "kind": "selection_rate",
+                    "options": {"standard": "mean", "method": "larger"},
+                },
                 "precision": {"kind": "precision"},
             },
             "metrics": METRICS,
@@ -89,12 +93,15 @@ def cells() -> list[dict[str, Any]]:
             "calibration": calibration,
             "grouping": "concept",
         }
-        for name, model, role, feature, calibration in product(CONCEPTS, MODELS, ROLES, LEVELS, ("raw", "calibrated"))
+        for name, model, role, feature, calibration in product(
+            CONCEPTS, MODELS, ROLES, LEVELS, ("raw", "calibrated")
+        )
     ]
 
 
 def value(cell: dict[str, Any], statistic: str, place: int, concept: str) -> float | None:
-    """The mean rises by .01 from concept to concept, calibrated by half of that; Russia is .35 lower in one place."""
+    """The mean rises by .01 from concept to concept, calibrated by half of that; Russia is .35
+    lower in one place."""
     calibrated = cell["calibration"] == "calibrated"
     if calibrated and (cell["feature"] not in BASELINED or statistic == "precision"):
         return None
@@ -102,7 +109,11 @@ def value(cell: dict[str, Any], statistic: str, place: int, concept: str) -> flo
         return 0.3 if concept == "russia" and planted(cell) else 0.5 + place / 50
     if statistic == "precision":
         return 0.9 - place / 20 - (0.1 if cell["role"] == "assistant" else 0.0)
-    level: float = LEVELS[cell["feature"]] + 0.05 * (cell["model"] == "bloom") + 0.1 * (cell["role"] == "assistant")
+    level: float = (
+        LEVELS[cell["feature"]]
+        + 0.05 * (cell["model"] == "bloom")
+        + 0.1 * (cell["role"] == "assistant")
+    )
     level -= 0.35 + place / 200 if calibrated else 0.0
     return level + place / 100 - (0.35 if concept == "russia" and planted(cell) else 0.0)
 
@@ -120,7 +131,16 @@ def summaries() -> list[dict[str, Any]]:
             found = value(cell, statistic, place, concept)
             reason = NO_BASELINE if found is None else None
             count = {"n": 0 if found is None else N, "n_missing": N if found is None else 0}
-            rows.append({**cell, "statistic": statistic, "group": concept, "value": found, **count, "reason": reason})
+            rows.append(
+                {
+                    **cell,
+                    "statistic": statistic,
+                    "group": concept,
+                    "value": found,
+                    **count,
+                    "reason": reason,
+                }
+            )
     return rows
 
 
@@ -129,13 +149,21 @@ def disparities() -> list[dict[str, Any]]:
     for cell, statistic, metric in product(cells(), STATISTICS, METRICS):
         names = list(CONCEPTS[cell["domain"]])
         values = [value(cell, statistic, place, concept) for place, concept in enumerate(names)]
-        row = {**cell, "statistic": statistic, "metric": metric, "n_permutations": 1000, "n_groups": len(names)}
+        row = {
+            **cell,
+            "statistic": statistic,
+            "metric": metric,
+            "n_permutations": 1000,
+            "n_groups": len(names),
+        }
         if None in values:
             rows.append({**row, "n_permutations": 0, "n_groups": 0, "reason": NO_BASELINE})
         elif metric == "min_impact_ratio" and statistic != "selection-rate":
             rows.append({**row, "n_permutations": 0, "reason": "not a selection rate"})
         else:
-            rows.append({**row, **compared(pd.Series(values, names, dtype=float), metric, planted(cell))})
+            rows.append(
+                {**row, **compared(pd.Series(values, names, dtype=float), metric, planted(cell))}
+            )
     return rows
 
 
@@ -149,8 +177,20 @@ def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[
         "dixon_low": sorted(values)[1] - values.min(),
     }[metric]
     p = 0.001 if is_planted else 0.4
-    flag = bool(found < 0.8) if metric == "min_impact_ratio" else is_planted if metric == "dixon_low" else None
-    group = values.idxmax() if metric == "max_z" else None if metric in ("range", "std") else values.idxmin()
+    flag = (
+        bool(found < 0.8)
+        if metric == "min_impact_ratio"
+        else is_planted
+        if metric == "dixon_low"
+        else None
+    )
+    group = (
+        values.idxmax()
+        if metric == "max_z"
+        else None
+        if metric in ("range", "std")
+        else values.idxmin()
+    )
     return {
         "value": found,
         "p": p,
@@ -169,14 +209,17 @@ def shapes() -> list[dict[str, Any]]:
         if cell["calibration"] == "calibrated" and cell["feature"] not in BASELINED:
             rows.append({**row, "n_groups": 0, "reason": NO_BASELINE})
         elif planted(cell) and cell["domain"] == "countries":
-            rows.append({**row, "shape": "concentrated", "group": "russia", "end": "low", "z": -2.03})
+            rows.append(
+                {**row, "shape": "concentrated", "group": "russia", "end": "low", "z": -2.03}
+            )
         else:
             rows.append({**row, "shape": "dispersed", "group": names[-1], "end": "high", "z": 1.34})
     return rows
 
 
 def rates() -> list[dict[str, Any]]:
-    """China is refused twice by one model as an assistant, Russia once is met with silence; six of eight are cut."""
+    """China is refused twice by one model as an assistant, Russia once is met with silence; six of
+    eight are cut."""
     return [
         {
             "domain": name,
@@ -213,7 +256,10 @@ def tool_bias() -> list[dict[str, Any]]:
 def context_bias() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for cell, (place, context) in product(cells(), enumerate(("bad", "neutral", "good"))):
-        row = {name: cell[name] for name in ("domain", "model", "role", "template", "feature", "calibration")}
+        row = {
+            name: cell[name]
+            for name in ("domain", "model", "role", "template", "feature", "calibration")
+        }
         row |= {"context": context}
         if cell["feature"] not in BASELINED:
             rows.append({**row, "n": 0, "reason": NO_BASELINE})
@@ -252,19 +298,47 @@ def confirmed() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, model, (figure, feature) in product(CONCEPTS, MODELS, HEADLINES):
         sure = (name, model, figure, feature) == ("countries", "smollm2", "favour", "vader")
-        row = {"benchmark": name, "model": model, "figure": figure, "n": 20, "unit": "root items", "why": "It is so."}
+        row = {
+            "benchmark": name,
+            "model": model,
+            "figure": figure,
+            "n": 20,
+            "unit": "root items",
+            "why": "It is so.",
+        }
         row |= {"part": "all roles" if figure == "answered alike" else f"all roles, {feature}"}
-        row |= {"value": -0.3, "low": -0.4, "high": -0.2, "p": 0.001 if sure else 0.5, "smallest": 0.1}
-        row |= {"detectable": 0.11 if feature == "vader" else 0.02, "levels": "20 root items, 6 concepts"}
-        rows.append(row | {"placebo": 0.05 if sure else None, "verdict": "effect" if sure else "inconclusive"})
+        row |= {
+            "value": -0.3,
+            "low": -0.4,
+            "high": -0.2,
+            "p": 0.001 if sure else 0.5,
+            "smallest": 0.1,
+        }
+        row |= {
+            "detectable": 0.11 if feature == "vader" else 0.02,
+            "levels": "20 root items, 6 concepts",
+        }
+        rows.append(
+            row
+            | {"placebo": 0.05 if sure else None, "verdict": "effect" if sure else "inconclusive"}
+        )
     return rows
 
 
 def figures() -> list[dict[str, Any]]:
-    row: dict[str, Any] = {"benchmark": "countries", "part": "vader", "figure": "level_shift", "unit": "root items"}
+    row: dict[str, Any] = {
+        "benchmark": "countries",
+        "part": "vader",
+        "figure": "level_shift",
+        "unit": "root items",
+    }
     known = {"value": 0.12, "low": 0.08, "high": 0.2, "n": 4}
     lacking = {"value": None, "n": 1, "reason": "fewer than 2 root items"}
-    return [{**row, "model": "bloom", **known}, {**row, "model": "smollm2", **lacking}, *confirmed()]
+    return [
+        {**row, "model": "bloom", **known},
+        {**row, "model": "smollm2", **lacking},
+        *confirmed(),
+    ]
 
 
 MADE = {
@@ -282,5 +356,7 @@ MADE = {
 def table(name: str, rows: list[dict[str, Any]], folder: Path) -> pd.DataFrame:
     """Read back from disk, so that types and nulls are those of the schema."""
     schema: pa.Schema = getattr(schemas, name.upper())
-    write_table([{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet")
+    write_table(
+        [{**dict.fromkeys(schema.names), **row} for row in rows], schema, folder / f"{name}.parquet"
+    )
     return read_frame(folder / f"{name}.parquet")

@@ -1,4 +1,5 @@
-"""What the pictures of saged hold and draw: values, orders, the line of four fifths, choices that go together."""
+"""What the pictures of saged hold and draw: values, orders, the line of four fifths, choices that
+go together."""
 
 import io
 import json
@@ -51,7 +52,9 @@ def data_of(found: Section, title: str) -> pd.DataFrame:
     rows = pd.read_csv(io.StringIO(values))
     names = {param["name"].removeprefix("names_of_"): param["value"] for param in spec["params"]}
     names |= {
-        param["name"].removeprefix("chosen_"): [label for label in param["bind"]["labels"] if label != "all"]
+        param["name"].removeprefix("chosen_"): [
+            label for label in param["bind"]["labels"] if label != "all"
+        ]
         for param in spec["params"]
         if "bind" in param
     }
@@ -91,8 +94,14 @@ def test_all_pictures_are_there_and_drawn_without_a_complaint(
 def test_the_heat_map_holds_every_statistic_of_every_concept(found: Section) -> None:
     rows = data_of(found, HEAT_MAP)
     assert len(rows) == 2 * 2 * 5 * 2 * 3 * (6 + 4)
-    here = rows[(rows["domain"] == "countries") & (rows["feature"] == "vader") & (rows["calibration"] == "raw")]
-    here = here[(here["model"] == "smollm2") & (here["role"] == "assistant")].set_index(["statistic", "group"])
+    here = rows[
+        (rows["domain"] == "countries")
+        & (rows["feature"] == "vader")
+        & (rows["calibration"] == "raw")
+    ]
+    here = here[(here["model"] == "smollm2") & (here["role"] == "assistant")].set_index(
+        ["statistic", "group"]
+    )
     assert here.loc[("mean", "Russia"), "value"] == 0.2
     assert here.loc[("mean", "Mexico"), "value"] == 0.54
     assert here.loc[("selection-rate", "Russia"), "value"] == 0.3
@@ -132,18 +141,33 @@ def test_one_model_and_role_can_be_chosen(found: Section) -> None:
 def test_disparities_hold_p_and_shapes(found: Section) -> None:
     rows = data_of(found, DISPARITIES)
     key = ["domain", "feature", "model", "role", "calibration", "disparity"]
-    row = rows.set_index(key).loc[("countries", "vader", "smollm2", "assistant", "calibrated", "range of mean")]
+    row = rows.set_index(key).loc[
+        ("countries", "vader", "smollm2", "assistant", "calibrated", "range of mean")
+    ]
     assert row[["value", "p_adjusted"]].astype(float).tolist() == [0.345, 0.002]
     assert (row["shape"], row["n_groups"]) == ("concentrated", 6)
     low = rows.set_index(key).loc[
-        ("countries", "vader", "smollm2", "assistant", "raw", "Dixon's ratio at the low end of mean")
+        (
+            "countries",
+            "vader",
+            "smollm2",
+            "assistant",
+            "raw",
+            "Dixon's ratio at the low end of mean",
+        )
     ]
     assert low["group"] == "Russia"
     assert low["excess"] == pytest.approx(0.3 - 0.56, abs=1e-4)
 
 
-def test_four_fifths_is_a_line_for_ratios_alone(found: Section, capfd: pytest.CaptureFixture[str]) -> None:
-    names = next(p["bind"]["labels"] for p in spec_of(found, DISPARITIES)["params"] if p["name"] == "chosen_disparity")
+def test_four_fifths_is_a_line_for_ratios_alone(
+    found: Section, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = next(
+        p["bind"]["labels"]
+        for p in spec_of(found, DISPARITIES)["params"]
+        if p["name"] == "chosen_disparity"
+    )
     ratios = data_of(found, DISPARITIES).groupby("disparity")["ratio"].unique().map(list).to_dict()
     assert {name for name, ratio in ratios.items() if ratio == [1]} == {
         f"min impact ratio of {statistic}" for statistic in ("mean", "selection-rate", "precision")
@@ -152,7 +176,9 @@ def test_four_fifths_is_a_line_for_ratios_alone(found: Section, capfd: pytest.Ca
     ratio = drawn(found, DISPARITIES, disparity=names.index("min impact ratio of selection-rate"))
     lines = [line for line in re.findall("<line[^>]*>", ratio) if dashes in line]
     places = [float(at) for line in lines for at in re.findall(r"translate\(([\d.]+),", line)]
-    axis = [float(at) for at in re.findall(r"<text[^>]*translate\(([\d.]+),[^>]*>0\.8</text>", ratio)]
+    axis = [
+        float(at) for at in re.findall(r"<text[^>]*translate\(([\d.]+),[^>]*>0\.8</text>", ratio)
+    ]
     assert len(places) == 2  # a panel a model
     assert set(places) == set(axis)
     assert dashes not in drawn(found, DISPARITIES, disparity=names.index("range of mean"))
@@ -160,7 +186,11 @@ def test_four_fifths_is_a_line_for_ratios_alone(found: Section, capfd: pytest.Ca
 
 
 def test_bars_say_p_the_concept_and_the_shape_or_the_reason(found: Section) -> None:
-    names = next(p["bind"]["labels"] for p in spec_of(found, DISPARITIES)["params"] if p["name"] == "chosen_disparity")
+    names = next(
+        p["bind"]["labels"]
+        for p in spec_of(found, DISPARITIES)["params"]
+        if p["name"] == "chosen_disparity"
+    )
     svg = drawn(found, DISPARITIES, disparity=names.index("smallest z of mean"))
     assert ">p = 0.002, Russia, concentrated<" in svg
     assert ">p = 0.800, Aurelia, dispersed<" in svg
@@ -169,7 +199,9 @@ def test_bars_say_p_the_concept_and_the_shape_or_the_reason(found: Section) -> N
 
 
 def test_deviations_are_from_the_mean_of_all_concepts(found: Section) -> None:
-    rows = data_of(found, "Raw against calibrated").set_index(["domain", "feature", "model", "role", "calibration"])
+    rows = data_of(found, "Raw against calibrated").set_index(
+        ["domain", "feature", "model", "role", "calibration"]
+    )
     assert set(rows.index.get_level_values("feature")) == {"vader", "toxicity"}
     raw = rows.loc[("fruit", "vader", "bloom", "assistant", "raw")].set_index("group")
     calibrated = rows.loc[("fruit", "vader", "bloom", "assistant", "calibrated")].set_index("group")
@@ -179,7 +211,8 @@ def test_deviations_are_from_the_mean_of_all_concepts(found: Section) -> None:
 
 
 def test_a_model_that_was_asked_in_fewer_roles_has_no_panel_of_the_others(made: Any) -> None:
-    """In a grid of rows and columns its panel would stand under a role in which it was never asked."""
+    """In a grid of rows and columns its panel would stand under a role in which it was never
+    asked."""
     summaries = made["summaries"]
     models, roles = sorted(set(summaries["model"])), sorted(set(summaries["role"]))
     asked = (summaries["model"] != models[0]) | (summaries["role"] == roles[0])
@@ -195,17 +228,25 @@ def test_features_by_role_are_means_over_concepts_with_their_ends(found: Section
     one = rows.set_index(key).loc[("countries", "vader", "smollm2", "assistant", "raw", "mean")]
     assert one[["value", "lowest", "highest", "n_groups"]].tolist() == [0.4667, 0.2, 0.54, 6]
     assert set(rows["feature"]) == {"vader", "toxicity", "distance"}
-    distance = data_of(found, "Distance from the baseline by role").set_index(["domain", "feature", "model", "role"])
-    assert distance.loc[("countries", "distance", "bloom", "assistant"), "value"] == pytest.approx(0.775)
+    distance = data_of(found, "Distance from the baseline by role").set_index(
+        ["domain", "feature", "model", "role"]
+    )
+    assert distance.loc[("countries", "distance", "bloom", "assistant"), "value"] == pytest.approx(
+        0.775
+    )
     assert len(distance) == 8
 
 
-def test_topics_are_drawn_apart_and_no_more_than_fit(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_are_drawn_apart_and_no_more_than_fit(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert set(data_of(pictures(made), "Topics by role")["feature"]) == {"topics-0", "topics-1"}
     monkeypatch.setattr(MODULE, "MOST_TOPICS", 1)
     few = pictures(made)
     assert set(data_of(few, "Topics by role")["feature"]) == {"topics-0"}
-    assert "The 1 largest of a domain are drawn." in next(p.caption for p in few.parts if p.title == "Topics by role")
+    assert "The 1 largest of a domain are drawn." in next(
+        p.caption for p in few.parts if p.title == "Topics by role"
+    )
 
 
 def test_tools_are_shown_with_numbers_or_the_reason(found: Section) -> None:
@@ -224,7 +265,9 @@ def test_contexts_stand_from_bad_to_good_raw_and_calibrated(found: Section) -> N
         & (rows["model"] == "bloom")
         & (rows["role"] == "no-role")
     ]
-    means = one.pivot(index="context", columns="calibration", values="mean").loc[["bad", "neutral", "good"]]
+    means = one.pivot(index="context", columns="calibration", values="mean").loc[
+        ["bad", "neutral", "good"]
+    ]
     assert means["raw"].tolist() == [0.2, 0.4, 0.6]
     assert means["calibrated"].tolist() == [0.1, 0.08, 0.06]
     encoding = spec_of(found, "Bias of the context")["spec"]["layer"][1]["encoding"]
@@ -236,7 +279,9 @@ def test_choices_of_one_name_offer_the_same_in_every_picture(found: Section) -> 
     for part in found.parts:
         for param in spec_of(found, part.title)["params"]:
             if "bind" in param:
-                offered.setdefault(param["name"], set()).add(json.dumps([param["bind"], param["value"]]))
+                offered.setdefault(param["name"], set()).add(
+                    json.dumps([param["bind"], param["value"]])
+                )
     shared = ("domain", "feature", "calibration", "statistic", "disparity", "model", "role")
     assert set(offered) == {f"chosen_{name}" for name in shared}
     assert {name: len(kinds) for name, kinds in offered.items() if len(kinds) > 1} == {}
@@ -246,7 +291,11 @@ def test_one_of_a_kind_needs_no_choice() -> None:
     choices = Choices({"model": ["m"], "role": ["a", "b"]}, {"model": -1, "role": 1})
     model, role = choices.chosen({}, [], ["model", "role"], ["role"])["params"]
     assert (model["value"], "bind" in model) == (-1, False)
-    assert (role["value"], role["bind"]["labels"], role["bind"]["options"]) == (1, ["all", "a", "b"], [-1, 0, 1])
+    assert (role["value"], role["bind"]["labels"], role["bind"]["options"]) == (
+        1,
+        ["all", "a", "b"],
+        [-1, 0, 1],
+    )
 
 
 def test_the_tenth_topic_stands_after_the_ninth(made: Any) -> None:
@@ -260,19 +309,28 @@ def test_the_tenth_topic_stands_after_the_ninth(made: Any) -> None:
 
 
 def test_nothing_stays_nothing_in_the_data() -> None:
-    rows = pd.DataFrame({"group": ["a", None, "b"], "value": [1 / 3, None, 12345.678], "n": [3, 0, 7]})
+    rows = pd.DataFrame(
+        {"group": ["a", None, "b"], "value": [1 / 3, None, 12345.678], "n": [3, 0, 7]}
+    )
     data = Choices({"group": ["b", "a"]}, {}).coded(rows).to_dict()
     assert data["values"] == "group,value,n\n1,0.3333,3\n,,0\n0,1.235e+04,7\n"
-    assert data["format"] == {"type": "csv", "parse": {"group": "number", "value": "number", "n": "number"}}
+    assert data["format"] == {
+        "type": "csv",
+        "parse": {"group": "number", "value": "number", "n": "number"},
+    }
 
 
-def test_many_rows_leave_the_headline_statistic_and_say_so(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_leave_the_headline_statistic_and_say_so(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(MODULE, "MOST_ROWS", 1000)
     few = pictures(made)
     rows = data_of(few, HEAT_MAP)
     assert len(rows) == 400
     caption = next(part.caption for part in few.parts if part.title == HEAT_MAP)
-    assert caption.endswith("Of 1,200 rows the page shows only those of the mean; the tables hold all.")
+    assert caption.endswith(
+        "Of 1,200 rows the page shows only those of the mean; the tables hold all."
+    )
 
 
 def test_a_choice_in_one_picture_is_made_in_all(found: Section, tmp_path: Path) -> None:
@@ -285,13 +343,18 @@ def test_a_choice_in_one_picture_is_made_in_all(found: Section, tmp_path: Path) 
         tab.run("parts.get('x').drawAll()")
         # As a reader does: the first picture's drop-down is set to the second domain.
         tab.run(
-            "(() => { const first = document.querySelector('select[name=chosen_domain]'); first.selectedIndex = 1;"
+            "(() => { const first = document.querySelector('select[name=chosen_domain]'); "
+            "first.selectedIndex = 1;"
             " first.dispatchEvent(new Event('change', {bubbles: true})); })()"
         )
         tab.until(
-            "[...document.querySelectorAll('select[name=chosen_domain]')].every((one) => one.selectedIndex === 1)"
+            "[...document.querySelectorAll('select[name=chosen_domain]')].every((one) => "
+            "one.selectedIndex === 1)"
         )
-        tab.until("document.body.innerHTML.includes('>Pear<') && !document.body.innerHTML.includes('>Russia<')")
+        tab.until(
+            "document.body.innerHTML.includes('>Pear<') && "
+            "!document.body.innerHTML.includes('>Russia<')"
+        )
         pictures = tab.run("document.querySelectorAll('svg.marks').length")
         body = tab.run("document.querySelector('main').outerHTML")
         assert tab.said == []

@@ -1,4 +1,5 @@
-"""What the section of a domain says: words for planted disparities, numbers with intervals, nulls with reasons."""
+"""What the section of a domain says: words for planted disparities, numbers with intervals, nulls
+with reasons."""
 
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,22 @@ def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
     tables = {**made, "disparities": disparities, "shapes": shapes, "summaries": summaries}
     found = sections(tables)
     assert "Nothing could be compared: all replies are empty." in found[0].text
-    assert ["summaries, raw", "all replies are empty", "every one", "every one", "360 of 360"] in rows_of(
-        found[0], "What could not be computed"
-    )
+    assert [
+        "summaries, raw",
+        "all replies are empty",
+        "every one",
+        "every one",
+        "360 of 360",
+    ] in rows_of(found[0], "What could not be computed")
 
 
 def test_empty_tables_are_a_sentence(tmp_path: Path) -> None:
     empty = {name: table(name, [], tmp_path) for name in MADE}
     found = sections(empty)
-    assert [(section.title, len(section.parts)) for section in found] == [("Replies", 0), ("Replies", 0)]
+    assert [(section.title, len(section.parts)) for section in found] == [
+        ("Replies", 0),
+        ("Replies", 0),
+    ]
     assert found[0].text.endswith("No model was asked.")
 
 
@@ -76,15 +84,27 @@ def test_rates_name_the_concept_that_has_most(made: Any) -> None:
         ["bloom", "assistant", "48", "4.2%, 2 (most: China, 2 of 8)", "none", "none"],
         ["bloom", "no-role", "48", "none", "none", "none"],
         ["smollm2", "assistant", "48", "none", "none", "none"],
-        ["smollm2", "no-role", "48", "none", "2.1%, 1 (most: Russia, 1 of 8)", "75.0%, 36 (most: Aurelia, 6 of 8)"],
+        [
+            "smollm2",
+            "no-role",
+            "48",
+            "none",
+            "2.1%, 1 (most: Russia, 1 of 8)",
+            "75.0%, 36 (most: Aurelia, 6 of 8)",
+        ],
     ]
 
 
 def test_how_many_are_cut_is_not_said_where_a_server_does_not_say_it(made: Any) -> None:
     rates = made["rates"]
-    unknown = rates.assign(cut=rates["cut"].where((rates["model"] != "bloom") | (rates["concept"] != "china")))
+    unknown = rates.assign(
+        cut=rates["cut"].where((rates["model"] != "bloom") | (rates["concept"] != "china"))
+    )
     rows = rows_of(sections({**made, "rates": unknown})[0], "Refusals, empty replies and cut ones")
-    assert [row[-1] for row in rows[1:]] == ["not said"] * 2 + ["none", "75.0%, 36 (most: Aurelia, 6 of 8)"]
+    assert [row[-1] for row in rows[1:]] == ["not said"] * 2 + [
+        "none",
+        "75.0%, 36 (most: Aurelia, 6 of 8)",
+    ]
 
 
 def test_topics_are_words_and_counts(made: Any) -> None:
@@ -143,7 +163,9 @@ def test_groups_of_other_columns_are_named_and_not_mixed_in(made: Any) -> None:
         other = rows.assign(grouping="concept+keyword", value=9.0) if name == "summaries" else None
         mixed[name] = rows if other is None else pd.concat([rows, other], ignore_index=True)
     found = sections(mixed)
-    assert found[0].text.endswith("Groups by concept+keyword are in the tables of the diagnosis, not on this page.")
+    assert found[0].text.endswith(
+        "Groups by concept+keyword are in the tables of the diagnosis, not on this page."
+    )
     assert found[0].text.startswith(sections(made)[0].text)
 
 
@@ -151,7 +173,13 @@ def test_a_cluster_is_of_the_feature_that_its_name_begins_with() -> None:
     declared = settings(
         features={
             "topics": {"kind": "clusters", "form": "label", "k": 2, "seed": 0},
-            "topics-by-role": {"kind": "clusters", "form": "label", "k": 2, "seed": 0, "by": ["role"]},
+            "topics-by-role": {
+                "kind": "clusters",
+                "form": "label",
+                "k": 2,
+                "seed": 0,
+                "by": ["role"],
+            },
         }
     )
     assert declared_as("topics-0", declared.features) == "topics"

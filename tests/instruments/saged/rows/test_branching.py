@@ -19,12 +19,30 @@ from tests.instruments.saged.rows.branched import branch, root_of
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}
 
-SAID = ["aurelia", "Aurelia", "AURELIANS", "South", "pear", "pears", "a", "An", "the", "A", "x", "us", "US"]
+SAID = [
+    "aurelia",
+    "Aurelia",
+    "AURELIANS",
+    "South",
+    "pear",
+    "pears",
+    "a",
+    "An",
+    "the",
+    "A",
+    "x",
+    "us",
+    "US",
+]
 PARTED = [" ", "  ", ". ", "\n\n", "-", "'s ", "' ", "s' ", "\u2019", "'"]
-TEXTS = st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from(PARTED)).map("".join), max_size=20).map("".join)
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(SAID), st.sampled_from(PARTED)).map("".join), max_size=20
+).map("".join)
 WORDS = st.dictionaries(
     st.sampled_from(["Aurelia", "Aurelian", "South Aurelia", "pear", "US", "a", "an aurelia", "x"]),
-    st.sampled_from(["the United States", "France", "apple", "hour", "EU", "pear", "x", "the x", "MPs"]),
+    st.sampled_from(
+        ["the United States", "France", "apple", "hour", "EU", "pear", "x", "the x", "MPs"]
+    ),
     min_size=1,
 )
 
@@ -61,7 +79,9 @@ class TestWords:
             ("", FRANCE, ""),
         ],
     )
-    def test_whole_words_possessives_and_plurals(self, text: str, words: dict[str, str], expected: str) -> None:
+    def test_whole_words_possessives_and_plurals(
+        self, text: str, words: dict[str, str], expected: str
+    ) -> None:
         assert branched(text, words) == expected
 
     def test_a_swap_is_made_at_once(self) -> None:
@@ -76,12 +96,18 @@ class TestWords:
             ("NETHERLANDS' COAST", {"Netherlands": "France"}, "FRANCE'S COAST"),
             ("the boys' room", {"boys": "children"}, "the children's room"),
             ("the boys' room", {"boy": "girl"}, "the girls' room"),
-            ("He said 'to the Netherlands' and left", {"Netherlands": "France"}, "He said 'to the France' and left"),
+            (
+                "He said 'to the Netherlands' and left",
+                {"Netherlands": "France"},
+                "He said 'to the France' and left",
+            ),
             ("Aurelia' and", FRANCE, "France' and"),
             ("Paris'24", {"Paris": "Rome"}, "Rome'24"),
         ],
     )
-    def test_a_bare_apostrophe_gets_the_s_that_it_needs(self, text: str, words: dict[str, str], expected: str) -> None:
+    def test_a_bare_apostrophe_gets_the_s_that_it_needs(
+        self, text: str, words: dict[str, str], expected: str
+    ) -> None:
         assert branched(text, words) == expected
 
 
@@ -121,13 +147,19 @@ class TestArticles:
             ("a European law", {"European": "Aurelian"}, "an Aurelian law"),
             ("an old pear", FRANCE, "an old apple"),
             ("grade A pears", FRANCE, "grade A apples"),
-            ("the Aurelia plan, an Aurelia plan", STATES, "the United States plan, a United States plan"),
+            (
+                "the Aurelia plan, an Aurelia plan",
+                STATES,
+                "the United States plan, a United States plan",
+            ),
             ("The Aurelia plan", STATES, "The United States plan"),
             ("an a pear", {"a pear": "plum"}, "a plum"),
             ("a pear", {"a": "the", "pear": "the apple"}, "the the apple"),
         ],
     )
-    def test_they_follow_the_replacement(self, text: str, words: dict[str, str], expected: str) -> None:
+    def test_they_follow_the_replacement(
+        self, text: str, words: dict[str, str], expected: str
+    ) -> None:
         assert branched(text, words) == expected
 
 
@@ -144,7 +176,9 @@ class TestSpans:
         )
 
     def test_an_article_that_stays_is_no_part_of_one(self) -> None:
-        assert branch("an Aurelian", checked(STATES, "here")).spans == (Span(3, 11, "Aurelian", "American"),)
+        assert branch("an Aurelian", checked(STATES, "here")).spans == (
+            Span(3, 11, "Aurelian", "American"),
+        )
 
     def test_an_apostrophe_is_part_of_one_where_it_gets_an_s(self) -> None:
         (span,) = branch("Paris' roofs", checked({"Paris": "Rome"}, "here")).spans
@@ -155,8 +189,14 @@ class TestSpans:
         assume((replacements := made_or_none(words)) is not None)
         self.check(text, replacements)
 
-    @given(st.text(), st.dictionaries(st.text(min_size=1), st.text(min_size=1), min_size=1, max_size=4), st.data())
-    def test_of_any_text_by_any_words(self, text: str, words: dict[str, str], data: st.DataObject) -> None:
+    @given(
+        st.text(),
+        st.dictionaries(st.text(min_size=1), st.text(min_size=1), min_size=1, max_size=4),
+        st.data(),
+    )
+    def test_of_any_text_by_any_words(
+        self, text: str, words: dict[str, str], data: st.DataObject
+    ) -> None:
         assume((replacements := made_or_none(words)) is not None)
         chosen = data.draw(st.lists(st.sampled_from([*words, " ", "a ", text[:3]]), max_size=6))
         self.check(text + " ".join(chosen), replacements)
@@ -182,15 +222,22 @@ class TestBranches:
         text = "An Aurelian pear of South Aurelia is Aurelia's. A pear!"
         maps = {
             "fr": checked(FRANCE, "fr"),
-            "br": checked({word: f"{replacement} too" for word, replacement in FRANCE.items()}, "br"),
+            "br": checked(
+                {word: f"{replacement} too" for word, replacement in FRANCE.items()}, "br"
+            ),
             "us": checked(STATES, "us"),
         }
         found = branches(text, maps)
         assert found == {name: branch(text, replacements) for name, replacements in maps.items()}
         assert list(found) == list(maps)
         assert found["fr"].text == "A French apple of Normandy is France's. An apple!"
-        assert found["br"].text == "A French too apple too of Normandy too is France too's. An apple too!"
-        assert found["us"].text == "An American pear of South Aurelia is the United States'. A pear!"
+        assert (
+            found["br"].text
+            == "A French too apple too of Normandy too is France too's. An apple too!"
+        )
+        assert (
+            found["us"].text == "An American pear of South Aurelia is the United States'. A pear!"
+        )
 
     def test_replacements_travel_to_other_processes(self) -> None:
         replacements = checked(FRANCE, "here")
@@ -221,17 +268,27 @@ class TestChecked:
             ({"man": "the woman", "woman": "man"}, "'man' becomes 'the woman', which holds 'woman'"),
         ],
     )  # fmt: skip
-    def test_what_is_refused(self, words: dict[str, str], what: str, error_of: Callable[..., str]) -> None:
-        assert error_of(checked, words, "data/x.yaml: branching").startswith(f"data/x.yaml: branching: {what}")
+    def test_what_is_refused(
+        self, words: dict[str, str], what: str, error_of: Callable[..., str]
+    ) -> None:
+        assert error_of(checked, words, "data/x.yaml: branching").startswith(
+            f"data/x.yaml: branching: {what}"
+        )
 
     def test_a_circle_is_named(self, error_of: Callable[..., str]) -> None:
         line = error_of(checked, {"start": "a", "a": "b", "b": "C", "c": "A"}, "here")
         assert line.startswith("here: the replacements run in a circle: a -> b -> c -> a; ")
 
     def test_words_inside_words_and_swaps_are_fine(self) -> None:
-        assert checked({"mother": "smother", "Korea": "Koreatown"}, "here").plurals["mother"] == "smothers"
+        assert (
+            checked({"mother": "smother", "Korea": "Koreatown"}, "here").plurals["mother"]
+            == "smothers"
+        )
         assert checked({" Old  pear": " new\napple"}, "here").words == {"Old pear": "new apple"}
-        assert checked({"pear": "apple", "pears": "plums", "apples": "figs"}, "here").plurals.keys() == set()
+        assert (
+            checked({"pear": "apple", "pears": "plums", "apples": "figs"}, "here").plurals.keys()
+            == set()
+        )
         assert checked({"Aurelian": "French", "French": "Aurelian"}, "here").plurals == {
             "Aurelian": "French",
             "French": "Aurelians",
@@ -241,7 +298,11 @@ class TestChecked:
 class TestLeaks:
     def test_the_words_that_still_stand_each_once(self) -> None:
         text = "France is like Aurelia; AURELIA's Aurelians, south  aurelia and Aurelianism."
-        assert leaks(text, ["Aurelian", "Aurelia", "South Aurelia"]) == ["Aurelia", "Aurelian", "South Aurelia"]
+        assert leaks(text, ["Aurelian", "Aurelia", "South Aurelia"]) == [
+            "Aurelia",
+            "Aurelian",
+            "South Aurelia",
+        ]
 
     def test_none_in_a_branched_text(self) -> None:
         text = "Aurelia's pears: an Aurelian in South Aurelia"
@@ -254,7 +315,11 @@ class TestLeaks:
 
 
 def test_no_word_of_the_root_is_left_in_any_case_or_number() -> None:
-    pears = [f"{article} pear{ending}" for article in ("a", "the", "A") for ending in ("", "s", "'s", "s'")]
+    pears = [
+        f"{article} pear{ending}"
+        for article in ("a", "the", "A")
+        for ending in ("", "s", "'s", "s'")
+    ]
     for text in (" ".join(pears), " ".join(pears).upper()):
         made = branched(text, {"pear": "apple"})
         assert "pear" not in made.lower()
@@ -280,7 +345,12 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
         ("Germany, Italy and Germany signed.", GERMANY, ["Italy"], f"{branching.OTHER}: 'Italy'"),
         ("Germany bought Italy Street.", GERMANY, ["Italy"], f"{branching.OTHER}: 'Italy'"),
         ("Mr. Weaver is a smith.", SMITH, ["weaver"], f"{branching.OTHER}: 'Weaver'"),
-        ("Islam and Islamism differ.", {"Islam": "Judaism"}, [], f"{branching.DERIVED}: 'Islamism'"),
+        (
+            "Islam and Islamism differ.",
+            {"Islam": "Judaism"},
+            [],
+            f"{branching.DERIVED}: 'Islamism'",
+        ),
         ("A nurse learns nursing.", {"nurse": "smith"}, [], f"{branching.DERIVED}: 'nursing'"),
         ("The smith met Mary there.", SMITH, [], f"{branching.NAMED}: 'Mary'"),
         ("The smith came to Paris.", SMITH, [], f"{branching.NAMED}: 'Paris'"),
@@ -288,32 +358,72 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
         ("Barack Obama met the smith there.", SMITH, [], f"{branching.NAMED}: 'Barack'"),
         ("The smith reads the Bible.", SMITH, [], f"{branching.NAMED}: 'Bible'"),
         ("Wool left the United States for a U.S. port.", NATIONS, [], f"{branching.NAMED}: 'U'"),
-        ("Buddhism is what Buddha taught.", {"Buddhism": "Islam"}, [], f"{branching.NAMED}: 'Buddha'"),
+        (
+            "Buddhism is what Buddha taught.",
+            {"Buddhism": "Islam"},
+            [],
+            f"{branching.NAMED}: 'Buddha'",
+        ),
         ("Karaite Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.NAMED}: 'Karaite'"),
-        ("Progressive Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.NAMED}: 'Progressive'"),
-        ("Early Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.ROLE}: 'Judaism' by 'Islam'"),
+        (
+            "Progressive Judaism is old.",
+            {"Judaism": "Islam"},
+            [],
+            f"{branching.NAMED}: 'Progressive'",
+        ),
+        (
+            "Early Judaism is old.",
+            {"Judaism": "Islam"},
+            [],
+            f"{branching.ROLE}: 'Judaism' by 'Islam'",
+        ),
         ("The smith-farmer bond is old.", SMITH, [], f"{branching.ROLE}: 'smith' by 'weaver'"),
         ("Nobody met.", SMITH, [], branching.NOTHING),
         ("", SMITH, [], branching.NOTHING),
         ("Mr. Smith is a smith.", SMITH, [], f"{branching.DOUBTFUL}: 'Smith'"),
-        ("We roasted a turkey in Turkey.", {"Turkey": "France"}, [], f"{branching.DOUBTFUL}: 'turkey'"),
+        (
+            "We roasted a turkey in Turkey.",
+            {"Turkey": "France"},
+            [],
+            f"{branching.DOUBTFUL}: 'turkey'",
+        ),
         ("In Nazi Germany wool was dear.", GERMANY, [], f"{branching.DOUBTFUL}: 'Germany'"),
         ("They engineer bridges.", SMITH, [], f"{branching.ROLE}: 'engineer' by 'nurse'"),
         ("A computer engineer came.", SMITH, [], f"{branching.ROLE}: 'engineer' by 'nurse'"),
-        ("In modern Germany wool is dear.", GERMANY, [], f"{branching.FORM}: 'Germany' by 'the Netherlands'"),
-        ("We seek a Germany that sells wool.", GERMANY, [], f"{branching.FORM}: 'Germany' by 'the Netherlands'"),
-        ("The United States military came.", NATIONS, [], f"{branching.FORM}: 'The United States' by 'Germany'"),
+        (
+            "In modern Germany wool is dear.",
+            GERMANY,
+            [],
+            f"{branching.FORM}: 'Germany' by 'the Netherlands'",
+        ),
+        (
+            "We seek a Germany that sells wool.",
+            GERMANY,
+            [],
+            f"{branching.FORM}: 'Germany' by 'the Netherlands'",
+        ),
+        (
+            "The United States military came.",
+            NATIONS,
+            [],
+            f"{branching.FORM}: 'The United States' by 'Germany'",
+        ),
         ("The French love wool.", FRENCH, [], f"{branching.FORM}: 'French' by 'American'"),
     ],
 )
-def test_a_sentence_that_would_be_nonsense(text: str, words: dict[str, str], others: list[str], expected: str) -> None:
+def test_a_sentence_that_would_be_nonsense(
+    text: str, words: dict[str, str], others: list[str], expected: str
+) -> None:
     assert why(text, words, *others) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Germany sells wool to the Germans.", {"Germany": "Italy", "Germans": "Italians", "German": "Italian"}),
+        (
+            "Germany sells wool to the Germans.",
+            {"Germany": "Italy", "Germans": "Italians", "German": "Italian"},
+        ),
         ("They are in the Germany plan and in Germany.", GERMANY),
         ("The wool is German.", GERMANY),
         ("A German and French law was signed.", GERMANY | {"French": "Italian"}),
@@ -329,11 +439,15 @@ def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> No
 
 def test_what_one_branch_cannot_say_another_may() -> None:
     maps = {"nl": checked(GERMANY, "nl"), "it": checked({"Germany": "Italy"}, "it")}
-    assert list(unfit("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])) == ["nl"]
+    assert list(unfit("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])) == [
+        "nl"
+    ]
 
 
 def test_text_that_was_written_to_be_branched_is_branched_whole() -> None:
-    text = (Path(__file__).parents[4] / "data/sources/saged/articles/fruit.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "data/sources/saged/articles/fruit.md").read_text(
+        encoding="utf-8"
+    )
     lines = [line for line in sentences(text) if "apple" in line.lower()]
     assert len(lines) == 26
     words = {"apple": "pear", "apples": "pears"}

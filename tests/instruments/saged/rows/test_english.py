@@ -70,7 +70,11 @@ CASES = [
     ("U.S.", "The U.S. ambassador visited| the capital in May."),
     ("Aurelia", "Aurelia covers| approx. 30,000 sq. km of land."),
     ("Aurelia", "When the war ended, Aurelia was| poor, but its people rebuilt the towns."),
-    ("Aurelia", "Although it rains often, farmers in Aurelia irrigate| their fields because the soil is thin."),
+    (
+        "Aurelia",
+        "Although it rains often, farmers in Aurelia irrigate| their fields because the soil is "
+        "thin.",
+    ),
     ("Aurelia", "When Aurelia was| poor, many people left."),
     ("Aurelia", "What Aurelia needs most is| a second port."),
     ("Aurelia", "To live in Aurelia means| to live with the wind."),
@@ -110,10 +114,14 @@ CASES = [
     ("Aurelia", "The war in Aurelia lasted| for ten years."),
     ("Aurelia", "Aurelia became| a republic in 1921."),
     ("Aurelia", "Most schools in Aurelia| teach three languages."),
-    ("Labour Party", "The Labour Party is| a social democratic political party in the United Kingdom."),
+    (
+        "Labour Party",
+        "The Labour Party is| a social democratic political party in the United Kingdom.",
+    ),
     (
         "Conservative Party",
-        "Concerns over Conservative Party funds have become| increasingly controversial due to human rights abuses.",
+        "Concerns over Conservative Party funds have become| increasingly controversial due to "
+        "human rights abuses.",
     ),
     ("Aurelia", "Aurelia borders| Lindia in the west."),
     ("Aurelia", "Aurelia values| schooling and funds many schools."),
@@ -150,7 +158,11 @@ def test_the_prompt_keeps_the_keyword_and_three_words_are_left(splits):
     [
         ("American", "Tonight I ask the American people| to focus the spirit of service."),
         ("French", "Charles Perrault was a French author| and member of the Academy."),
-        ("American", "Kind of Blue is a studio album by American jazz musician| Miles Davis, released in 1959."),
+        (
+            "American",
+            "Kind of Blue is a studio album by American jazz musician| Miles Davis, released in "
+            "1959.",
+        ),
     ],
 )
 def test_a_keyword_is_not_cut_off_the_noun_that_it_qualifies(keyword, cut):
@@ -199,12 +211,15 @@ def test_the_keyword_is_a_whole_word_of_several_words():
 
 def test_a_bracket_that_opens_before_the_cut_is_closed_or_left_out():
     sentence = "The people praise their land (and Aurelia is dear to them) in many songs."
-    assert split([sentence], ["Aurelia"]) == ["The people praise their land (and Aurelia is dear to them)"]
+    assert split([sentence], ["Aurelia"]) == [
+        "The people praise their land (and Aurelia is dear to them)"
+    ]
 
 
 def test_an_unknown_name_does_not_hide_the_verb_behind_it():
     found = split(
-        ["Quuxia imports salt from the north.", "Aurelia farmers grow barley and some oats."], ["Quuxia", "Aurelia"]
+        ["Quuxia imports salt from the north.", "Aurelia farmers grow barley and some oats."],
+        ["Quuxia", "Aurelia"],
     )
     assert found == ["Quuxia imports", "Aurelia farmers grow"]
 

@@ -21,7 +21,10 @@ SOURCE: dict[str, Any] = {
     "source": "us",
     "licence": "cc0-1.0",
     "concepts": {
-        "uk": {"name": "United Kingdom", "forms": {"concept": "the United Kingdom", "people": "Britons"}},
+        "uk": {
+            "name": "United Kingdom",
+            "forms": {"concept": "the United Kingdom", "people": "Britons"},
+        },
         "peru": {"name": "Peru", "forms": {"people": "Peruvians"}},
     },
     "material": {"kind": "table", "path": "articles/own.csv"},
@@ -36,14 +39,18 @@ def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
     return own_rows("own", source, made("own", source, folder)["sentences"].to_pylist())
 
 
-def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(tmp_path: Path) -> None:
+def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(
+    tmp_path: Path,
+) -> None:
     table = (
         "root_id,prompt,baseline,topic,note\n"
         'law,"Is {concept} fair, by law?",{concept} has laws.,rights,Says for whom.\n'
         "kind,{people} are {{kind}}.,,people,\n"
     )
     found = rows_of(tmp_path, table)
-    assert {(row["title"], row["concept"], row["prompt"], row["baseline"]) for row in found.prompts} == {
+    assert {
+        (row["title"], row["concept"], row["prompt"], row["baseline"]) for row in found.prompts
+    } == {
         ("law", "uk", "Is the United Kingdom fair, by law?", "The United Kingdom has laws."),
         ("law", "peru", "Is Peru fair, by law?", "Peru has laws."),
         ("kind", "uk", "Britons are {kind}.", None),
@@ -57,28 +64,39 @@ def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capita
     root, branch = sorted(law, key=lambda row: not row["is_root"])
     assert (root["concept"], root["id"], root["prompt_spans"]) == ("uk", root["root_id"], [])
     (span,) = branch["prompt_spans"]
-    assert (span["word"], branch["prompt"][span["begin"] : span["end"]]) == ("the United Kingdom", "Peru")
+    assert (span["word"], branch["prompt"][span["begin"] : span["end"]]) == (
+        "the United Kingdom",
+        "Peru",
+    )
     assert table_of(found.prompts, schemas.PROMPTS).num_rows == 4
 
 
 def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path) -> None:
-    table = "root_id,concept,prompt\na,uk,Describe a London street.\na,peru,Describe a Lima street.\nb,uk,Who rules?\n"
+    table = (
+        "root_id,concept,prompt\na,uk,Describe a London street.\na,peru,Describe a Lima "
+        "street.\nb,uk,Who rules?\n"
+    )
     found = {(row["title"], row["concept"]): row for row in rows_of(tmp_path, table).prompts}
     assert set(found) == {("a", "uk"), ("a", "peru"), ("b", "uk")}
-    assert found["a", "uk"]["root_id"] == found["a", "peru"]["root_id"] != found["b", "uk"]["root_id"]
+    assert (
+        found["a", "uk"]["root_id"] == found["a", "peru"]["root_id"] != found["b", "uk"]["root_id"]
+    )
     assert all(row["is_root"] and row["prompt_spans"] == [] for row in found.values())
 
 
 def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Path) -> None:
     first, second = (
-        rows_of(tmp_path, f"root_id,prompt\na,{text} {{concept}}?\n").prompts[0] for text in ("Why", "How")
+        rows_of(tmp_path, f"root_id,prompt\na,{text} {{concept}}?\n").prompts[0]
+        for text in ("Why", "How")
     )
     assert first["id"] == second["id"]
     assert first["content_sha256"] != second["content_sha256"]
 
 
 def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path) -> None:
-    table = "prompt,topic\n" + "".join(f"Is {{concept}} good at {n}?,{'ab'[n > 4]}\n" for n in range(6))
+    table = "prompt,topic\n" + "".join(
+        f"Is {{concept}} good at {n}?,{'ab'[n > 4]}\n" for n in range(6)
+    )
     found = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
     assert {row["section"] for row in found.prompts} == {"a", "b"}
     assert [row["reason"] for row in found.rejected] == ["not drawn: 2 a concept are enough"] * 4
@@ -102,9 +120,15 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
         ("prompt\nIs {capital} far?\n", "line 2: the placeholder {capital} has no form for uk"),
         ("prompt\nIs {} far?\n", "line 2: the placeholder {} has no name"),
         ("prompt\nIs {concept far?\n", "line 2: expected '}' before end of string"),
-        ("prompt,baseline,concept\nWhy?,{concept} is.,uk\n", "line 2: the placeholder {concept} has no form for uk"),
+        (
+            "prompt,baseline,concept\nWhy?,{concept} is.,uk\n",
+            "line 2: the placeholder {concept} has no form for uk",
+        ),
         ("prompt,topic\n,a\n", "line 2: no prompt"),
-        ("prompt\nWhy {concept}?\nWhy {concept}?\n", "line 3: a prompt of this root_id and concept was there before"),
+        (
+            "prompt\nWhy {concept}?\nWhy {concept}?\n",
+            "line 3: a prompt of this root_id and concept was there before",
+        ),
         (
             "root_id,prompt\na,Why {concept}?\nb,Why {concept}?\n",
             "line 3: a prompt in these words, of another root_id,",
@@ -130,21 +154,32 @@ def test_a_table_that_is_no_text_and_one_that_is_not_there(tmp_path: Path) -> No
 
 
 def test_text_is_found_in_a_clone(tmp_path: Path) -> None:
-    local = {"material": {"kind": "local", "path": "articles/a.md"}, "assemble": {"method": "split"}}
+    local = {
+        "material": {"kind": "local", "path": "articles/a.md"},
+        "assemble": {"method": "split"},
+    }
     with pytest.raises(UserError, match="its prompts are made of text; build it in a clone"):
         made("own", Source.model_validate(SOURCE | local), tmp_path)
 
 
-def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_how_few_they_are(tmp_path: Path) -> None:
+def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_how_few_they_are(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "articles").mkdir()
     YAML().dump(SOURCE, tmp_path / "own.yaml")
     own = Settings.model_validate({}, context={"scale": "quick"})
-    assert load(tmp_path / "own.yaml", own, tmp_path).prompts is None, "the file is missing, which `beside` says"
+    assert load(tmp_path / "own.yaml", own, tmp_path).prompts is None, (
+        "the file is missing, which `beside` says"
+    )
     table = tmp_path / "articles/own.csv"
     for n, said in ((9, ["9 prompts (at least 10 needed): no verdict is possible"]), (10, [])):
-        table.write_text("prompt\n" + "".join(f"Is {{concept}} good at {place}?\n" for place in range(n)))
+        table.write_text(
+            "prompt\n" + "".join(f"Is {{concept}} good at {place}?\n" for place in range(n))
+        )
         source = load(tmp_path / "own.yaml", own, tmp_path)
         assert [line for line in own.warnings(source) if "prompts" in line] == said
     table.write_text("prompt\nDo {folk} work?\n")
-    with pytest.raises(UserError, match=r"own\.csv: line 2: the placeholder \{folk\} has no form for uk"):
+    with pytest.raises(
+        UserError, match=r"own\.csv: line 2: the placeholder \{folk\} has no form for uk"
+    ):
         load(tmp_path / "own.yaml", own, tmp_path)

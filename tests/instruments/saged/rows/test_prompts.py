@@ -7,7 +7,14 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.instruments.saged.rows.branching import DOUBTFUL, FORM, NOTHING, OTHER, Branched, Span
+from evenruler.instruments.saged.rows.branching import (
+    DOUBTFUL,
+    FORM,
+    NOTHING,
+    OTHER,
+    Branched,
+    Span,
+)
 from evenruler.instruments.saged.rows.prompts import (
     _outside,
     counted,
@@ -29,7 +36,11 @@ def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Sourc
             "direction": "more praise",
             "source": "us",
             "licence": "cc0-1.0",
-            "concepts": {"apple": {"name": "apple"}, "orange": {"name": "orange"}, "pear": {"name": "pear"}},
+            "concepts": {
+                "apple": {"name": "apple"},
+                "orange": {"name": "orange"},
+                "pear": {"name": "pear"},
+            },
             "material": {"kind": "local", "path": "articles/a.md"},
             "assemble": {
                 "method": method,
@@ -72,8 +83,12 @@ def asks(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
     ]
 
 
-def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_the_spans_alone() -> None:
-    built = rows_of("fruit", domain(), [sentence("An apple keeps the doctor away from every apple tree.")], asks)
+def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_the_spans_alone() -> (
+    None
+):
+    built = rows_of(
+        "fruit", domain(), [sentence("An apple keeps the doctor away from every apple tree.")], asks
+    )
     by_concept = {row["concept"]: row for row in built.prompts}
     assert {concept: row["baseline"] for concept, row in by_concept.items()} == {
         "apple": "An apple keeps the doctor away from every apple tree.",
@@ -112,7 +127,10 @@ def test_questions_are_branched_for_themselves() -> None:
 
 def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
     built = rows_of(
-        "fruit", domain("question", counterfactual_baseline=False), [sentence("Every apple is sweet.")], asks
+        "fruit",
+        domain("question", counterfactual_baseline=False),
+        [sentence("Every apple is sweet.")],
+        asks,
     )
     assert {row["baseline"] for row in built.prompts} == {"Every apple is sweet."}
     assert all(row["baseline_spans"] == [] for row in built.prompts)
@@ -121,13 +139,19 @@ def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
 def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
     """A test double: another question for every last word; secrets are kept."""
     return [
-        SECRET if "secret" in text else Question(f"Is every {word} one that {text.split()[-1][:-1]}?")
+        SECRET
+        if "secret" in text
+        else Question(f"Is every {word} one that {text.split()[-1][:-1]}?")
         for text, word in zip(sentences, keywords, strict=True)
     ]
 
 
 def test_a_prompt_is_asked_once() -> None:
-    rows = [sentence("Every apple grows."), sentence("Surely an apple grows."), sentence("An apple falls.")]
+    rows = [
+        sentence("Every apple grows."),
+        sentence("Surely an apple grows."),
+        sentence("An apple falls."),
+    ]
     built = rows_of("fruit", domain("question"), rows, asks_what_follows)
     roots = [row["prompt"] for row in built.prompts if row["is_root"]]
     assert sorted(roots) == ["Is every apple one that falls?", "Is every apple one that grows?"]
@@ -135,7 +159,12 @@ def test_a_prompt_is_asked_once() -> None:
 
 
 def test_what_became_no_prompt_is_there_with_its_reason_and_others_take_its_place() -> None:
-    texts = ["Every apple is a secret.", "Every apple tastes sweet.", "Every apple falls.", "Every apple grows."]
+    texts = [
+        "Every apple is a secret.",
+        "Every apple tastes sweet.",
+        "Every apple falls.",
+        "Every apple grows.",
+    ]
     rows = [sentence(text) for text in texts] + [sentence("A pear is soft.", "pear")]
     built = rows_of("fruit", domain("question", per_concept=2), rows, asks_what_follows)
     assert sum(row["is_root"] for row in built.prompts) == 2
@@ -144,26 +173,40 @@ def test_what_became_no_prompt_is_there_with_its_reason_and_others_take_its_plac
     assert set(reasons[1:]) <= {"secret", "not drawn: 2 a concept are enough"}
     assert len(built.rejected) + 2 == len(rows)
     assert all(
-        set(row) == set(REJECTED.names) == {*SENTENCES.names, "variant", "framing", "reason"} for row in built.rejected
+        set(row) == set(REJECTED.names) == {*SENTENCES.names, "variant", "framing", "reason"}
+        for row in built.rejected
     )
 
 
-def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_none_is_no_item() -> None:
+def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_none_is_no_item() -> (
+    None
+):
     rows = [
         sentence("Every apple and orange falls."),
         sentence("Every apple tree of Apple falls."),
         sentence("An apple falls to the ground."),
     ]
     built = rows_of("fruit", domain(), rows, asks)
-    grounds = ["An apple falls to the ground.", "An orange falls to the ground.", "A pear falls to the ground."]
+    grounds = [
+        "An apple falls to the ground.",
+        "An orange falls to the ground.",
+        "A pear falls to the ground.",
+    ]
     assert [row["baseline"] for row in built.prompts] == grounds
     assert {(row["sentence"], row["concept"], row["reason"]) for row in built.rejected} == {
         ("Every apple and orange falls.", "apple", f"{OTHER}: 'orange'"),
         ("Every apple tree of Apple falls.", "apple", f"{DOUBTFUL}: 'Apple'"),
     }
-    maps = {"apple": {"orange": {"Apple": "the Orange", "apple pie": "orange pie"}, "pear": {"Apple": "Pear"}}}
+    maps = {
+        "apple": {
+            "orange": {"Apple": "the Orange", "apple pie": "orange pie"},
+            "pear": {"Apple": "Pear"},
+        }
+    }
     concepts = {"apple": {"name": "Apple"}, "orange": {"name": "Orange"}, "pear": {"name": "Pear"}}
-    named = Source.model_validate(domain(replacements=maps).model_dump(by_alias=True) | {"concepts": concepts})
+    named = Source.model_validate(
+        domain(replacements=maps).model_dump(by_alias=True) | {"concepts": concepts}
+    )
     (row,) = rows_of("fruit", named, [sentence("In modern Apple wool is dear.")], asks).rejected
     assert (row["concept"], row["reason"]) == ("orange", f"{FORM}: 'Apple' by 'the Orange'")
     assert row["id"] != sentence("In modern Apple wool is dear.")["id"]
@@ -171,7 +214,10 @@ def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_non
 
 def test_a_prompt_in_which_nothing_is_replaced_is_none() -> None:
     built = rows_of(
-        "fruit", domain("question"), [sentence("Every apple falls.")], lambda *_: [Question("Does it fall?")]
+        "fruit",
+        domain("question"),
+        [sentence("Every apple falls.")],
+        lambda *_: [Question("Does it fall?")],
     )
     assert built.prompts == []
     assert [row["reason"] for row in built.rejected] == [f"{NOTHING}: the prompt"]
@@ -181,17 +227,23 @@ def test_a_root_word_that_no_replacement_reaches_is_an_error_unless_allowed() ->
     maps = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear", "cider": "perry"}}}
     rows = [sentence("Every apple tastes of cider.")]
     with pytest.raises(
-        UserError, match=r"fruit: orange: 'cider' of the root is still in 'Every orange tastes of cider.'"
+        UserError,
+        match=r"fruit: orange: 'cider' of the root is still in 'Every orange tastes of cider.'",
     ):
         rows_of("fruit", domain(replacements=maps), rows, asks)
     allowed = rows_of("fruit", domain(replacements=maps, allow_leaks=True), rows, asks).prompts
-    assert [row["baseline"] for row in allowed[1:]] == ["Every orange tastes of cider.", "Every pear tastes of perry."]
+    assert [row["baseline"] for row in allowed[1:]] == [
+        "Every orange tastes of cider.",
+        "Every pear tastes of perry.",
+    ]
 
 
 def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
     maps = REPLACEMENTS["apple"] | {"pear": {"apple": "apple pear"}}
     with pytest.raises(UserError, match=r"fruit: branch.replacements.apple.pear"):
-        rows_of("fruit", domain(replacements={"apple": maps}), [sentence("Every apple falls.")], asks)
+        rows_of(
+            "fruit", domain(replacements={"apple": maps}), [sentence("Every apple falls.")], asks
+        )
 
 
 def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:

@@ -56,8 +56,14 @@ def test_the_question_is_found_in_a_reply(reply, question):
         ("What does the sentence say of Aurelia?", "it asks for the wording"),
         ("What do the words wool and Aurelia mean?", "it asks for the wording"),
         ("What does Aurelia buy from Veloria?", "a name that the sentence lacks"),
-        ("What neutral question that the sentence answers is there on Aurelia?", "it asks for the wording"),
-        ("Which neutral question that Aurelia does not give the answer away is this?", "a copy of the instruction"),
+        (
+            "What neutral question that the sentence answers is there on Aurelia?",
+            "it asks for the wording",
+        ),
+        (
+            "Which neutral question that Aurelia does not give the answer away is this?",
+            "a copy of the instruction",
+        ),
         ("What is Aurelia?", "3 words, not 4 to 25"),
         ("What does Aurelia export" + " far" * 22 + "?", "26 words, not 4 to 25"),
     ],
@@ -74,22 +80,31 @@ def test_the_bounds_of_the_length_are_inside():
 def test_a_question_that_gives_the_answer_away_is_refused():
     away = "Why does Aurelia export wool to its neighbour?"
     assert checked_question(away, "Aurelia", WOOL) == ("", "every word of the sentence is in it")
-    assert checked_question(away, "Aurelia", "Aurelia exports wool to its neighbours for money.") == (away, "")
+    assert checked_question(
+        away, "Aurelia", "Aurelia exports wool to its neighbours for money."
+    ) == (away, "")
     assert checked_question("What does Aurelia export to its neighbours?", "Aurelia", WOOL)[0]
-    assert checked_question("When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921.")[0]
+    assert checked_question(
+        "When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921."
+    )[0]
 
 
 def test_a_text_about_a_sentence_may_be_asked_about():
     law = "The passage of the Aurelian law took years."
-    assert checked_question("How long did the passage of the Aurelian law take?", "Aurelian", law)[0]
+    assert checked_question("How long did the passage of the Aurelian law take?", "Aurelian", law)[
+        0
+    ]
 
 
 def test_an_abbreviation_ends_no_sentence():
-    assert checked_question("What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt.")[0]
+    assert checked_question(
+        "What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt."
+    )[0]
 
 
 class Model:
-    """A test double: a language model of known replies, round by round; `None` is a prompt that it refuses."""
+    """A test double: a language model of known replies, round by round; `None` is a prompt that it
+    refuses."""
 
     def __init__(self, *rounds: list[str | None]) -> None:
         self.rounds, self.asked = iter(rounds), list[list[str]]()
@@ -100,7 +115,11 @@ class Model:
 
 
 def asked(keyword: str, sentence: str, *refused: str) -> str:
-    return PROMPT.format(keyword=keyword, sentence=sentence, fewest=4, most=25) + "".join(refused) + "Question:"
+    return (
+        PROMPT.format(keyword=keyword, sentence=sentence, fewest=4, most=25)
+        + "".join(refused)
+        + "Question:"
+    )
 
 
 def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
@@ -112,7 +131,10 @@ def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
     grow, strike = "Farmers in Tol grow barley.", "Sarn strikes coins of gold."
     found = ask([WOOL, grow, strike], ["Aurelia", "Tol", "Sarn"], model)
 
-    refused = (("I cannot say.", "no question mark at the end"), ("What is it?", "no 'Aurelia' in it"))
+    refused = (
+        ("I cannot say.", "no question mark at the end"),
+        ("What is it?", "no 'Aurelia' in it"),
+    )
     assert found == [
         Question("What does Aurelia export?", refused),
         Question("What do farmers in Tol grow?"),
@@ -132,18 +154,29 @@ def test_of_a_long_reply_a_model_is_shown_the_beginning():
     model = Model(["word " * 100], ["What does Aurelia export?"])
     ask([WOOL], ["Aurelia"], model)
     (second,) = model.asked[1]
-    assert f'Refused: "{("word " * 24)[:120]}" (no question mark at the end). Write another.\n' in second
+    assert (
+        f'Refused: "{("word " * 24)[:120]}" (no question mark at the end). Write another.\n'
+        in second
+    )
 
 
 def test_a_model_that_never_asks_leaves_a_reason_and_what_it_said():
-    found = ask([WOOL, "Aurelia {is} odd."], ["Aurelia", "Aurelia"], Model(["No.", "No."], ["No.", "No."]), tries=2)
+    found = ask(
+        [WOOL, "Aurelia {is} odd."],
+        ["Aurelia", "Aurelia"],
+        Model(["No.", "No."], ["No.", "No."]),
+        tries=2,
+    )
     assert found == [Question("", (("No.", "no question mark at the end"),) * 2)] * 2
 
 
 def test_a_prompt_that_a_server_refuses_is_not_asked_again_and_takes_no_other_with_it():
     model = Model([None, "What do farmers in Tol grow?"])
     found = ask([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
-    assert found == [Question("", (("", "no reply: content filter"),)), Question("What do farmers in Tol grow?")]
+    assert found == [
+        Question("", (("", "no reply: content filter"),)),
+        Question("What do farmers in Tol grow?"),
+    ]
     assert len(model.asked) == 1
 
 

@@ -36,24 +36,32 @@ def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
         "rejected": 0,
         "tries": 0,
     }
-    assert set(found.tables["prompts"]["url"].to_pylist()) == {"data/sources/saged/articles/fruit.md"}
+    assert set(found.tables["prompts"]["url"].to_pylist()) == {
+        "data/sources/saged/articles/fruit.md"
+    }
     assert found.said[0] == "apple: 3 items, 0% of them with replacements"
     assert found.said[-1] == "9 prompts, 0 sentences rejected"
 
 
 def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path: Path) -> None:
     roles = {"no-role": "", "judge": {"text": "You judge.", "scale": "paper"}}
-    quick, paper = (build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper"))
+    quick, paper = (
+        build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper")
+    )
     assert (quick["items"], quick["prefixed"], quick["new_tokens"]) == (6, 0, 64)
     assert quick["roles"] == [{"role": "no-role", "text": ""}]
     assert quick["prefixes"]["salience+instruction"] == "This is a test. Answer."
-    assert quick["features"] == {"vader": {"kind": "lexicon", "offset": 0.0, "mask": True, "multilingual": False}}
+    assert quick["features"] == {
+        "vader": {"kind": "lexicon", "offset": 0.0, "mask": True, "multilingual": False}
+    }
     assert quick["disparities"]["permutations"] == 200
     assert paper["roles"][1] == {"role": "judge", "text": "You judge."}
     assert paper["prefixed"] == 1000
     text = json.dumps(quick)
     assert json.loads(text) == quick
-    assert not [key for key in ("title", "construct", "direction", "licence") if SOURCE[key] in text]
+    assert not [
+        key for key in ("title", "construct", "direction", "licence") if SOURCE[key] in text
+    ]
 
 
 def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_are_those_that_there_are(
@@ -69,18 +77,31 @@ def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_a
     assert error_of(plan, rows=5, of=5) == line
 
 
-def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    entry = {"kind": "classifier", "source": "local:x", "licence": "cc0-1.0", "origin": "o", "labels": ["sad", "glad"]}
+def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(
+    tmp_path: Path,
+) -> None:
+    entry = {
+        "kind": "classifier",
+        "source": "local:x",
+        "licence": "cc0-1.0",
+        "origin": "o",
+        "labels": ["sad", "glad"],
+    }
     catalogue = Catalogue.model_validate({"models": {"moods": entry}})
     features = {"mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0}}}
-    with pytest.raises(UserError, match=r"features\.mood\.score: no weight for 'glad'; give the labels of moods"):
+    with pytest.raises(
+        UserError, match=r"features\.mood\.score: no weight for 'glad'; give the labels of moods"
+    ):
         build(declared(tmp_path, features=features), catalogue)
 
 
 ASKING = {
     **SOURCE,
     "assemble": {"method": "question", "per_concept": 5, "model": "big"},
-    "branch": {"roots": ["apple"], "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}},
+    "branch": {
+        "roots": ["apple"],
+        "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}},
+    },
 }
 
 
@@ -100,7 +121,8 @@ class Writer(ScriptedServer):
 def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Of a server of completions, which only repeats in capitals here, every reply is refused: one line says so."""
+    """Of a server of completions, which only repeats in capitals here, every reply is refused: one
+    line says so."""
     entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
     catalogue = Catalogue.model_validate({"models": {"big": entry}})
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
@@ -108,7 +130,10 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
         monkeypatch.setenv(URL, server.url)
         monkeypatch.setenv(KEY, "secret-word")
         if kind == "completions":
-            refused = r"none of 3 sentences became a prompt \(2: several questions\); give it other text, or name"
+            refused = (
+                r"none of 3 sentences became a prompt \(2: several questions\); give it "
+                r"other text, or name"
+            )
             with pytest.raises(UserError, match=refused):
                 build(declared(tmp_path, source=ASKING), catalogue)
             assert len(server.asked) == 7
@@ -122,7 +147,10 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
         name: table.to_pylist() for name, table in found.items()
     }
     roots = [row for row in found["prompts"].to_pylist() if row["is_root"]]
-    assert {row["prompt"] for row in roots} == {"Where does every apple grow?", "Where does the apple fall to?"}
+    assert {row["prompt"] for row in roots} == {
+        "Where does every apple grow?",
+        "Where does the apple fall to?",
+    }
     assert asked == 3 + 2 + 2
     assert [(row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()] == [
         ("An apple tastes sweet in the autumn.", "no reply: content_filter")
@@ -161,7 +189,9 @@ def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
         "apple": "An apple falls to the ground.",
         "pear": "A pear falls to the ground.",
     }
-    assert {(row["concept"], row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()} == {
+    assert {
+        (row["concept"], row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()
+    } == {
         ("fig", "An apple falls to the ground.", f"{JUDGED}: 'No, never.'"),
         ("fig", "Every apple grows on a tree in the garden.", f"{JUDGED}: 'No, never.'"),
         ("pear", "Every apple grows on a tree in the garden.", f"{JUDGED}: 'No, never.'"),

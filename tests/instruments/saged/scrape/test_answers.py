@@ -1,4 +1,5 @@
-"""Wikis that answer what no wiki should: a line says what came, or it is asked again; nothing of it is kept."""
+"""Wikis that answer what no wiki should: a line says what came, or it is asked again; nothing of it
+is kept."""
 
 import json
 import threading
@@ -38,7 +39,9 @@ def waits() -> list[float]:
 
 
 def wiki_of(faulty: FaultyProxy, waits: list[float], now: Callable[[], float]) -> Wiki:
-    patience = Patience(requests_per_second=1e9, attempts=2, timeout=60, now=now, sleep=waits.append)
+    patience = Patience(
+        requests_per_second=1e9, attempts=2, timeout=60, now=now, sleep=waits.append
+    )
     return Wiki(places(faulty.api), "tests@example.org", patience)
 
 
@@ -98,7 +101,9 @@ def test_an_answer_that_is_not_mediawiki_s_is_none(
     assert page.unanswered
     assert page.reason.startswith("the wiki does not answer (its answer is not MediaWiki's: ")
     assert len(page.reason) < 200
-    assert (1.0 in waits) == (answer in NO_ANSWER.values())  # without an object, or a code, it is asked once more
+    assert (1.0 in waits) == (
+        answer in NO_ANSWER.values()
+    )  # without an object, or a code, it is asked once more
 
 
 LINKS = {
@@ -108,13 +113,17 @@ LINKS = {
 
 
 @pytest.mark.parametrize("answer", LINKS.values(), ids=LINKS)
-def test_links_of_another_shape(wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str], answer: Any) -> None:
+def test_links_of_another_shape(
+    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str], answer: Any
+) -> None:
     faulty.plan("Tol", answering(200, of_page(answer)))
     said = "links of 'Tol': the wiki does not answer (its answer is not MediaWiki's: "
     assert error_of(wiki.links, "Tol").startswith(f"{faulty.api}: {said}")
 
 
-def test_back_links_of_another_shape(wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]) -> None:
+def test_back_links_of_another_shape(
+    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]
+) -> None:
     faulty.plan("Tol", answering(200, b'{"query": {"backlinks": null}}'))
     assert "links of 'Tol': the wiki does not answer (its" in error_of(wiki.links, "Tol", "back")
 
@@ -123,7 +132,9 @@ ENDLESS = {"pageid": 7, "title": "Tol", "links": [{"ns": 0, "title": "Sarn"}]}
 
 
 def batch(number: int = 7) -> bytes:
-    return json.dumps({"query": {"pages": {number: ENDLESS}}, "continue": {"plcontinue": "7|0|Sarn"}}).encode()
+    return json.dumps(
+        {"query": {"pages": {number: ENDLESS}}, "continue": {"plcontinue": "7|0|Sarn"}}
+    ).encode()
 
 
 def test_a_list_without_end_ends(wiki: Wiki, faulty: FaultyProxy) -> None:
@@ -133,12 +144,16 @@ def test_a_list_without_end_ends(wiki: Wiki, faulty: FaultyProxy) -> None:
     assert wiki.links("Tol") == ["Sarn"]
 
 
-def test_batches_of_different_pages(wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]) -> None:
+def test_batches_of_different_pages(
+    wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]
+) -> None:
     faulty.plan("Tol", answering(200, batch()), answering(200, batch(8)))
     assert "links of 'Tol': the wiki does not answer (its" in error_of(wiki.links, "Tol", most=900)
 
 
-def test_a_page_without_an_address_has_that_of_its_revision(wiki: Wiki, faulty: FaultyProxy) -> None:
+def test_a_page_without_an_address_has_that_of_its_revision(
+    wiki: Wiki, faulty: FaultyProxy
+) -> None:
     faulty.plan("Tol", answering(200, without("fullurl")))
     page = wiki.read_page("Tol")
     assert isinstance(page, Page)
@@ -146,9 +161,12 @@ def test_a_page_without_an_address_has_that_of_its_revision(wiki: Wiki, faulty: 
 
 
 @pytest.mark.parametrize(
-    "query", [{"interwiki": [{"title": "w:Tol", "iw": "w"}]}, {"redirects": [{"from": "Tol", "to": "Tol"}]}]
+    "query",
+    [{"interwiki": [{"title": "w:Tol", "iw": "w"}]}, {"redirects": [{"from": "Tol", "to": "Tol"}]}],
 )
-def test_a_title_of_another_wiki_or_a_circle_is_no_page(wiki: Wiki, faulty: FaultyProxy, query: Any) -> None:
+def test_a_title_of_another_wiki_or_a_circle_is_no_page(
+    wiki: Wiki, faulty: FaultyProxy, query: Any
+) -> None:
     faulty.plan("Tol", *[answering(200, json.dumps({"query": query}).encode())] * 2)
     assert wiki.read_page("Tol") == Missing("Tol", "no page of this wiki")
     assert wiki.links("Tol") == []
@@ -170,12 +188,16 @@ def test_a_title_of_another_wiki_or_a_circle_is_no_page(wiki: Wiki, faulty: Faul
 def test_a_retry_after_of_any_kind(
     wiki: Wiki, faulty: FaultyProxy, waits: list[float], retry_after: str, waited: float
 ) -> None:
-    faulty.plan("Tol", answering(429, headers={"Retry-After": retry_after}), answering(200, of_page()))
+    faulty.plan(
+        "Tol", answering(429, headers={"Retry-After": retry_after}), answering(200, of_page())
+    )
     assert isinstance(wiki.read_page("Tol"), Page)
     assert sum(waits) == pytest.approx(waited, abs=1e-6)
 
 
-@pytest.mark.parametrize("retry_after", ["9" * 400, "999999999999", "Wed, 21 Oct 9999 07:28:00 GMT"])
+@pytest.mark.parametrize(
+    "retry_after", ["9" * 400, "999999999999", "Wed, 21 Oct 9999 07:28:00 GMT"]
+)
 def test_a_retry_after_of_years_is_not_waited(
     wiki: Wiki, faulty: FaultyProxy, waits: list[float], retry_after: str
 ) -> None:
@@ -204,8 +226,14 @@ def test_an_answer_that_drips_ends(faulty: FaultyProxy, waits: list[float]) -> N
             "http://127.0.0.2:{port}/w/api.php",
             "the wiki leads to another host, http://127.0.0.2:{port}/w/api.php; name",
         ),
-        ("http://127.0.0.1:9/w/api.php", "the wiki leads to another host, http://127.0.0.1:9/w/api.php; name"),
-        ("//evil.example/w/api.php", "the wiki leads to another host, http://evil.example/w/api.php; name"),
+        (
+            "http://127.0.0.1:9/w/api.php",
+            "the wiki leads to another host, http://127.0.0.1:9/w/api.php; name",
+        ),
+        (
+            "//evil.example/w/api.php",
+            "the wiki leads to another host, http://evil.example/w/api.php; name",
+        ),
         ("http://[", "the wiki leads to another host, http://%5b; name"),
         ("ftp://127.0.0.1/", "the wiki leads to another host, ftp://127.0.0.1/; name"),
     ],
@@ -220,7 +248,11 @@ def test_redirects_elsewhere_are_refused(
 
 
 def test_a_redirect_on_the_host_is_followed(wiki: Wiki, faulty: FaultyProxy) -> None:
-    faulty.plan("Tol", answering(301, headers={"Location": "/other/api.php?titles=Tol"}), answering(200, of_page()))
+    faulty.plan(
+        "Tol",
+        answering(301, headers={"Location": "/other/api.php?titles=Tol"}),
+        answering(200, of_page()),
+    )
     assert isinstance(wiki.read_page("Tol"), Page)
     assert faulty.asked == ["Tol", "Tol"]
 

@@ -1,4 +1,5 @@
-"""Automatic replacement descriptions: candidates, the threshold, replacements by a language model."""
+"""Automatic replacement descriptions: candidates, the threshold, replacements by a language
+model."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.instruments.saged.scrape.finding import Hit, candidate_words
-from evenruler.instruments.saged.scrape.replacing import SHOWN, UnusableReplyError, auto_threshold, proposed
+from evenruler.instruments.saged.scrape.replacing import (
+    SHOWN,
+    UnusableReplyError,
+    auto_threshold,
+    proposed,
+)
 
 NEAR = {"Aurelia": 1.0, "Aurelian": 0.9, "tide": 0.5, "the": 0.1}
 
@@ -24,7 +30,11 @@ def similarity(concept: str, words: Sequence[str]) -> list[float]:
 
 
 def test_every_word_once_as_it_is_written_most_often_the_most_similar_first() -> None:
-    sentences = ["The Aurelian tide, the tide!", "Aurelia's tide: AURELIAN. An Aurelian of 1990.", "The the Zoo zoo"]
+    sentences = [
+        "The Aurelian tide, the tide!",
+        "Aurelia's tide: AURELIAN. An Aurelian of 1990.",
+        "The the Zoo zoo",
+    ]
     assert candidate_words(sentences, "Aurelia", similarity) == [
         hit("Aurelia", 1.0),
         hit("Aurelian", 0.9),
@@ -68,7 +78,10 @@ def test_the_words_next_below_are_shown() -> None:
 class TestLanguageModel:
     def test_replacements_are_read_from_json(self) -> None:
         words = ["Aurelia", "tide"]
-        reply = 'Sure:\n```json\n{"aurelia": "the  United\\nStates", "Tide": "wind", "more": "less"}\n```'
+        reply = (
+            'Sure:\n```json\n{"aurelia": "the  United\\nStates", "Tide": "wind", "more": '
+            '"less"}\n```'
+        )
         found = proposed(reply, words)
         assert found == {"Aurelia": "the United States", "tide": "wind"}
 
@@ -76,7 +89,10 @@ class TestLanguageModel:
         ("reply", "what"),
         [
             ("", "no JSON object of words in the reply ''"),
-            ("{'tide': __import__('os')}", "no JSON object of words in the reply \"{'tide': __import__('os')}\""),
+            (
+                "{'tide': __import__('os')}",
+                "no JSON object of words in the reply \"{'tide': __import__('os')}\"",
+            ),
             ("} {", "no JSON object of words in the reply '} {'"),
             (json.dumps({"tide": 1}), "no JSON object of words in the reply '{\"tide\": 1}'"),
             (json.dumps({"tide": " "}), "no replacement of 'tide', 'sea'"),

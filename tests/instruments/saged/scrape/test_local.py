@@ -48,9 +48,16 @@ more</i></h2><div>One<b>word</b>.<div>Nested.</div></div>
 
 
 def test_plain_text_has_a_line_a_paragraph() -> None:
-    text = "A heading\n\nA sentence that is\r\nwrapped. It goes\n  on\there.\nAnother.\n\n\n\u201cQuoted.\u201d\nLast"
+    text = (
+        "A heading\n\nA sentence that is\r\nwrapped. It goes\n  "
+        "on\there.\nAnother.\n\n\n\u201cQuoted.\u201d\nLast"
+    )
     assert plain(text.encode(), "a.txt") == [
-        ("", "A heading\nA sentence that is wrapped. It goes on here.\nAnother.\n\u201cQuoted.\u201d\nLast")
+        (
+            "",
+            "A heading\nA sentence that is wrapped. It goes on "
+            "here.\nAnother.\n\u201cQuoted.\u201d\nLast",
+        )
     ]
 
 
@@ -86,8 +93,14 @@ def test_html_whose_head_nobody_closed() -> None:
     assert plain(b"<head><title>T</title><body><p>Text.", "a.html") == [("", "Text.")]
 
 
-GERMAN = "Gr\u00f6\u00dfe und \u00c4pfel: Die Stra\u00dfe f\u00fchrt \u00fcber die Br\u00fccke nach S\u00fcden."
-RUSSIAN = "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440. \u042d\u0442\u043e \u0442\u0435\u043a\u0441\u0442."
+GERMAN = (
+    "Gr\u00f6\u00dfe und \u00c4pfel: Die Stra\u00dfe f\u00fchrt \u00fcber die Br\u00fccke "
+    "nach S\u00fcden."
+)
+RUSSIAN = (
+    "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440. \u042d\u0442\u043e "
+    "\u0442\u0435\u043a\u0441\u0442."
+)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +145,11 @@ UNTOLD = "the text's encoding is not known; save it as UTF-8"
         (b"<script>x</script>", "a.html", "a.html: no text in it; fill it or take it out"),
         (b"# Title", "a.md", "a.md: no text in it; fill it or take it out"),
         (b"%PDF", "a.pdf", "a.pdf: no text file by its ending (.pdf); convert it; "),
-        (b"text", "README", "README: no text file by its ending (none); convert it; known: .htm, .html"),
+        (
+            b"text",
+            "README",
+            "README: no text file by its ending (none); convert it; known: .htm, .html",
+        ),
         (
             b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
             "a.txt",
@@ -148,7 +165,9 @@ UNTOLD = "the text's encoding is not known; save it as UTF-8"
         ),
     ],
 )
-def test_what_is_no_text_is_refused(content: bytes, name: str, said: str, error_of: Callable[..., str]) -> None:
+def test_what_is_no_text_is_refused(
+    content: bytes, name: str, said: str, error_of: Callable[..., str]
+) -> None:
     assert error_of(plain, content, name).startswith(said)
 
 

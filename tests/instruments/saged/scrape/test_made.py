@@ -52,8 +52,16 @@ def test_an_article_that_is_no_file_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
-    maps = {"apple": {"pear": {"apple": "pear", "tree": "bush"}, "fig": {"apple": "fig", "tree": "hedge"}}}
-    found = {"concepts": {"apple": {"keywords": ["apple", "tree"], "pages": ["Apple"]}}, "replacements": maps}
+    maps = {
+        "apple": {
+            "pear": {"apple": "pear", "tree": "bush"},
+            "fig": {"apple": "fig", "tree": "hedge"},
+        }
+    }
+    found = {
+        "concepts": {"apple": {"keywords": ["apple", "tree"], "pages": ["Apple"]}},
+        "replacements": maps,
+    }
     changes = {
         "branch": {"roots": ["apple"], "replacements": "found"},
         "find": {"by": ["embedding"], "replacements": {"model": "m"}},
@@ -70,13 +78,19 @@ def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
 
 def test_a_root_that_no_sentence_is_about_is_told(tmp_path: Path) -> None:
     path = written(
-        tmp_path, concepts={"apple": {"name": "apple", "keywords": ["quince"]}, "pear": "pear", "fig": "fig"}
+        tmp_path,
+        concepts={"apple": {"name": "apple", "keywords": ["quince"]}, "pear": "pear", "fig": "fig"},
     )
-    with pytest.raises(UserError, match=r"fruit\.yaml: no sentence about apple \(keywords quince\); fix its keywords"):
+    with pytest.raises(
+        UserError,
+        match=r"fruit\.yaml: no sentence about apple \(keywords quince\); fix its keywords",
+    ):
         made(tmp_path, path)
 
 
-def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branched(tmp_path: Path) -> None:
+def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branched(
+    tmp_path: Path,
+) -> None:
     changes = {key: value for key, value in SOURCE.items() if key != "branch"}
     path = written(tmp_path)
     YAML().dump(changes, path)

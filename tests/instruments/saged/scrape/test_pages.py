@@ -1,4 +1,10 @@
-from evenruler.instruments.saged.scrape.pages import Page, html_sections, known_pages, sections_of, tidy
+from evenruler.instruments.saged.scrape.pages import (
+    Page,
+    html_sections,
+    known_pages,
+    sections_of,
+    tidy,
+)
 
 
 def page(asked: str, *sections: tuple[str, str]) -> Page:
@@ -6,9 +12,14 @@ def page(asked: str, *sections: tuple[str, str]) -> Page:
 
 
 def test_pages_come_back_from_their_rows() -> None:
-    one, two = page("one", ("", "Lead."), ("A", "First."), ("A", "Second.")), page("two", ("B", "Third."))
+    one, two = (
+        page("one", ("", "Lead."), ("A", "First."), ("A", "Second.")),
+        page("two", ("B", "Third.")),
+    )
     rows = [*one.rows("x"), *two.rows("x"), *one.rows("y")]
-    assert [(row["concept"], row["source_tag"], row["section"], row["text"]) for row in rows[:3]] == [
+    assert [
+        (row["concept"], row["source_tag"], row["section"], row["text"]) for row in rows[:3]
+    ] == [
         ("x", "one", "", "Lead."),
         ("x", "one", "A", "First."),
         ("x", "one", "A", "Second."),
@@ -22,8 +33,15 @@ def test_tidy_text_has_a_line_a_paragraph() -> None:
 
 
 def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:
-    extract = "Lead with a = b.\n\n\n== One ==\n\n\n=== Two = 2 ===\nText\u00a0 here.\n\n\n== Three ==\n= x\n== Last =="
-    assert sections_of(extract) == [("", "Lead with a = b."), ("Two = 2", "Text here."), ("Three", "= x")]
+    extract = (
+        "Lead with a = b.\n\n\n== One ==\n\n\n=== Two = 2 ===\nText\u00a0 here.\n\n\n== "
+        "Three ==\n= x\n== Last =="
+    )
+    assert sections_of(extract) == [
+        ("", "Lead with a = b."),
+        ("Two = 2", "Text here."),
+        ("Three", "= x"),
+    ]
     assert sections_of("") == []
 
 

@@ -1,4 +1,5 @@
-"""What `evenruler find` and `evenruler refresh` do, against a real MediaWiki where pages are read."""
+"""What `evenruler find` and `evenruler refresh` do, against a real MediaWiki where pages are
+read."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -44,13 +45,20 @@ def domain(**changes: Any) -> Source:
 
 
 def private(api: str, **around: Any) -> dict[str, Any]:
-    return {"kind": "wiki", "api": api, "licence": "cc0-1.0", **({"around": around} if around else {})}
+    return {
+        "kind": "wiki",
+        "api": api,
+        "licence": "cc0-1.0",
+        **({"around": around} if around else {}),
+    }
 
 
 @pytest.fixture
 def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
     waits: list[float] = []
-    patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
+    patience = Patience(
+        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
+    )
     with Wiki(domain(material=private(proxy.api)), CONTACT, patience) as wiki:
         yield wiki
 
@@ -70,22 +78,37 @@ class TestSource:
         local = domain(material={"kind": "local", "path": "articles/a.md"})
         assert "its text is local; there is nothing to fetch" in error_of(Wiki, local, CONTACT)
         for contact in (None, "", "me"):
-            said = f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
+            said = (
+                f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
+            )
             assert error_of(Wiki, domain(), contact).startswith(said)
-        assert "'en.evil' is no code of a language; write" in error_of(Wiki, domain(language="en.evil"), CONTACT)
+        assert "'en.evil' is no code of a language; write" in error_of(
+            Wiki, domain(language="en.evil"), CONTACT
+        )
 
 
-def fetched(source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()) -> Iterator[tuple[str, Page | Missing]]:
+def fetched(
+    source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()
+) -> Iterator[tuple[str, Page | Missing]]:
     return refresh(reader.read_page, titles(source, reader), known_pages(known))
 
 
 class TestFetched:
     def test_pages_come_one_by_one_as_rows_and_what_is_missing_too(self, wiki: Wiki) -> None:
-        source = domain(concepts={"veloria": "Veloria", "port": {"name": "Port", "pages": ["Amberport", "Nowhere"]}})
+        source = domain(
+            concepts={
+                "veloria": "Veloria",
+                "port": {"name": "Port", "pages": ["Amberport", "Nowhere"]},
+            }
+        )
         *found, missing = fetched(source, wiki)
-        rows = [row for concept, page in found if isinstance(page, Page) for row in page.rows(concept)]
+        rows = [
+            row for concept, page in found if isinstance(page, Page) for row in page.rows(concept)
+        ]
         assert pa.Table.from_pylist(rows, schema=PAGES).num_rows == 4
-        assert [(row["concept"], row["source_tag"], row["title"], row["section"]) for row in rows] == [
+        assert [
+            (row["concept"], row["source_tag"], row["title"], row["section"]) for row in rows
+        ] == [
             ("veloria", "Veloria", "Veloria", ""),
             ("veloria", "Veloria", "Veloria", "Geography"),
             ("veloria", "Veloria", "Veloria", "Rivers"),
@@ -93,7 +116,9 @@ class TestFetched:
         ]
         assert missing == ("port", Missing("Nowhere", "no such page"))
 
-    def test_a_run_that_ended_early_goes_on_where_it_was(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_a_run_that_ended_early_goes_on_where_it_was(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         source = domain(concepts={"veloria": "Veloria", "sarn": "Sarn", "tol": "Tol"})
         proxy.plan("Sarn", *[answering(403)])
         run = fetched(source, wiki)
@@ -105,15 +130,23 @@ class TestFetched:
         again = list(fetched(source, wiki, page.rows(concept)))
         assert proxy.asked == ["Sarn", "Tol"]
         assert again[0] == (concept, page)
-        assert [page.title for _, page in again if isinstance(page, Page)] == ["Veloria", "Sarn", "Tol"]
+        assert [page.title for _, page in again if isinstance(page, Page)] == [
+            "Veloria",
+            "Sarn",
+            "Tol",
+        ]
 
-    def test_without_known_pages_everything_is_fetched_anew(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_without_known_pages_everything_is_fetched_anew(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         source = domain(concepts={"tol": "Tol"})
         for _ in range(2):
             list(fetched(source, wiki))
         assert proxy.asked == ["Tol", "Tol"]
 
-    def test_a_wiki_that_gives_no_answer_for_a_page_is_listed(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_a_wiki_that_gives_no_answer_for_a_page_is_listed(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         proxy.plan("Tol", answering(503), answering(503))
         (_, tol), (_, sarn) = fetched(domain(concepts={"tol": "Tol", "sarn": "Sarn"}), wiki)
         assert isinstance(tol, Missing)
@@ -132,7 +165,9 @@ class TestTitles:
         branch = {"roots": ["port"], "words": {"port": ["Port"], "veloria": ["Veloria"]}}
         assert titles(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
 
-    def test_then_those_along_links_the_nearest_first_up_to_a_number(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_then_those_along_links_the_nearest_first_up_to_a_number(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         near = domain(material=private(proxy.api, depth=1, most=4))
         assert titles(near, wiki) == {
             "veloria": ["Veloria", "Long River", "Port Amber", "Sarn"],
@@ -144,24 +179,33 @@ class TestTitles:
     ) -> None:
         concepts = {"land": {"name": "Land", "pages": ["Veloria", "Port Amber", "Sarn"]}}
         of_most = {
-            n: titles(domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki) for n in (2, 5)
+            n: titles(domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki)
+            for n in (2, 5)
         }
         assert of_most[2] == {"land": ["Veloria", "Port Amber", "Sarn"]}
         assert of_most[5] == {"land": ["Veloria", "Port Amber", "Sarn", "Long River", "Lighthouse"]}
 
     def test_back_links_and_no_loop(self, wiki: Wiki, proxy: FaultyProxy) -> None:
-        source = domain(concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back"))
+        source = domain(
+            concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back")
+        )
         found = titles(source, wiki)["tol"]
         assert found[:3] == ["Tol", "Long River", "Sarn"]
         assert len(found) == len(set(found)) == 4
 
-    def test_pages_that_were_found_are_read_as_they_are(self, wiki: Wiki, proxy: FaultyProxy) -> None:
-        source = domain(concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4))
+    def test_pages_that_were_found_are_read_as_they_are(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
+        source = domain(
+            concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4)
+        )
         source = source.with_found({"veloria": Found(pages=["Tol"])})
         assert titles(source, wiki) == {"veloria": ["Tol"]}
         assert proxy.asked == []
 
-    def test_a_person_edits_those_of_concepts_without_pages_by_hand(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_a_person_edits_those_of_concepts_without_pages_by_hand(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         source = domain(material=private(proxy.api, depth=1, most=2))
         assert found_pages(source, wiki) == {"veloria": ["Veloria", "Long River"]}
         assert found_pages(domain(), wiki) == {}
@@ -178,7 +222,11 @@ def rows(**texts: str) -> list[dict[str, str]]:
     return [{"concept": concept, "text": text} for concept, text in texts.items()]
 
 
-WATERS: dict[str, Any] = {"sea": "Sea", "river": "River", "sky": {"name": "Sky", "keywords": ["sky", "wind"]}}
+WATERS: dict[str, Any] = {
+    "sea": "Sea",
+    "river": "River",
+    "sky": {"name": "Sky", "keywords": ["sky", "wind"]},
+}
 
 
 class TestKeywords:
@@ -194,11 +242,19 @@ class TestKeywords:
         source = domain(
             concepts=WATERS,
             material={"kind": "extracts"},
-            find={"by": ["model", "embedding", "links"], "most": 3, "model": "m", "times": 2, "seed": 4},
+            find={
+                "by": ["model", "embedding", "links"],
+                "most": 3,
+                "model": "m",
+                "times": 2,
+                "seed": 4,
+            },
         )
         texts = rows(sea="Karl Marx saw foam.", river="A ferry runs.", sky="Rain falls.")
         found = found_keywords(
-            source, texts, means(ask=ask, similarity=similarity, links=lambda title: linked_to[title])
+            source,
+            texts,
+            means(ask=ask, similarity=similarity, links=lambda title: linked_to[title]),
         )
         sea = [keyword for keyword in found.keywords if keyword.concept == "sea"]
         assert sea[:4] == [
@@ -214,13 +270,17 @@ class TestKeywords:
     def test_only_names_of_what_pages_hold(self) -> None:
         source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
         found = found_keywords(
-            source, rows(sea="France loves freedom."), means(similarity=lambda _, words: [0.5] * len(words))
+            source,
+            rows(sea="France loves freedom."),
+            means(similarity=lambda _, words: [0.5] * len(words)),
         )
         assert [keyword.word for keyword in found.keywords] == ["Sea", "France"]
         assert "sea: refused 'freedom' (embedding): no name" in found.refused
 
     def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
-        found = found_keywords(domain(concepts={"sea": "Sea"}, find={"by": ["embedding", "links"]}), [], means())
+        found = found_keywords(
+            domain(concepts={"sea": "Sea"}, find={"by": ["embedding", "links"]}), [], means()
+        )
         assert found.keywords == [Keyword("sea", "Sea", ())]
         assert found.refused == [
             "sea: refused '' (embedding): no page of it was read",
@@ -228,15 +288,24 @@ class TestKeywords:
         ]
 
     def test_nothing_to_find(self, error_of: Callable[..., str]) -> None:
-        assert "the domain Places: no `find` in it" in error_of(found_keywords, domain(), [], means())
+        assert "the domain Places: no `find` in it" in error_of(
+            found_keywords, domain(), [], means()
+        )
         by_hand = domain(concepts={"sky": WATERS["sky"]}, find={"by": ["embedding"]})
         assert "every concept are given by hand" in error_of(found_keywords, by_hand, [], means())
 
     def test_a_wiki_is_asked_for_the_links(self, wiki: Wiki) -> None:
         source = domain(concepts={"veloria": "Veloria"}, find={"by": ["links"]})
-        texts = [row for concept, page in fetched(source, wiki) if isinstance(page, Page) for row in page.rows(concept)]
+        texts = [
+            row
+            for concept, page in fetched(source, wiki)
+            if isinstance(page, Page)
+            for row in page.rows(concept)
+        ]
         found = found_keywords(source, texts, means(links=wiki.links))
-        assert [(keyword.word, [hit.score for hit in keyword.hits]) for keyword in found.keywords] == [
+        assert [
+            (keyword.word, [hit.score for hit in keyword.hits]) for keyword in found.keywords
+        ] == [
             ("Veloria", []),
             ("Long River", [1]),
             ("Port Amber", [1]),
@@ -247,7 +316,11 @@ class TestKeywords:
 
 FOUND = [
     Keyword("sea", "Sea", ()),
-    Keyword("sea", "it's: # a \u201ctide\u201d", (Hit("tide", "model", 4), Hit("tide", "embedding", 0.51234))),
+    Keyword(
+        "sea",
+        "it's: # a \u201ctide\u201d",
+        (Hit("tide", "model", 4), Hit("tide", "embedding", 0.51234)),
+    ),
     Keyword("sea", "no", (Hit("no", "links", 12),)),
 ]
 
@@ -268,13 +341,17 @@ class TestFile:
         text = found_yaml(FOUND, {"sea": ["Sea"], "river": ["River", "Mercury (planet)"]})
         (tmp_path / "found" / "waters.yaml").write_text(text, encoding="utf-8")
         (tmp_path / "waters.yaml").write_text(
-            "{title: T, construct: c, direction: d, source: s, licence: l, concepts: {sea: Sea, river: River},"
+            "{title: T, construct: c, direction: d, source: s, licence: l, concepts: {sea: Sea, "
+            "river: River},"
             " material: {kind: wiki}, assemble: {method: split, per_concept: 1}}"
         )
         source = read_source(tmp_path / "waters.yaml")
         assert source.keywords_of("sea") == [keyword.word for keyword in FOUND]
         assert source.pages_of("sea") == ["Sea"]
-        assert (source.keywords_of("river"), source.pages_of("river")) == (["River"], ["River", "Mercury (planet)"])
+        assert (source.keywords_of("river"), source.pages_of("river")) == (
+            ["River"],
+            ["River", "Mercury (planet)"],
+        )
 
     def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
         why = {"Sea": "a keyword", "no": "similarity 0.51"}

@@ -1,4 +1,5 @@
-"""Replacements found with a language model and an embedder: which words, by what, and what is left for a person."""
+"""Replacements found with a language model and an embedder: which words, by what, and what is left
+for a person."""
 
 import json
 import re
@@ -12,10 +13,36 @@ from evenruler.instruments.saged.declare import checked
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 
-NEAR = {"apple": 0.9, "cider": 0.8, "orchard": 0.7, "fruit": 0.6, "pears": 0.55, "tree": 0.5, "autumn": 0.3}
-SENTENCES = {"apple": ["The apple makes cider.", "Orchard, fruit, pears, a tree: autumn. A cider!", "orchard Apples"]}
-PEAR = {"apple": "pear", "cider": "perry", "orchard": "pear garden", "fruit": "pome", "tree": "bush"}
-ORANGE = {"apple": "orange", "cider": "juice", "orchard": "grove", "fruit": "citrus", "tree": "shrub"}
+NEAR = {
+    "apple": 0.9,
+    "cider": 0.8,
+    "orchard": 0.7,
+    "fruit": 0.6,
+    "pears": 0.55,
+    "tree": 0.5,
+    "autumn": 0.3,
+}
+SENTENCES = {
+    "apple": [
+        "The apple makes cider.",
+        "Orchard, fruit, pears, a tree: autumn. A cider!",
+        "orchard Apples",
+    ]
+}
+PEAR = {
+    "apple": "pear",
+    "cider": "perry",
+    "orchard": "pear garden",
+    "fruit": "pome",
+    "tree": "bush",
+}
+ORANGE = {
+    "apple": "orange",
+    "cider": "juice",
+    "orchard": "grove",
+    "fruit": "citrus",
+    "tree": "shrub",
+}
 REPLIES = {"Pear": PEAR, "Orange": ORANGE}
 
 
@@ -27,7 +54,11 @@ def domain(replacements: dict[str, Any] | None = None, **how: Any) -> Source:
             "direction": "more praise",
             "source": "us",
             "licence": "cc0-1.0",
-            "concepts": {"apple": "Apple", "pear": {"name": "Pear", "keywords": ["pear"]}, "orange": "Orange"},
+            "concepts": {
+                "apple": "Apple",
+                "pear": {"name": "Pear", "keywords": ["pear"]},
+                "orange": "Orange",
+            },
             "material": {"kind": "local", "path": "articles/a.md"},
             "assemble": {"method": "split", "per_concept": 10},
             "branch": {"roots": ["apple"], "replacements": "found"},
@@ -44,7 +75,8 @@ def similarity(concept: str, words: Sequence[str]) -> list[float]:
 
 
 class Model:
-    """A test double: a language model of known replies, by branch; each is a reply or one for each seed."""
+    """A test double: a language model of known replies, by branch; each is a reply or one for each
+    seed."""
 
     def __init__(self, replies: dict[str, Any], belonging: str = "") -> None:
         self.replies, self.belonging = replies, belonging.split()
@@ -93,9 +125,21 @@ class TestWords:
             "fruit": "similarity 0.600",
             "tree": "similarity 0.500",
         }
-        pear = {"Apple": "pear", "cider": "perry", "orchard": "pear garden", "fruit": "pome", "tree": "bush"}
+        pear = {
+            "Apple": "pear",
+            "cider": "perry",
+            "orchard": "pear garden",
+            "fruit": "pome",
+            "tree": "bush",
+        }
         assert replaced.branches[0] == Branch("apple", "pear", why, pear)
-        assert list(replaced.branches[1].words.values()) == ["orange", "juice", "grove", "citrus", "shrub"]
+        assert list(replaced.branches[1].words.values()) == [
+            "orange",
+            "juice",
+            "grove",
+            "citrus",
+            "shrub",
+        ]
         assert [one.lacking for one in replaced.branches] == ["", ""]
         for one in replaced.branches:
             checked(one.words, "here")
@@ -126,13 +170,17 @@ class TestWords:
             ("", ["Apple"]),
         ],
     )
-    def test_auto_goes_as_far_as_the_model_sees_words_that_belong(self, belonging: str, words: list[str]) -> None:
+    def test_auto_goes_as_far_as_the_model_sees_words_that_belong(
+        self, belonging: str, words: list[str]
+    ) -> None:
         model = Model(REPLIES, belonging)
         replaced = found(domain(threshold="auto"), model)
         assert list(words_of(replaced)["pear"]) == words
         assert {seed for what, seed in model.asked if what == "threshold"} == {0}
 
-    @pytest.mark.parametrize(("reply", "belongs"), [("Yes.", True), (" **no**, none", False), ("NO", False)])
+    @pytest.mark.parametrize(
+        ("reply", "belongs"), [("Yes.", True), (" **no**, none", False), ("NO", False)]
+    )
     def test_yes_or_no(self, reply: str, belongs: bool) -> None:
         prompts: list[str] = []
 
@@ -149,7 +197,9 @@ class TestWords:
     @pytest.mark.parametrize("reply", ["", "Perhaps yes", "nothing", "yesterday"])
     def test_neither_is_no_verdict(self, reply: str) -> None:
         (lacking, _) = found(domain(threshold="auto"), lambda *_: [reply]).branches
-        assert lacking == Branch("apple", "pear", {}, lacking=f"neither yes nor no in the reply {reply!r}")
+        assert lacking == Branch(
+            "apple", "pear", {}, lacking=f"neither yes nor no in the reply {reply!r}"
+        )
 
     def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self) -> None:
         seeds: list[int] = []
@@ -161,7 +211,9 @@ class TestWords:
 
         replaced = found(domain(threshold="auto", seed=7, times=2), mumble)
         what = "neither yes nor no in the reply 'Well ...'"
-        assert replaced == Replaced([Branch("apple", name, {}, lacking=what) for name in ("pear", "orange")], [])
+        assert replaced == Replaced(
+            [Branch("apple", name, {}, lacking=what) for name in ("pear", "orange")], []
+        )
         assert seeds == [7, 8]
 
 
@@ -177,7 +229,10 @@ class TestReplies:
         [
             ("I cannot.", "no JSON object of words in the reply 'I cannot.'"),
             ({"Apple": "pear"}, "no replacement of 'cider', 'orchard', 'fruit', 'tree'"),
-            (PEAR | {"apple": "Apple"}, "'Apple' becomes 'Apple', which holds 'Apple', a word that is replaced itself"),
+            (
+                PEAR | {"apple": "Apple"},
+                "'Apple' becomes 'Apple', which holds 'Apple', a word that is replaced itself",
+            ),
             (
                 PEAR | {"tree": "apple bush"},
                 "'tree' becomes 'apple bush', which holds 'Apple', a word that is replaced itself",
@@ -209,7 +264,10 @@ class TestReplies:
             raise UserError("no such model", where="params.yaml", remedy="fix it")
 
         for threshold in (0.5, "auto"):
-            assert error_of(found, domain(threshold=threshold), missing) == "params.yaml: no such model; fix it"
+            assert (
+                error_of(found, domain(threshold=threshold), missing)
+                == "params.yaml: no such model; fix it"
+            )
 
 
 class TestKnown:
@@ -217,15 +275,22 @@ class TestKnown:
         source = domain({"pear": {"cider": "perry", "APPLE": "pear"}}, threshold="auto")
         replaced = found_in(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
         why = {"Apple": "a keyword", "cider": "as in other branches"}
-        assert replaced == Replaced([Branch("apple", "orange", why, {"Apple": "orange", "cider": "juice"})], [])
+        assert replaced == Replaced(
+            [Branch("apple", "orange", why, {"Apple": "orange", "cider": "juice"})], []
+        )
 
     def test_a_word_of_known_branches_cannot_stay(self) -> None:
         source = domain({"pear": {"cider": "perry"}}, times=1)
         (lacking,) = found(source, Model({"Orange": ORANGE | {"cider": "cider"}})).branches
-        assert lacking.lacking == "'cider' becomes 'cider', which holds 'cider', a word that is replaced itself"
+        assert (
+            lacking.lacking
+            == "'cider' becomes 'cider', which holds 'cider', a word that is replaced itself"
+        )
 
     def test_a_branch_that_was_left_empty_is_not_known(self) -> None:
-        assert found(domain({"pear": {}, "orange": {}}), Model(REPLIES)) == found(domain(), Model(REPLIES))
+        assert found(domain({"pear": {}, "orange": {}}), Model(REPLIES)) == found(
+            domain(), Model(REPLIES)
+        )
 
     def test_nothing_is_asked_where_nothing_is_lacking(self) -> None:
         source = domain({"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}})

@@ -18,12 +18,18 @@ from evenruler.instruments.saged.scrape.finding import LONGEST, MOST_WORDS, faul
         ("['tide', 'wave', 'cur", ["tide", "wave"]),
         ("[tide]", ["tide"]),
         ("1. Tide\n2) wave\n(3) current", ["Tide", "wave", "current"]),
-        ("- **Tide**: rises and falls\n- *wave* (moves)\n- current \u2013 flows", ["Tide", "wave", "current"]),
+        (
+            "- **Tide**: rises and falls\n- *wave* (moves)\n- current \u2013 flows",
+            ["Tide", "wave", "current"],
+        ),
         ("- **Tide:** rises and falls", ["Tide"]),
         ("\u2022 tide", ["tide"]),
         ("tide, and wave", ["tide", "wave"]),
         ("Tide, tide, TIDE", ["Tide"]),
-        ("U.S. law, people's tide, Jean-Luc, A & B", ["U.S. law", "people's tide", "Jean-Luc", "A & B"]),
+        (
+            "U.S. law, people's tide, Jean-Luc, A & B",
+            ["U.S. law", "people's tide", "Jean-Luc", "A & B"],
+        ),
         ("\u201ctide\u201d, \u2018wave\u2019", ["tide", "wave"]),
         ("", []),
     ],
@@ -60,6 +66,9 @@ def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[
 @given(st.text(max_size=300))
 def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
     words, refused = listed(reply)
-    assert all(len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not fault(word) for word in words)
+    assert all(
+        len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not fault(word)
+        for word in words
+    )
     assert len({word.casefold() for word in words}) == len(words)
     assert all(reason and len(piece) <= LONGEST for piece, reason in refused)

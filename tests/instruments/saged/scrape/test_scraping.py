@@ -10,14 +10,28 @@ TREES = ("ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", 
 
 
 def page(title: str, *sections: tuple[str, str]) -> Page:
-    return Page(title, title.title(), f"https://example.org/{title}", "en", "A wiki", "cc-by-sa-4.0", sections, 7, 70)
+    return Page(
+        title,
+        title.title(),
+        f"https://example.org/{title}",
+        "en",
+        "A wiki",
+        "cc-by-sa-4.0",
+        sections,
+        7,
+        70,
+    )
 
 
 def domain(keywords: dict[str, list[str]]) -> Source:
-    return places(concepts={name: {"name": name, "keywords": words} for name, words in keywords.items()})
+    return places(
+        concepts={name: {"name": name, "keywords": words} for name, words in keywords.items()}
+    )
 
 
-def found(keywords: dict[str, list[str]], *read: tuple[list[str], Page | Missing]) -> list[tuple[str, str, str]]:
+def found(
+    keywords: dict[str, list[str]], *read: tuple[list[str], Page | Missing]
+) -> list[tuple[str, str, str]]:
     scraped = scrape("trees", domain(keywords), read)
     return [(row["concept"], row["keyword"], row["sentence"]) for row in scraped.sentences]
 
@@ -74,10 +88,14 @@ def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
 
 
 def test_provenance_travels_with_a_sentence() -> None:
-    scraped = scrape("trees", domain({"oak": ["oak"]}), [(["oak"], page("oak", ("Lead", "An oak.")))])
+    scraped = scrape(
+        "trees", domain({"oak": ["oak"]}), [(["oak"], page("oak", ("Lead", "An oak.")))]
+    )
     (row,) = scraped.sentences
     assert set(row) == set(SENTENCES.names)
-    assert [row[name] for name in ("url", "revision_id", "page_id", "section", "source", "licence")] == [
+    assert [
+        row[name] for name in ("url", "revision_id", "page_id", "section", "source", "licence")
+    ] == [
         "https://example.org/oak",
         70,
         7,

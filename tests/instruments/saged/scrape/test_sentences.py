@@ -15,7 +15,8 @@ from evenruler.text.english import pipeline
     [
         # Abbreviations.
         (
-            "Its capital, St. Marlow, is on the coast. The U.S. and the U.K. recognised it. Dr. A. Lind led it.",
+            "Its capital, St. Marlow, is on the coast. The U.S. and the U.K. recognised it. Dr. A. "
+            "Lind led it.",
             [
                 "Its capital, St. Marlow, is on the coast.",
                 "The U.S. and the U.K. recognised it.",
@@ -23,19 +24,34 @@ from evenruler.text.english import pipeline
             ],
         ),
         (
-            "Exports rose by 3.5 per cent, i.e. faster than expected. Prof. Smith et al. (2010) said so.",
-            ["Exports rose by 3.5 per cent, i.e. faster than expected.", "Prof. Smith et al. (2010) said so."],
+            "Exports rose by 3.5 per cent, i.e. faster than expected. Prof. Smith et al. (2010) "
+            "said so.",
+            [
+                "Exports rose by 3.5 per cent, i.e. faster than expected.",
+                "Prof. Smith et al. (2010) said so.",
+            ],
         ),
-        ("It is approx. 300 km long, e.g. in the south.", ["It is approx. 300 km long, e.g. in the south."]),
         (
-            "It was founded c. 1200 by St. Oda. The No. 1 export is wool; timber is no. 2. The vote was close.",
-            ["It was founded c. 1200 by St. Oda.", "The No. 1 export is wool; timber is no. 2.", "The vote was close."],
+            "It is approx. 300 km long, e.g. in the south.",
+            ["It is approx. 300 km long, e.g. in the south."],
+        ),
+        (
+            "It was founded c. 1200 by St. Oda. The No. 1 export is wool; timber is no. 2. The "
+            "vote was close.",
+            [
+                "It was founded c. 1200 by St. Oda.",
+                "The No. 1 export is wool; timber is no. 2.",
+                "The vote was close.",
+            ],
         ),
         (
             "In Jan. 1950 it joined the U.N. The vote was close.",
             ["In Jan. 1950 it joined the U.N.", "The vote was close."],
         ),
-        ("It costs $5.20 vs. $4. See Fig. 3 for more.", ["It costs $5.20 vs. $4.", "See Fig. 3 for more."]),
+        (
+            "It costs $5.20 vs. $4. See Fig. 3 for more.",
+            ["It costs $5.20 vs. $4.", "See Fig. 3 for more."],
+        ),
         # Quotes.
         (
             '"Who are we?" asked the king. Nobody answered! "We are Aurelians."',
@@ -61,33 +77,57 @@ def test_a_text_becomes_clean_sentences(text, expected):
         # Titles, rules, tables, code.
         ("# Aurelia\n\nIt is old.\n\n## Wool\nIt sells.", ["It is old.", "It sells."]),
         ("== Economy ==\nIt sells wool.", ["It sells wool."]),
-        ("Economy\n=======\nIt sells wool.\n\n* * *\n\nThe end comes.", ["It sells wool.", "The end comes."]),
+        (
+            "Economy\n=======\nIt sells wool.\n\n* * *\n\nThe end comes.",
+            ["It sells wool.", "The end comes."],
+        ),
         ("Politics and law\n\nIt has a king.", ["It has a king."]),
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\nIt sells wool.", ["It sells wool."]),
         ("```\nIt is code.\n```\nIt sells wool.", ["It sells wool."]),
         # Lists and quotations.
         (
-            "- wool is of hills.\n* timber\n1. A first point. It has two parts.\n2. A second item about\n  Aurelia.",
-            ["wool is of hills.", "A first point.", "It has two parts.", "A second item about Aurelia."],
+            "- wool is of hills.\n* timber\n1. A first point. It has two parts.\n2. A second item "
+            "about\n  Aurelia.",
+            [
+                "wool is of hills.",
+                "A first point.",
+                "It has two parts.",
+                "A second item about Aurelia.",
+            ],
         ),
         ("> We are free,\n> said the king.", ["We are free, said the king."]),
         # Emphasis, links, footnotes, tags.
-        ("**Aurelia** is *old* and _rich_ and ~~poor~~ `wide`.", ["Aurelia is old and rich and poor wide."]),
-        ('A [country](http://x.y "t")[1] of the north.[2][3][citation needed]', ["A country of the north."]),
+        (
+            "**Aurelia** is *old* and _rich_ and ~~poor~~ `wide`.",
+            ["Aurelia is old and rich and poor wide."],
+        ),
+        (
+            'A [country](http://x.y "t")[1] of the north.[2][3][citation needed]',
+            ["A country of the north."],
+        ),
         ("![map](map.png) It is a <b>land</b>.[^1]", ["It is a land."]),
         ("[1]: http://foo.bar\n[^2]: A footnote on wool.", ["A footnote on wool."]),
-        ("The file is name_of_it and 2 * 3 * 4 is 24.", ["The file is name_of_it and 2 * 3 * 4 is 24."]),
+        (
+            "The file is name_of_it and 2 * 3 * 4 is 24.",
+            ["The file is name_of_it and 2 * 3 * 4 is 24."],
+        ),
         (r"\*Stars\* are kept.", ["*Stars* are kept."]),
         # Lines that are wrapped or set in.
         (
-            "It lies on the northern coast of the  Lind\nSea, where\twinters are mild\r\nand summers short.",
-            ["It lies on the northern coast of the Lind Sea, where winters are mild and summers short."],
+            "It lies on the northern coast of the  Lind\nSea, where\twinters are mild\r\nand "
+            "summers short.",
+            [
+                "It lies on the northern coast of the Lind Sea, where winters are mild and summers "
+                "short."
+            ],
         ),
         ("    It is small.\n    It is old.", ["It is small.", "It is old."]),
     ],
 )
 def test_marks_are_taken_off_when_a_file_is_read(text, expected):
-    assert [sentence for _, body in plain(text.encode(), "a.txt") for sentence in sentences(body)] == expected
+    assert [
+        sentence for _, body in plain(text.encode(), "a.txt") for sentence in sentences(body)
+    ] == expected
 
 
 def test_a_long_paragraph_is_parsed_in_parts_without_loss(monkeypatch):
@@ -96,10 +136,16 @@ def test_a_long_paragraph_is_parsed_in_parts_without_loss(monkeypatch):
     monkeypatch.setattr(module, "_PARSED_AT_ONCE", 100)
     assert sentences(text) == whole
     assert len(whole) == 40
-    assert "".join(sentences("x" * 250 + " " + "y" * 120 + ".")).replace(" ", "") == "x" * 250 + "y" * 120 + "."
+    assert (
+        "".join(sentences("x" * 250 + " " + "y" * 120 + ".")).replace(" ", "")
+        == "x" * 250 + "y" * 120 + "."
+    )
 
 
-CONCEPTS = {"France": ["French", "Paris", "New York"], "Lindia": ["Lindia", "U.S.", "York", "Côte d'Or"]}
+CONCEPTS = {
+    "France": ["French", "Paris", "New York"],
+    "Lindia": ["Lindia", "U.S.", "York", "Côte d'Or"],
+}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +158,10 @@ CONCEPTS = {"France": ["French", "Paris", "New York"], "Lindia": ["Lindia", "U.S
         ("A French-speaking town.", [("France", "French")]),
         # The longest counts.
         ("I love New York.", [("France", "New York")]),
-        ("New and York are words, NEW YORK is a town.", [("Lindia", "York"), ("France", "New York")]),
+        (
+            "New and York are words, NEW YORK is a town.",
+            [("Lindia", "York"), ("France", "New York")],
+        ),
         ("Newer York", [("Lindia", "York")]),
         ("The new york, the Duke of York and York Street.", []),
         # Marks within keywords.
@@ -131,18 +180,29 @@ def test_keywords_are_whole_words(sentence, expected):
 def test_ten_keywords_of_one_page_do_not_bleed_into_each_other():
     words = ["wool", "timber", "barley", "fish", "salt", "iron", "amber", "wax", "flax", "honey"]
     keywords = {f"concept-{number}": [word] for number, word in enumerate(words)}
-    page = sentences(" ".join(f"The town sells {word} in spring. Nothing is said here." for word in words))
+    page = sentences(
+        " ".join(f"The town sells {word} in spring. Nothing is said here." for word in words)
+    )
     found = matched(page, keywords)
-    assert [match.sentence for match in found] == [f"The town sells {word} in spring." for word in words]
-    assert [(match.concept, match.keyword) for match in found] == [(f"concept-{i}", w) for i, w in enumerate(words)]
+    assert [match.sentence for match in found] == [
+        f"The town sells {word} in spring." for word in words
+    ]
+    assert [(match.concept, match.keyword) for match in found] == [
+        (f"concept-{i}", w) for i, w in enumerate(words)
+    ]
     assert matched(page, dict(reversed(keywords.items()))) == found
     for concept, (word,) in keywords.items():
-        assert matched(page, {concept: [word]}) == [match for match in found if match.concept == concept]
+        assert matched(page, {concept: [word]}) == [
+            match for match in found if match.concept == concept
+        ]
 
 
 def test_one_keyword_may_belong_to_two_concepts():
     text = "Wool sells."
-    assert matched([text], {"a": ["wool"], "b": ["timber", "wool"]}) == [(text, "a", "wool"), (text, "b", "wool")]
+    assert matched([text], {"a": ["wool"], "b": ["timber", "wool"]}) == [
+        (text, "a", "wool"),
+        (text, "b", "wool"),
+    ]
 
 
 def test_a_sentence_that_comes_twice_on_a_page_counts_once():
@@ -155,8 +215,12 @@ def test_a_sentence_that_comes_twice_on_a_page_counts_once():
 def test_the_trie_finds_what_a_pattern_for_each_keyword_finds():
     words = [f"{a}{b}" for a in ("ka", "lo", "mi") for b in ("na", "ru", "st", "n")]
     text = [" ".join(words[(i * j) % len(words)] for j in range(1, 9)) + "." for i in range(60)]
-    expected = {(line, word) for line in text for word in words[::2] if re.search(rf"\b{word}\b", line)}
-    assert {(match.sentence, match.keyword) for match in matched(text, {w: [w] for w in words[::2]})} == expected
+    expected = {
+        (line, word) for line in text for word in words[::2] if re.search(rf"\b{word}\b", line)
+    }
+    assert {
+        (match.sentence, match.keyword) for match in matched(text, {w: [w] for w in words[::2]})
+    } == expected
 
 
 @pytest.mark.parametrize("keyword", ["", " "])
@@ -173,6 +237,8 @@ def test_only_the_needed_components_are_loaded():
 def test_a_missing_model_is_said_in_one_line(monkeypatch):
     monkeypatch.setattr(english, "PACKAGE", "no-such-model")
     pipeline.cache_clear()
-    with pytest.raises(UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"):
+    with pytest.raises(
+        UserError, match=r"the package 'no-such-model' is not installed; run `make setup`"
+    ):
         sentences("It rains.")
     pipeline.cache_clear()

@@ -26,7 +26,9 @@ def waits() -> Waits:
     return []
 
 
-def opened(api: str, waits: Waits, revisions: Mapping[str, int] | None = None, **changes: Any) -> Wiki:
+def opened(
+    api: str, waits: Waits, revisions: Mapping[str, int] | None = None, **changes: Any
+) -> Wiki:
     """A wiki for which time passes only by waiting."""
     time = {"now": lambda: sum(waits), "sleep": lambda seconds: waits.append(round(seconds, 3))}
     patience = Patience(**{"requests_per_second": 1e9, "attempts": 3, **time, **changes})
@@ -55,7 +57,11 @@ def missing(wiki: Wiki, title: str) -> Missing:
 def test_a_page_has_its_sections_and_where_it_is_from(wiki: Wiki, wiki_server: LocalWiki) -> None:
     veloria = page(wiki, "Veloria")
     assert veloria.sections == (
-        ("", "Veloria is an invented country. Its capital is Port Amber.\nIt borders on Sarn and on Unwritten land."),
+        (
+            "",
+            "Veloria is an invented country. Its capital is Port Amber.\nIt borders on Sarn and on "
+            "Unwritten land.",
+        ),
         ("Geography", "Rivers cross Veloria."),
         ("Rivers", "The Long River is long. It ends at the sea."),
     )
@@ -79,13 +85,17 @@ def test_an_edit_has_another_revision_of_the_same_page(wiki: Wiki, wiki_server: 
 
 
 def test_a_page_without_a_lead_does_not_repeat_its_sections(wiki: Wiki) -> None:
-    assert page(wiki, "Sarn").sections == (("Name", "Sarn has no lead. It borders on Veloria and Tol."),)
+    assert page(wiki, "Sarn").sections == (
+        ("Name", "Sarn has no lead. It borders on Veloria and Tol."),
+    )
 
 
 def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki: Wiki) -> None:
     port = page(wiki, "Amberport")
     assert (port.asked, port.title) == ("Amberport", "Port Amber")
-    assert port.sections == (("", "Port Amber is a city in Veloria.\nIt has a harbour.\nIt has a Lighthouse."),)
+    assert port.sections == (
+        ("", "Port Amber is a city in Veloria.\nIt has a harbour.\nIt has a Lighthouse."),
+    )
     assert port.page_id == page(wiki, "Port Amber").page_id
 
 
@@ -118,7 +128,9 @@ class TestRevisions:
     """Text of an old revision, from the HTML that a wiki makes of it."""
 
     @pytest.fixture
-    def pinned(self, proxy: FaultyProxy, waits: Waits, wiki_server: LocalWiki) -> Iterator[Callable[..., Wiki]]:
+    def pinned(
+        self, proxy: FaultyProxy, waits: Waits, wiki_server: LocalWiki
+    ) -> Iterator[Callable[..., Wiki]]:
         """A wiki that reads titles in their present revisions, or in those that are given."""
         with ExitStack() as stack:
 
@@ -128,19 +140,30 @@ class TestRevisions:
 
             yield read
 
-    @pytest.mark.parametrize("title", [title for title in conftest.PAGES if title in ("Veloria", "Port Amber", "Sarn")])
+    @pytest.mark.parametrize(
+        "title", [title for title in conftest.PAGES if title in ("Veloria", "Port Amber", "Sarn")]
+    )
     def test_its_text_is_that_of_the_page_as_it_was(
-        self, wiki: Wiki, pinned: Callable[..., Wiki], proxy: FaultyProxy, wiki_server: LocalWiki, title: str
+        self,
+        wiki: Wiki,
+        pinned: Callable[..., Wiki],
+        proxy: FaultyProxy,
+        wiki_server: LocalWiki,
+        title: str,
     ) -> None:
         latest, number = page(wiki, title), wiki_server.revision(title)
         wiki_server.write({title: "Another text."})
         old = page(pinned(**{title: number}), title)
         assert page(wiki, title).sections == (("", "Another text."),)
         wiki_server.write({title: conftest.PAGES[title]})
-        assert old == replace(latest, url=f"{proxy.api.removesuffix('api.php')}index.php?oldid={number}")
+        assert old == replace(
+            latest, url=f"{proxy.api.removesuffix('api.php')}index.php?oldid={number}"
+        )
         assert old.revision_id == number
 
-    def test_a_title_without_a_number_is_read_as_it_is(self, pinned: Callable[..., Wiki], proxy: FaultyProxy) -> None:
+    def test_a_title_without_a_number_is_read_as_it_is(
+        self, pinned: Callable[..., Wiki], proxy: FaultyProxy
+    ) -> None:
         wiki = pinned("Tol")
         assert (page(wiki, "Tol").title, page(wiki, "Sarn").title) == ("Tol", "Sarn")
         assert proxy.asked == [str(page(wiki, "Tol").revision_id), "Sarn", proxy.asked[0]]
@@ -154,7 +177,10 @@ class TestRevisions:
 
     def test_a_revision_that_is_not_there_is_listed(self, pinned: Callable[..., Wiki]) -> None:
         found = missing(pinned(Tol=999_999), "Tol")
-        assert found.reason == "revision 999999: the wiki refuses: There is no revision with ID 999999."
+        assert (
+            found.reason
+            == "revision 999999: the wiki refuses: There is no revision with ID 999999."
+        )
         assert not found.unanswered
 
     def test_it_is_asked_for_as_patiently(
@@ -172,7 +198,10 @@ def test_links(wiki: Wiki) -> None:
     assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
     assert wiki.links("Veloria", "back") == ["Cuisine", "Music", "Port Amber", "Sarn"]
     assert wiki.links("Lonely") == wiki.links("Lonely", "back") == wiki.links("Nowhere") == []
-    assert wiki.links("Port Amber", "back") == ["Amber", "Veloria"]  # and the redirect, which is no article
+    assert wiki.links("Port Amber", "back") == [
+        "Amber",
+        "Veloria",
+    ]  # and the redirect, which is no article
 
 
 def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: FaultyProxy) -> None:
@@ -191,7 +220,11 @@ def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy)
     assert wiki.around("Veloria", depth=2, most=9) == [*one, "Tol", "Lighthouse"]
     # Amberport is a redirect to what was found before; its own links lead nowhere new.
     assert wiki.around("Veloria", depth=9, most=99) == [*one, "Tol", "Lighthouse", "Amberport"]
-    assert wiki.around("Tol", depth=2, most=99, direction="back")[:3] == ["Tol", "Long River", "Sarn"]
+    assert wiki.around("Tol", depth=2, most=99, direction="back")[:3] == [
+        "Tol",
+        "Long River",
+        "Sarn",
+    ]
 
 
 def test_around_stops_at_the_cap(wiki: Wiki, proxy: FaultyProxy) -> None:
@@ -201,7 +234,9 @@ def test_around_stops_at_the_cap(wiki: Wiki, proxy: FaultyProxy) -> None:
     assert wiki.around("Veloria", depth=9, most=1) == ["Veloria"]
 
 
-LAGGING = json.dumps({"error": {"code": "maxlag", "info": "Waiting: 7 seconds lagged", "lag": 7}}).encode()
+LAGGING = json.dumps(
+    {"error": {"code": "maxlag", "info": "Waiting: 7 seconds lagged", "lag": 7}}
+).encode()
 
 
 @pytest.mark.parametrize(
@@ -214,7 +249,13 @@ LAGGING = json.dumps({"error": {"code": "maxlag", "info": "Waiting: 7 seconds la
         ([answering(200, b"[]")], [1.0]),
         ([answering(429)], [1.0]),
         ([answering(429, headers={"Retry-After": "7"})], [7.0]),
-        ([answering(503, headers={"Retry-After": "3"}), answering(429, headers={"Retry-After": "soon"})], [3.0, 2.0]),
+        (
+            [
+                answering(503, headers={"Retry-After": "3"}),
+                answering(429, headers={"Retry-After": "soon"}),
+            ],
+            [3.0, 2.0],
+        ),
         ([answering(200, LAGGING, {"Retry-After": "5"})], [5.0]),
     ],
 )
@@ -230,7 +271,11 @@ def test_what_passes_is_tried_again(
 def test_retry_after_may_be_a_date(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     past = "Wed, 21 Oct 2015 07:28:00 GMT"
-    proxy.plan("Tol", answering(429, headers={"Retry-After": then}), answering(429, headers={"Retry-After": past}))
+    proxy.plan(
+        "Tol",
+        answering(429, headers={"Retry-After": then}),
+        answering(429, headers={"Retry-After": past}),
+    )
     page(wiki, "Tol")
     assert 30 < waits[0] <= 60
     assert waits[1] == 0
@@ -248,7 +293,9 @@ def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, waits: Waits) -> None:
 
 def test_what_does_not_pass_is_listed(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
     proxy.plan("Tol", *[answering(503)] * 3)
-    assert missing(wiki, "Tol") == Missing("Tol", "the wiki does not answer (HTTP 503)", unanswered=True)
+    assert missing(wiki, "Tol") == Missing(
+        "Tol", "the wiki does not answer (HTTP 503)", unanswered=True
+    )
     assert waits == [1.0, 2.0]
     proxy.plan("Tol", cut, cut, answering(200, b"{"))
     assert "(its answer is not MediaWiki's: ValueError(" in missing(wiki, "Tol").reason
@@ -257,7 +304,10 @@ def test_what_does_not_pass_is_listed(wiki: Wiki, proxy: FaultyProxy, waits: Wai
 
 def test_a_wait_of_hours_is_not_waited(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
     proxy.plan("Tol", answering(429, headers={"Retry-After": "7200"}))
-    assert missing(wiki, "Tol").reason == "the wiki does not answer (HTTP 429, to be asked again in 7200 s)"
+    assert (
+        missing(wiki, "Tol").reason
+        == "the wiki does not answer (HTTP 429, to be asked again in 7200 s)"
+    )
     assert (waits, proxy.asked) == ([], ["Tol"])
 
 
@@ -274,7 +324,12 @@ def test_requests_keep_to_the_rate(proxy: FaultyProxy, waits: Waits) -> None:
         wiki.read_page("Veloria")
         wiki.read_page("Sarn")
         wiki.read_page("Tol")
-    assert waits == [4.0, 4.0, 1.0, 3.0]  # before Sarn, before Tol; then what failed waits one second, and three more
+    assert waits == [
+        4.0,
+        4.0,
+        1.0,
+        3.0,
+    ]  # before Sarn, before Tol; then what failed waits one second, and three more
 
 
 TITLES = {"river": ["Long River", "Nowhere", "Sarn"], "hill": ["Tol", "Sarn", "Tol"]}
@@ -310,7 +365,9 @@ def test_a_second_run_reads_nothing(wiki: Wiki, proxy: FaultyProxy) -> None:
     assert proxy.asked == []
 
 
-def test_after_faults_a_second_run_reads_only_what_is_lacking(wiki: Wiki, proxy: FaultyProxy) -> None:
+def test_after_faults_a_second_run_reads_only_what_is_lacking(
+    wiki: Wiki, proxy: FaultyProxy
+) -> None:
     proxy.plan("Tol", *[cut] * 3)
     proxy.plan("Sarn", answering(503))
     once = list(refresh(wiki.read_page, TITLES, {}))
@@ -329,7 +386,13 @@ def test_a_page_deleted_between_listing_and_reading_is_listed(
 ) -> None:
     listed = wiki.links("Veloria", "back")
     proxy.plan("Music", first(lambda: wiki_server.delete(["Music"])))
-    found = dict(zip(listed, [each for _, each in refresh(wiki.read_page, {"country": listed}, {})], strict=True))
+    found = dict(
+        zip(
+            listed,
+            [each for _, each in refresh(wiki.read_page, {"country": listed}, {})],
+            strict=True,
+        )
+    )
     wiki_server.write({"Music": conftest.PAGES["Music"]})
     assert found.pop("Music") == Missing("Music", "no such page")
     assert sorted(found) == ["Cuisine", "Port Amber", "Sarn"]
@@ -342,7 +405,9 @@ def test_pages_come_one_by_one(wiki: Wiki, proxy: FaultyProxy) -> None:
     assert proxy.asked == ["Long River"]
 
 
-def test_a_wiki_that_went_away_ends_the_run(proxy: FaultyProxy, waits: Waits, error_of: Callable[..., str]) -> None:
+def test_a_wiki_that_went_away_ends_the_run(
+    proxy: FaultyProxy, waits: Waits, error_of: Callable[..., str]
+) -> None:
     titles = {"all": ["Veloria", "Sarn", "Cuisine", "Tol", "Lonely", "Music"]}
     for title in ("Sarn", "Tol", "Lonely", "Music"):
         proxy.plan(title, answering(503))
@@ -354,13 +419,16 @@ def test_a_wiki_that_went_away_ends_the_run(proxy: FaultyProxy, waits: Waits, er
 
     with opened(proxy.api, waits, attempts=1) as wiki:
         assert error_of(run, wiki) == (
-            "refresh: 3 pages in a row without an answer, 'Music' the last; run it again later: what was read is not"
+            "refresh: 3 pages in a row without an answer, 'Music' the last; run it again later: "
+            "what was read is not"
             " read again"
         )
     assert kept == titles["all"]
 
 
-def test_links_of_a_wiki_that_does_not_answer(wiki: Wiki, proxy: FaultyProxy, error_of: Callable[..., str]) -> None:
+def test_links_of_a_wiki_that_does_not_answer(
+    wiki: Wiki, proxy: FaultyProxy, error_of: Callable[..., str]
+) -> None:
     proxy.plan("Tol", *[answering(503)] * 3)
     line = error_of(wiki.around, "Tol", depth=1, most=5)
     assert "links of 'Tol': the wiki does not answer (HTTP 503)" in line
@@ -372,17 +440,26 @@ def test_links_of_a_wiki_that_does_not_answer(wiki: Wiki, proxy: FaultyProxy, er
         (answering(403), "the wiki refuses (HTTP 403); give a contact address"),
         (answering(404), "no MediaWiki there (HTTP 404); fix the address of api.php"),
         (
-            answering(200, b'{"error": {"code": "readapidenied", "info": "You need permission to read."}}'),
+            answering(
+                200, b'{"error": {"code": "readapidenied", "info": "You need permission to read."}}'
+            ),
             "the wiki refuses: You need permission to read.; ask those who run it",
         ),
         (
-            answering(200, b'{"query": {"pages": {"7": {"pageid": 7, "lastrevid": 9, "title": "Tol"}}}}'),
+            answering(
+                200, b'{"query": {"pages": {"7": {"pageid": 7, "lastrevid": 9, "title": "Tol"}}}}'
+            ),
             "the wiki gives no plain text; have its extension TextExtracts switched on",
         ),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(
-    wiki: Wiki, proxy: FaultyProxy, waits: Waits, error_of: Callable[..., str], answer: Any, said: str
+    wiki: Wiki,
+    proxy: FaultyProxy,
+    waits: Waits,
+    error_of: Callable[..., str],
+    answer: Any,
+    said: str,
 ) -> None:
     proxy.plan("Tol", answer)
     line = error_of(wiki.read_page, "Tol")
@@ -395,7 +472,9 @@ def test_nobody_at_the_address(waits: Waits, wiki_server: LocalWiki) -> None:
         api = gone.api
     with opened(api, waits) as wiki:
         found = wiki.read_page("Tol")
-    assert found == Missing("Tol", "the wiki does not answer (the connection failed (ConnectError))", unanswered=True)
+    assert found == Missing(
+        "Tol", "the wiki does not answer (the connection failed (ConnectError))", unanswered=True
+    )
 
 
 def test_without_an_address_it_is_wikipedia_through_the_proxy_of_the_machine(

@@ -15,8 +15,16 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """One request, unless it was answered."""
     if "likelihoods" in answers or not subject.can("loglikelihood"):
         return []
-    asked = tables["pairs"].head(plan["most"]).melt("id", ["more", "less"], var_name="form", value_name="text")
-    return [Request("likelihoods", "loglikelihood", asked[["id", "form"]], {"text": asked["text"].tolist()})]
+    asked = (
+        tables["pairs"]
+        .head(plan["most"])
+        .melt("id", ["more", "less"], var_name="form", value_name="text")
+    )
+    return [
+        Request(
+            "likelihoods", "loglikelihood", asked[["id", "form"]], {"text": asked["text"].tolist()}
+        )
+    ]
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:

@@ -11,7 +11,8 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     return Card(
         task_categories=["text-generation"],
         tags=["fairness"],
-        reading=f"The share of pairs of which a model finds the first likelier: {declaration.source.direction}.",
+        reading="The share of pairs of which a model finds the first likelier: "
+        f"{declaration.source.direction}.",
         limits=declaration.source.limits,
         configs=[Published("pairs", "two sentences")],
         quality=headings(plan),

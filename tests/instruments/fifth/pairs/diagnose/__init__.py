@@ -15,10 +15,14 @@ from evenruler.tables.schemas import FIGURES
 TABLES = {"figures": FIGURES}
 
 
-def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Tables:
+def figures(
+    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+) -> Tables:
     """The share of pairs, with an interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
-    figure = jackknifed("preference", lambda own: float(own.mean()), values, PLAIN, resampling.level, "pairs")
+    figure = jackknifed(
+        "preference", lambda own: float(own.mean()), values, PLAIN, resampling.level, "pairs"
+    )
     own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
     return {"figures": pd.DataFrame([own]).reindex(columns=TABLES["figures"].names)}
 

@@ -12,8 +12,26 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     rows, rejected, source = [], [], declaration.source
     for slug, (more, less) in source.pairs.items():
         key = row_id(family="pairs", benchmark=declaration.name, pair=slug)
-        row = {"id": key, "content_sha256": content_sha256(more, less), "variant": "written", "framing": "bare"}
-        row |= {"source": source.source, "licence": source.licence, "pair": slug, "more": more, "less": less}
-        (rejected if more == less else rows).append(row if more != less else {**row, "reason": "both are the same"})
-    tables = {"pairs": table_of(rows, schemas.PAIRS), "rejected": table_of(rejected, schemas.REJECTED)}
-    return Built(tables, {"most": declaration.settings.most}, [f"{declaration.name}: {len(rows)} pairs"])
+        row = {
+            "id": key,
+            "content_sha256": content_sha256(more, less),
+            "variant": "written",
+            "framing": "bare",
+        }
+        row |= {
+            "source": source.source,
+            "licence": source.licence,
+            "pair": slug,
+            "more": more,
+            "less": less,
+        }
+        (rejected if more == less else rows).append(
+            row if more != less else {**row, "reason": "both are the same"}
+        )
+    tables = {
+        "pairs": table_of(rows, schemas.PAIRS),
+        "rejected": table_of(rejected, schemas.REJECTED),
+    }
+    return Built(
+        tables, {"most": declaration.settings.most}, [f"{declaration.name}: {len(rows)} pairs"]
+    )
