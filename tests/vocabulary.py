@@ -14,11 +14,26 @@ ROOT = Path(__file__).parents[1]
 CODE, TESTS = "evenruler, stages", "tests"
 FOLDERS = {CODE: ("evenruler", "stages"), TESTS: ("tests",)}
 
-VAGUE = set(
-    "own found said told given kept made asked known one others of at each beside those".split()
-)
+VAGUE = {
+    "own",
+    "found",
+    "said",
+    "told",
+    "given",
+    "kept",
+    "made",
+    "asked",
+    "known",
+    "one",
+    "others",
+    "of",
+    "at",
+    "each",
+    "beside",
+    "those",
+}
 """Names that say nothing of what they name."""
-COUSINS = set("item entry data value result x i obj tmp info".split())
+COUSINS = {"item", "entry", "data", "value", "result", "x", "i", "obj", "tmp", "info"}
 """Words that would take their place; as many as there are, and no more."""
 
 WIDEST = 100
@@ -45,7 +60,7 @@ CEILINGS = {
         "cousins per 1,000 names": 19,
         "lines over 15 nodes": 2883,
         "statements over 25 nodes": 861,
-        "lines over 100 characters": 84,
+        "lines over 100 characters": 82,
     },
 }
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
