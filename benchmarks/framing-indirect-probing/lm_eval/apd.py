@@ -1,4 +1,5 @@
-"""Metrics of a contrast of framings for lm-evaluation-harness: how far each cue moves answers, beside placebos.
+"""Metrics of a contrast of framings for lm-evaluation-harness: how far each cue moves answers,
+beside placebos.
 
 Lies beside the task that uses it and needs nothing but the standard library.
 """
@@ -12,12 +13,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-PLAN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "plan.json").read_text(encoding="utf-8"))
+PLAN: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "plan.json").read_text(encoding="utf-8")
+)
 """What is asked of the benchmark that this file is part of."""
 
 CLASSES: list[str] = [outcome["outcome"] for outcome in PLAN["outcomes"]]
 
-CLASS_OF: dict[str, str] = {form.lower(): own["outcome"] for own in PLAN["outcomes"] for form in own["forms"]}
+CLASS_OF: dict[str, str] = {
+    form.lower(): own["outcome"] for own in PLAN["outcomes"] for form in own["forms"]
+}
 
 LETTERS = "ABCDEFGHIJ"
 
@@ -26,23 +31,32 @@ BARE = "bare"
 ROUNDING = 1e-12
 
 Answer = dict[str, Any]
-"""`task`, `framing`, `stimulus` (None where the prompt has no content), `order` of options (empty where words are
-read), and `masses`: probability by letter or class."""
+"""`task`, `framing`, `stimulus` (None where the prompt has no content), `order` of options (empty
+where words are read), and `masses`: probability by letter or class."""
 
 Cells = dict[tuple[str, str], dict[str, list[list[float]]]]
 """By task and framing, by stimulus: the mass of every class, of each of its prompts."""
 
 Apds = dict[int, dict[str, dict[str, list[float]]]]
-"""By number of the placebo (0: the cue, -2: its second wording), by task, by stimulus: APD of each pair of cells."""
+"""By number of the placebo (0: the cue, -2: its second wording), by task, by stimulus: APD of each
+pair of cells."""
 
 
 def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
-    """What one prompt brings to every metric: the mass of each letter or class, whatever follows its forms."""
-    alone, *nats = [float(result[0] if isinstance(result, tuple | list) else result) for result in results]
+    """What one prompt brings to every metric: the mass of each letter or class, whatever follows
+    its forms.
+    """
+    alone, *nats = [
+        float(result[0] if isinstance(result, tuple | list) else result) for result in results
+    ]
     masses: dict[str, float] = defaultdict(float)
     for form, own in zip(doc["forms"], nats, strict=True):
-        masses[form.strip() if doc["order"] else CLASS_OF[form.strip().lower()]] += math.exp(own - alone)
-    answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {"masses": dict(masses)}
+        masses[form.strip() if doc["order"] else CLASS_OF[form.strip().lower()]] += math.exp(
+            own - alone
+        )
+    answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {
+        "masses": dict(masses)
+    }
     found: dict[str, Any] = {"coverage": answer}
     for factor in PLAN["factors"]:
         for metric in ("effect", *(["control"] if PLAN["placebos"][factor] else ())):
@@ -57,18 +71,30 @@ def effect(answers: Sequence[tuple[str, Answer]]) -> float:
 
 
 def control(answers: Sequence[tuple[str, Answer]]) -> float:
-    """The same with and without a placebo in its place, mean over placebos, each over its own stimuli."""
+    """The same with and without a placebo in its place, mean over placebos, each over its own
+    stimuli.
+    """
     apds, tasks = _counted(answers)
-    return _mean([_over_tasks(own, tasks) for number, own in sorted(apds.items()) if number > 0 and {*tasks} <= {*own}])
+    return _mean(
+        [
+            _over_tasks(own, tasks)
+            for number, own in sorted(apds.items())
+            if number > 0 and {*tasks} <= {*own}
+        ]
+    )
 
 
-def _over_tasks(by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Sequence[str]) -> float:
+def _over_tasks(
+    by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Sequence[str]
+) -> float:
     """Mean over tasks of the mean over stimuli of that over pairs of cells."""
     return _mean([_mean([fmean(pairs) for pairs in by_task[task].values()]) for task in tasks])
 
 
 def coverage(answers: Sequence[Answer]) -> float:
-    """Share of answers that name an option: mean over the cells without placebos, then over stimuli."""
+    """Share of answers that name an option: mean over the cells without placebos, then over
+    stimuli.
+    """
     by_stimulus: dict[str, list[float]] = defaultdict(list)
     for (_, framing), stimuli in cells(answers).items():
         if not any(cues_of(framing).values()):
@@ -78,9 +104,11 @@ def coverage(answers: Sequence[Answer]) -> float:
 
 
 def cells(answers: Iterable[Answer]) -> Cells:
-    """Masses of the classes by cell and stimulus. Letters have the class of their option, and are calibrated first.
+    """Masses of the classes by cell and stimulus. Letters have the class of their option, and are
+    calibrated first.
 
-    Where the prompts without content of a cell are lacking (as with `--limit`) it is left out, and that is logged.
+    Where the prompts without content of a cell are lacking (as with `--limit`) it is left out, and
+    that is logged.
     """
     answers = list(answers)
     priors = _priors([answer for answer in answers if answer["stimulus"] is None])
@@ -94,15 +122,21 @@ def cells(answers: Iterable[Answer]) -> Cells:
             if PLAN["calibrated"] and cell not in priors:
                 lacking.add(cell)
                 continue
-            masses = _by_option(_calibrated(masses, priors[cell]) if PLAN["calibrated"] else masses, answer["order"])
+            masses = _by_option(
+                _calibrated(masses, priors[cell]) if PLAN["calibrated"] else masses, answer["order"]
+            )
         found[cell][answer["stimulus"]].append([masses.get(outcome, 0.0) for outcome in CLASSES])
     if lacking:
-        logging.getLogger(__name__).warning("%d cells lack their prompts without content", len(lacking))
+        logging.getLogger(__name__).warning(
+            "%d cells lack their prompts without content", len(lacking)
+        )
     return found
 
 
 def cues_of(framing: str) -> dict[str, int]:
-    """By factor the number of the placebo or wording that stands for its cue; 0 where that is the cue itself."""
+    """By factor the number of the placebo or wording that stands for its cue; 0 where that is the
+    cue itself.
+    """
     if framing == BARE:
         return {}
     parts = [cue.partition("~") for cue in framing.split("+")]
@@ -110,17 +144,24 @@ def cues_of(framing: str) -> dict[str, int]:
 
 
 def _priors(empty: Iterable[Answer]) -> dict[tuple[str, str], dict[str, float]]:
-    """By cell, each letter's share of the letters after prompts without content, mean over these."""
+    """By cell, each letter's share of the letters after prompts without content, mean over
+    these.
+    """
     shares: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for answer in empty:
         total = math.fsum(answer["masses"].values())
         for letter, mass in answer["masses"].items():
             shares[answer["task"], answer["framing"]][letter].append(mass / total)
-    return {cell: {letter: fmean(own) for letter, own in letters.items()} for cell, letters in shares.items()}
+    return {
+        cell: {letter: fmean(own) for letter, own in letters.items()}
+        for cell, letters in shares.items()
+    }
 
 
 def _calibrated(masses: Mapping[str, float], prior: Mapping[str, float]) -> dict[str, float]:
-    """Masses of letters divided by their priors; what they have together stays (Zhao et al. 2021)."""
+    """Masses of letters divided by their priors; what they have together stays (Zhao et al.
+    2021).
+    """
     divided = {letter: mass / prior[letter] for letter, mass in masses.items()}
     kept = math.fsum(masses.values()) / (math.fsum(divided.values()) or 1.0)
     return {letter: mass * kept for letter, mass in divided.items()}
@@ -133,14 +174,16 @@ def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, f
 def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     """APD of a factor, and the tasks that count.
 
-    None of their cells is below its coverage, if there is such a task; of these, they have placebos, if one has.
+    None of their cells is below its coverage, if there is such a task; of these, they have
+    placebos, if one has.
     """
     factor = answers[0][0]
     found = cells(answer for _, answer in answers)
     low = {
         task
         for task, less, more, _ in _pairs(found, factor)
-        if min(_of_cell(found[task, less]), _of_cell(found[task, more])) < PLAN["least_coverage"] - ROUNDING
+        if min(_of_cell(found[task, less]), _of_cell(found[task, more]))
+        < PLAN["least_coverage"] - ROUNDING
     }
     apds = _apds(found, factor)
     known = sorted(apds.get(0, {}))
@@ -150,7 +193,9 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
 
 
 def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
-    """Task, framing without and with the cue of a factor or what stands in its place, and the number of that."""
+    """Task, framing without and with the cue of a factor or what stands in its place, and the
+    number of that.
+    """
     for task, framing in found:
         cues = cues_of(framing)
         others = [cue for cue in cues if cue != factor]
@@ -165,13 +210,17 @@ def _apds(found: Cells, factor: str) -> Apds:
         for stimulus, prompts in found[task, more].items():
             p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
             if p and q:
-                apd = min(math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0)
+                apd = min(
+                    math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0
+                )
                 apds[number][task][stimulus].append(apd)
     return apds
 
 
 def _shares(prompts: Sequence[Sequence[float]]) -> list[float]:
-    """Shares of the classes in their mean mass over orders of options; none where there is no mass."""
+    """Shares of the classes in their mean mass over orders of options; none where there is no
+    mass.
+    """
     masses = [fmean(own) for own in zip(*prompts, strict=True)]
     total = math.fsum(masses)
     return [mass / total for mass in masses] if total else []

@@ -1,6 +1,7 @@
 """What a model is asked: the prompts of the plan, and the words or letters after them.
 
-Lies beside the task that uses it and needs nothing but the standard library and what the harness brings.
+Lies beside the task that uses it and needs nothing but the standard library and what the harness
+brings.
 """
 
 import json
@@ -18,17 +19,26 @@ Row = dict[str, Any]
 def load(**_: Any) -> dict[str, Any]:
     """What is asked of the benchmark that this file is part of, by split, wherever its folder lies.
 
-    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read is what lies there.
+    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read
+    is what lies there.
     """
     from datasets import Dataset
 
     plan = json.loads((FOLDER / "plan.json").read_text(encoding="utf-8"))
     prompts = asked_prompts(_read("prompts"), plan)
     cells = {(row["task"], row["framing"]) for row in prompts}
-    empty = [row for row in _read("content-free") if plan["calibrated"] and (row["task"], row["framing"]) in cells]
+    empty = [
+        row
+        for row in _read("content-free")
+        if plan["calibrated"] and (row["task"], row["framing"]) in cells
+    ]
     words = [form for outcome in plan["outcomes"] for form in outcome["forms"]]
     rows = [_asked(row, row["stimulus"], row["order"], words) for row in prompts]
-    return {"test": Dataset.from_list(rows + [_asked(row, None, LETTERS[: row["letters"]], words) for row in empty])}
+    return {
+        "test": Dataset.from_list(
+            rows + [_asked(row, None, LETTERS[: row["letters"]], words) for row in empty]
+        )
+    }
 
 
 def choices(doc: Row) -> list[str]:
@@ -37,10 +47,11 @@ def choices(doc: Row) -> list[str]:
 
 
 def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
-    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders and wordings.
+    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many
+    orders and wordings.
 
-    Each placebo has stimuli of its own, evenly spread over the list. Orders are turned on from stimulus to stimulus:
-    through those of one placebo, then through those of the next.
+    Each placebo has stimuli of its own, evenly spread over the list. Orders are turned on from
+    stimulus to stimulus: through those of one placebo, then through those of the next.
     """
     places = {stimulus: place for place, stimulus in enumerate(plan["stimuli"])}
     step = -(-len(places) // plan["placebo_stimuli"])
@@ -61,18 +72,23 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
 
 
 def orders_of(options: int) -> int:
-    """How many orders balance so many options, each and its reverse, whether or not their prompts were kept."""
+    """How many orders balance so many options, each and its reverse, whether or not their prompts
+    were kept.
+    """
     return 1 if options < 2 else options if options % 2 == 0 else 2 * options
 
 
 def placebo_of(framing: str) -> int:
-    """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at the second wording."""
+    """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at
+    the second wording.
+    """
     numbers = [int(number) for cue in framing.split("+") if (number := cue.partition("~")[2])]
     return numbers[0] if numbers else 0
 
 
 def surface_forms(words: Sequence[str], after: str) -> list[str]:
-    """Words as they may stand after a prompt: as they are and with a capital, after a space and without.
+    """Words as they may stand after a prompt: as they are and with a capital, after a space and
+    without.
 
     Without a space a word is one of its own only where no letter or digit stands before it.
     """
@@ -84,7 +100,9 @@ def surface_forms(words: Sequence[str], after: str) -> list[str]:
 def _read(config: str) -> list[Row]:
     from pyarrow.parquet import ParquetFile
 
-    rows: list[Row] = ParquetFile(FOLDER / config / "test-00000-of-00001.parquet").read().to_pylist()
+    rows: list[Row] = (
+        ParquetFile(FOLDER / config / "test-00000-of-00001.parquet").read().to_pylist()
+    )
     return rows
 
 

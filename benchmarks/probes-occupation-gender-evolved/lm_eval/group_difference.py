@@ -1,4 +1,5 @@
-"""Metrics of a probe benchmark for lm-evaluation-harness: equation 1 of PMPO over the likelihoods of its sentences.
+"""Metrics of a probe benchmark for lm-evaluation-harness: equation 1 of PMPO over the likelihoods
+of its sentences.
 
 Lies beside the tasks that use it and needs nothing but the standard library.
 """
@@ -13,10 +14,13 @@ from statistics import correlation, fmean, stdev
 from typing import Any
 
 Answer = tuple[str, str, int, int, float]
-"""Template, attribute, keying, pole (+1: the first group, -1: the second), log-likelihood of the sentence in nats."""
+"""Template, attribute, keying, pole (+1: the first group, -1: the second), log-likelihood of the
+sentence in nats."""
 
 _beside = Path(__file__).parent / "criterion.json"
-CRITERION: dict[str, float] = json.loads(_beside.read_text(encoding="utf-8")) if _beside.exists() else {}
+CRITERION: dict[str, float] = (
+    json.loads(_beside.read_text(encoding="utf-8")) if _beside.exists() else {}
+)
 """A published number by attribute, where the benchmark has any."""
 
 
@@ -28,7 +32,8 @@ def likelihood(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]
 
 
 def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
-    """By template and attribute, nats: mean over the first group's sentences minus mean over the second's, keyed.
+    """By template and attribute, nats: mean over the first group's sentences minus mean over the
+    second's, keyed.
 
     Where a group has no sentence (as with `--limit`) there is no bias, and that is logged.
     """
@@ -42,18 +47,24 @@ def biases(answers: Sequence[Answer]) -> dict[tuple[str, str], float]:
     }
     if len(found) < len(cells):
         lost = len(cells) - len(found)
-        logging.getLogger(__name__).warning("%d of %d biases lack the sentences of a group", lost, len(cells))
+        logging.getLogger(__name__).warning(
+            "%d of %d biases lack the sentences of a group", lost, len(cells)
+        )
     return found
 
 
 def spread(answers: Sequence[Answer]) -> float:
-    """Standard deviation over attributes of their mean bias over templates, nats: how far they are told apart."""
+    """Standard deviation over attributes of their mean bias over templates, nats: how far they are
+    told apart.
+    """
     means = list(_by_attribute(answers).values())
     return stdev(means) if len(means) > 1 else math.nan
 
 
 def offset(answers: Sequence[Answer]) -> float:
-    """Mean bias over templates and attributes, nats; positive: closer to the first group. Mostly about wordings."""
+    """Mean bias over templates and attributes, nats; positive: closer to the first group. Mostly
+    about wordings.
+    """
     found = biases(answers).values()
     return fmean(found) if found else math.nan
 

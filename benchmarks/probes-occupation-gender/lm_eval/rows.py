@@ -1,6 +1,7 @@
 """Which rows each task takes.
 
-Lies beside the tasks that use it and needs nothing but the standard library and what the harness brings.
+Lies beside the tasks that use it and needs nothing but the standard library and what the harness
+brings.
 """
 
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 def load(**_: Any) -> dict[str, Any]:
     """The sentences of the benchmark that this file is part of, by split, wherever its folder lies.
 
-    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read is what lies there.
+    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read
+    is what lies there.
     """
     from datasets import Dataset
     from pyarrow.parquet import ParquetFile
@@ -22,7 +24,9 @@ def load(**_: Any) -> dict[str, Any]:
 def _of_set(name: str, rows: Any) -> Any:
     """Those of a set that scores are made of."""
     return rows.filter(
-        lambda sets, controls: [one == name and not control for one, control in zip(sets, controls, strict=True)],
+        lambda sets, controls: [
+            one == name and not control for one, control in zip(sets, controls, strict=True)
+        ],
         input_columns=["set", "control"],
         batched=True,
     )

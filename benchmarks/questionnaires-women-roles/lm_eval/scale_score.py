@@ -1,6 +1,8 @@
-"""Scores of a questionnaire for lm-evaluation-harness: entailment by a verbaliser, two-way normalised (EMPALC).
+"""Scores of a questionnaire for lm-evaluation-harness: entailment by a verbaliser, two-way
+normalised (EMPALC).
 
-Lies beside the task that uses it and needs nothing but the standard library and what the harness brings.
+Lies beside the task that uses it and needs nothing but the standard library and what the harness
+brings.
 """
 
 import json
@@ -12,20 +14,33 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-SETTINGS: dict[str, Any] = json.loads((Path(__file__).parent / "settings.json").read_text(encoding="utf-8"))
+SETTINGS: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "settings.json").read_text(encoding="utf-8")
+)
 """How the questionnaire is scored, and by item how many prompts it has, and all its twins."""
 
-COLUMNS = ("item", "twin", "keying", "term", "polarity", "intensifier", "weight", "premise", "hypothesis")
+COLUMNS = (
+    "item",
+    "twin",
+    "keying",
+    "term",
+    "polarity",
+    "intensifier",
+    "weight",
+    "premise",
+    "hypothesis",
+)
 
 Answer = dict[str, Any]
-"""`COLUMNS` of a prompt, and `nats`: log-likelihoods of the prompt with each answer (entailment, neutral,
-contradiction)."""
+"""`COLUMNS` of a prompt, and `nats`: log-likelihoods of the prompt with each answer (entailment,
+neutral, contradiction)."""
 
 
 def load(**_: Any) -> dict[str, Any]:
     """The prompts of the benchmark that this file is part of, by split, wherever its folder lies.
 
-    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read is what lies there.
+    The harness passes the task's metadata, which changes nothing. Nothing is cached: what is read
+    is what lies there.
     """
     from datasets import Dataset
     from pyarrow.parquet import ParquetFile
@@ -35,7 +50,9 @@ def load(**_: Any) -> dict[str, Any]:
 
 
 def docs(rows: Any) -> Any:
-    """The prompts, and every hypothesis after a premise without content: what a model answers whatever it is told."""
+    """The prompts, and every hypothesis after a premise without content: what a model answers
+    whatever it is told.
+    """
     from datasets import concatenate_datasets
 
     first = {hypothesis: row for row, hypothesis in reversed(list(enumerate(rows["hypothesis"])))}
@@ -44,14 +61,20 @@ def docs(rows: Any) -> Any:
 
 
 def entailment(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]:
-    """What a prompt brings to scale and subscale, one of a twin to the comparison, one without content to all."""
+    """What a prompt brings to scale and subscale, one of a twin to the comparison, one without
+    content to all.
+    """
     nats = [float(result[0] if isinstance(result, tuple | list) else result) for result in results]
     answer = {column: doc[column] for column in COLUMNS} | {"nats": nats}
     compared = ["beyond_twins"] if SETTINGS["twins"] else []
     if answer["twin"] and not _is_empty(answer):
         return dict.fromkeys(compared, answer)
-    own = SETTINGS["subscales"] if _is_empty(answer) else [doc["subscale"]] if doc["subscale"] else []
-    return dict.fromkeys(("score", "answer", *compared, *(f"score_{subscale}" for subscale in own)), answer)
+    own = (
+        SETTINGS["subscales"] if _is_empty(answer) else [doc["subscale"]] if doc["subscale"] else []
+    )
+    return dict.fromkeys(
+        ("score", "answer", *compared, *(f"score_{subscale}" for subscale in own)), answer
+    )
 
 
 def score(answers: Sequence[Answer]) -> float:
@@ -61,7 +84,9 @@ def score(answers: Sequence[Answer]) -> float:
 
 
 def answer(answers: Sequence[Answer]) -> float:
-    """The score times the number of intensifiers: the mean weight that the source terms get, on the scale itself."""
+    """The score times the number of intensifiers: the mean weight that the source terms get, on the
+    scale itself.
+    """
     return score(answers) * len({answer["intensifier"] for answer in answers})
 
 
@@ -77,7 +102,8 @@ def beyond_twins(answers: Sequence[Answer]) -> float:
 
 
 def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
-    """Keyed score of each item; one that lacks prompts (as with `--limit`) has none, and that is logged.
+    """Keyed score of each item; one that lacks prompts (as with `--limit`) has none, and that is
+    logged.
 
     Args:
         answers: To items alone, or to one twin of each, and to what has no content.
@@ -90,10 +116,16 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
             items[answer["item"]].append(answer)
             if answer["hypothesis"] not in empty:
                 lacking.add(answer["item"])
-    lacking |= {item for item, prompts in items.items() if len(prompts) != _expected(item, prompts[0]["twin"])}
+    lacking |= {
+        item
+        for item, prompts in items.items()
+        if len(prompts) != _expected(item, prompts[0]["twin"])
+    }
     if lacking:
         logging.getLogger(__name__).warning("%d of %d items lack prompts", len(lacking), len(items))
-    return {item: _item_score(prompts, empty) for item, prompts in items.items() if item not in lacking}
+    return {
+        item: _item_score(prompts, empty) for item, prompts in items.items() if item not in lacking
+    }
 
 
 def _expected(item: str, twin: int) -> int:
@@ -103,8 +135,12 @@ def _expected(item: str, twin: int) -> int:
 
 
 def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> float:
-    """Two-way normalisation over terms, then over intensifiers; weighted mean over the source terms."""
-    shares = {(p["term"], p["intensifier"]): _share(p["nats"], empty[p["hypothesis"]]) for p in prompts}
+    """Two-way normalisation over terms, then over intensifiers; weighted mean over the source
+    terms.
+    """
+    shares = {
+        (p["term"], p["intensifier"]): _share(p["nats"], empty[p["hypothesis"]]) for p in prompts
+    }
     terms = {p["term"]: p["polarity"] == "source" for p in prompts}
     weights = {p["intensifier"]: p["weight"] for p in prompts}
     by_intensifier = {word: _normalised([shares[term, word] for term in terms]) for word in weights}
@@ -113,13 +149,16 @@ def _item_score(prompts: Sequence[Answer], empty: dict[str, list[float]]) -> flo
         over_intensifiers = _normalised([by_intensifier[word][row] for word in weights])
         if is_source:
             weighted += [
-                math.exp(log_pss) * weight for log_pss, weight in zip(over_intensifiers, weights.values(), strict=True)
+                math.exp(log_pss) * weight
+                for log_pss, weight in zip(over_intensifiers, weights.values(), strict=True)
             ]
     return float(prompts[0]["keying"] * fmean(weighted))
 
 
 def _share(nats: Sequence[float], empty: Sequence[float]) -> float:
-    """Logarithm of entailment's share, minus the answer without content; neutral left out by default."""
+    """Logarithm of entailment's share, minus the answer without content; neutral left out by
+    default.
+    """
     logits = [told - untold for told, untold in zip(nats, empty, strict=True)]
     return _log_softmax(logits if SETTINGS["three_way"] else [logits[0], logits[2]])[0]
 
