@@ -32,6 +32,7 @@ NOT_RUN = {
     "docs/experiments.md": [
         "tests/stages/test_plain_dvc.py follows it in a small clone",
         "as above, and minutes",
+        "an hour; tests/stages/test_evolving.py does one of them with tiny models",
     ],
     "docs/measure.md": ["asks a hosted model; tests/evaluate/test_command.py asks a scripted one"],
     "docs/results.md": ["it ends with a status; tests/results/test_gate.py holds which"],
