@@ -9,7 +9,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from typer.testing import CliRunner
 
-from evenruler.cli import OfFamily, app
+from evenruler.cli import FamilyCommand, app
 
 PAGE = "reference/commands.md"
 WIDTH = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
@@ -18,7 +18,7 @@ WIDTH = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
 def named(command: object, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The commands of a group and of the groups in it, by the words that call them."""
     for name, listed in sorted(getattr(command, "commands", {}).items()):
-        one = listed.found() if isinstance(listed, OfFamily) else listed
+        one = listed.found() if isinstance(listed, FamilyCommand) else listed
         if hasattr(one, "commands"):
             yield from named(one, (*words, name))
         else:

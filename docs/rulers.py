@@ -22,7 +22,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler import measure
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import convergent
 from evenruler.instruments.fixed import diagnose
 from evenruler.models.sources import MIRROR
@@ -312,7 +312,7 @@ def main() -> None:
 def all_instruments() -> Iterator[str]:
     """The lines of the first table of the report, of instruments that were asked."""
     os.chdir(ROOT)  # stages read files by relative paths
-    (whole,) = built(Declared())[1][""][0].parts
+    (whole,) = built(ParamsFile())[1][""][0].parts
     assert isinstance(whole, Table)
     places = [whole.columns.index(column) for column in SHORT]
     yield f"| {' | '.join(SHORT)} |"

@@ -25,7 +25,7 @@ PLACE = (
 )
 
 
-class OfFamily(TyperCommand):
+class FamilyCommand(TyperCommand):
     """A command defined by a family (`registry.COMMANDS`); its module is imported when the command
     is called.
     """
@@ -48,7 +48,7 @@ class _WithFamilies(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands.update(
-            {name: OfFamily(family, name) for family, own in COMMANDS.items() for name in own}
+            {name: FamilyCommand(family, name) for family, own in COMMANDS.items() for name in own}
         )
 
 
@@ -240,7 +240,9 @@ def plant(
     repository.enter()
     plants.load_plant(name)
     weights = (
-        plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
+        plants.weights_of(base, name)
+        if dose is None
+        else [plants.PlantedModel(base, name, dose, seed)]
     )
     say(
         f"{len(weights)} weights; per seed three fits take some minutes, then each dose one minute",

@@ -144,7 +144,7 @@ HIDDEN_FROM_DVC = frozenset({"size", "nfiles"})
 """DVC ignores parameters with these names in its hash, so changes would have no effect."""
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """A frozen model that rejects unknown keys and suggests the nearest valid one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -163,7 +163,7 @@ class Strict(BaseModel):
         return data
 
 
-Model = TypeVar("Model", bound=Strict)
+Model = TypeVar("Model", bound=StrictModel)
 
 
 NO_TEXTS: Final = {

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evenruler.strict import Strict, Text, read_yaml, shaped, validate
+from evenruler.strict import StrictModel, Text, read_yaml, shaped, validate
 
 Bump = Literal["none", "patch", "minor", "major"]
 """The version bump that a change of a benchmark requires, smallest first."""
@@ -34,14 +34,14 @@ def bumped(version: str, bump: Bump) -> str:
     return after.get(bump, version)
 
 
-class Release(Strict):
+class Release(StrictModel):
     """One released version."""
 
     date: datetime.date
     changes: list[Text] = Field(min_length=1)
 
 
-class Changelog(Strict):
+class Changelog(StrictModel):
     """The releases of one benchmark."""
 
     releases: dict[Version, Release] = Field(default_factory=dict)

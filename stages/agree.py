@@ -4,7 +4,7 @@
 
 import pandas as pd
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.convergent import agreement
 from evenruler.tables import read_frame, stacked, write_table
 from evenruler.tables.schemas import AGREEMENT as SCHEMA
@@ -15,7 +15,7 @@ from stages.running import run
 
 def main() -> None:
     """Write the table of agreement."""
-    params = Declared()
+    params = ParamsFile()
     active = params.active.families
     named = {name: f"{family}-{name}" for family, own in active.items() for name in own.instruments}
     paths = [DIAGNOSIS / family / TABLES / "concepts.parquet" for family in active]

@@ -6,9 +6,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
-from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
+from evenruler.instruments.asking import (
+    AnsweringModels,
+    TablesAndPlans,
+    ask,
+    left_out,
+    subject_of,
+    tools_of,
+)
 from evenruler.instruments.instrument import INSTRUMENT, State, formed
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
@@ -18,14 +25,14 @@ from stages import files
 from stages.running import run
 
 if TYPE_CHECKING:
-    from evenruler.training.adaptation import Adapted
+    from evenruler.training.adaptation import AdaptationSchedule
 
 
 def main(family: str, name: str) -> None:
     """Ask the model, and the tools that the instruments name, for all answers that the store
     lacks.
     """
-    params = Declared()
+    params = ParamsFile()
     door = room(family, "ask")
     subject = formed(door.FORMS, subject_of(name, params.catalogue))
     asked = asked_of(params, family, name)
@@ -35,7 +42,9 @@ def main(family: str, name: str) -> None:
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
     tools = tools_of([plan for _, plan in asked.values()], files.BUILT / family)
-    answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
+    answering = AnsweringModels(
+        load(name, params.catalogue), tools, adapted(params.catalogue, name)
+    )
     answers = ask(asked, door.requests, subject, answering)
     folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
@@ -70,22 +79,22 @@ def say_what_was_replayed() -> None:
         raise UserError(what, where=FOLDER.as_posix(), remedy="look at what differs here")
 
 
-def asked_of(params: Declared, family: str, model: str) -> Asked:
+def asked_of(params: ParamsFile, family: str, model: str) -> TablesAndPlans:
     """What the instruments of a family ask a model."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
     return files.asked(family, asking)
 
 
-def adapted(catalogue: Catalogue, name: str) -> Callable[[State], "Adapted"]:
+def adapted(catalogue: Catalogue, name: str) -> Callable[[State], "AdaptationSchedule"]:
     """From a state to the model adapted to corpora."""
 
     @cache
-    def way(adaptation: Any) -> "Adapted":
-        from evenruler.training.adaptation import Adapted, Recipe
+    def way(adaptation: Any) -> "AdaptationSchedule":
+        from evenruler.training.adaptation import AdaptationSchedule, Recipe
 
         recipes = {corpus: Recipe(*recipe) for corpus, *recipe in adaptation.recipes}
-        return Adapted(name, catalogue, dict(adaptation.corpora), recipes)
+        return AdaptationSchedule(name, catalogue, dict(adaptation.corpora), recipes)
 
     return lambda state: way(state.adaptation)
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.registry import room
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.tables import read_table
 from evenruler.versions import load_changelog
 from stages import files
@@ -15,7 +15,7 @@ from stages.running import run
 
 def main(name: str) -> None:
     """Write the benchmark's folder atomically."""
-    params = Declared()
+    params = ParamsFile()
     declared = replace(files.declaration(params, name), version=params.version(name))
     family, source, folder = declared.family, declared.source, files.BENCHMARKS / declared.benchmark
     tables = {
@@ -33,7 +33,7 @@ def main(name: str) -> None:
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]
     write_benchmark(
-        Benchmark(
+        BenchmarkFolder(
             **{**vars(card), "configs": configs},
             name=declared.benchmark,
             title=source.title,

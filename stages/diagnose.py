@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.diagnosing import (
     as_metrics,
     diagnose_family,
@@ -24,7 +24,7 @@ from stages.running import run
 
 def main(family: str) -> None:
     """Write the tables of the diagnosis, the tracked figures, and the evidence for each card."""
-    params = Declared()
+    params = ParamsFile()
     door, folder = room(family, "diagnose"), files.DIAGNOSIS / family
     records = list(_records(params, family))
     tables = diagnose_family(door, records, params.resampling)
@@ -61,7 +61,7 @@ def main(family: str) -> None:
         print(f"{count} headline{'s' if count > 1 else ''}: {verdict}")
 
 
-def _records(params: Declared, family: str) -> Iterator[Record]:
+def _records(params: ParamsFile, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = params.active.entry("families", family)

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from evenruler.declaration.params_file import ACTIVE, Declared
+from evenruler.declaration.params_file import ACTIVE, ParamsFile
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
@@ -21,7 +21,7 @@ def main(name: str) -> None:
     No operator is asked: its recorded replies are a file next to the sources. An interrupted run
     resumes after its last complete generation.
     """
-    params = Declared()
+    params = ParamsFile()
     entry, settings = params.active.entry("evolve", name), params.settings(name)
     if Path(entry.source).stem != settings.written_as(name):
         where = f"{ACTIVE}: active.evolve.{name}.source"

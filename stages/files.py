@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError
 from evenruler.files import replace
@@ -48,7 +48,7 @@ def path_from_top(path: str) -> Path:
     return Path(os.path.normpath(PIPELINE / path))
 
 
-def declaration(params: Declared, name: str) -> Declaration:
+def declaration(params: ParamsFile, name: str) -> Declaration:
     """An instrument in use: settings, source, and the tables next to a generated source; UserError
     if missing.
     """
@@ -64,7 +64,7 @@ def declaration(params: Declared, name: str) -> Declaration:
     return Declaration(name, entry.family, settings, source, made, sizes=params.sizes(name))
 
 
-class BuiltFrames(Mapping[str, pd.DataFrame]):
+class LazyTables(Mapping[str, pd.DataFrame]):
     """The tables of an instrument as frames, each read on first access."""
 
     def __init__(self, family: str, name: str) -> None:
@@ -84,7 +84,7 @@ class BuiltFrames(Mapping[str, pd.DataFrame]):
 
 def frames(family: str, name: str) -> Tables:
     """The tables of an instrument as frames, all read."""
-    return dict(BuiltFrames(family, name))
+    return dict(LazyTables(family, name))
 
 
 def plan_of(family: str, name: str) -> Plan:

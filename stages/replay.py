@@ -5,12 +5,12 @@ stage of DVC.
 error.
 """
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
-from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
+from evenruler.instruments.asking import AnsweringModels, ask, subject_of, tools_of
 from evenruler.instruments.instrument import formed
 from evenruler.instruments.registry import room
-from evenruler.models.cache import LackingError
+from evenruler.models.cache import MissingAnswersError
 from stages.ask import adapted, asked_of
 from stages.files import BUILT
 from stages.running import run
@@ -18,7 +18,7 @@ from stages.running import run
 
 def main(name: str, *families: str) -> None:
     """Replay the stored answers of one model to what the instruments of these families ask."""
-    params = Declared()
+    params = ParamsFile()
     asked = {family: asked_of(params, family, name) for family in families}
     subject = subject_of(name, params.catalogue)
 
@@ -28,10 +28,10 @@ def main(name: str, *families: str) -> None:
     for family in families:
         tools = tools_of([plan for _, plan in asked[family].values()], BUILT / family)
         door = room(family, "ask")
-        answering = Answering(model, tools, adapted(params.catalogue, name))
+        answering = AnsweringModels(model, tools, adapted(params.catalogue, name))
         try:
             ask(asked[family], door.requests, formed(door.FORMS, subject), answering)
-        except LackingError as error:
+        except MissingAnswersError as error:
             raise UserError(str(error), where=family, remedy="ask it first") from None
 
 

@@ -1,12 +1,12 @@
 """Write the report: tables of the diagnosis -> `data/report/index.html`."""
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import convergent
 from evenruler.instruments.card import Card
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import room
 from evenruler.measurement.sentences import of_planted, with_capital
-from evenruler.report import Instrument, Section, Told, render_page, rulers
+from evenruler.report import FigureCell, InstrumentView, Section, render_page, rulers
 from evenruler.report.page import Table
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people
@@ -16,7 +16,7 @@ from stages.running import run
 
 def main() -> None:
     """Write one page that opens from disk without network."""
-    params = Declared()
+    params = ParamsFile()
     instruments, shared = built(params)
     if rows := convergent.lines(read_frame(files.AGREED)):
         shared["agreement"] = [
@@ -30,9 +30,9 @@ def main() -> None:
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
 
 
-def built(params: Declared) -> tuple[list[Instrument], dict[str, list[Section]]]:
+def built(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, list[Section]]]:
     """All instruments, and the sections about several by family; under "", the table of all."""
-    instruments: list[Instrument] = []
+    instruments: list[InstrumentView] = []
     shared: dict[str, list[Section]] = {}
     for family in params.active.families:
         own, shared[family] = _family(params, family)
@@ -40,7 +40,7 @@ def built(params: Declared) -> tuple[list[Instrument], dict[str, list[Section]]]
     return instruments, {"": [rulers.section(instruments, read_frame(files.AGREED))], **shared}
 
 
-def _lead(params: Declared) -> str:
+def _lead(params: ParamsFile) -> str:
     tiny = (
         " The models of the quick scale are small and quantised: they are here for trying "
         "things out."
@@ -61,15 +61,15 @@ def _lead(params: Declared) -> str:
     )
 
 
-def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Section]]:
+def _family(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list[Section]]:
     """The family's instruments, in the words of their cards, and the sections about all of them."""
     names = params.active.entry("families", family).instruments
     declared = {name: files.declaration(params, name) for name in names}
-    built = {name: files.BuiltFrames(family, name) for name in declared}
+    built = {name: files.LazyTables(family, name) for name in declared}
     folder = files.DIAGNOSIS / family / files.TABLES
     tables = {path.stem: read_frame(path) for path in sorted(folder.glob("*.parquet"))}
     sections: list[Section] = room(family, "report").sections(
-        Shown(
+        ReportInput(
             sources={name: own.source for name, own in declared.items()},
             settings={name: own.settings for name, own in declared.items()},
             tables=tables,
@@ -87,7 +87,7 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
             own, built[name], files.plan_of(family, name), evidence
         )
         told = [
-            Told(
+            FigureCell(
                 str(row["part"]),
                 row["model"] if isinstance(row["model"], str) else "",
                 str(row["figure"]),
@@ -96,7 +96,7 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
             for row in figures[figures["benchmark"] == name].to_dict("records")
         ]
         found.append(
-            Instrument(
+            InstrumentView(
                 name=own.benchmark,
                 family=family,
                 title=own.source.title,

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from evenruler.declaration.params_file import Declared
-from evenruler.instruments.instrument import Use
+from evenruler.declaration.params_file import ParamsFile
+from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_whole
@@ -14,7 +14,7 @@ from stages.running import run
 
 def main(name: str) -> None:
     """Write its rows, the rejected ones, and the plan of what is asked."""
-    params = Declared()
+    params = ParamsFile()
     declared = declaration(params, name)
     declared.settings.require_able(declared.source, params.catalogue, partial(params.place, name))
     built = room(declared.family, "rows").build(declared, params.catalogue)
@@ -27,7 +27,7 @@ def main(name: str) -> None:
         print(line)
 
 
-def tools_of(uses: list[Use], catalogue: Catalogue) -> dict[str, Any]:
+def tools_of(uses: list[ToolUse], catalogue: Catalogue) -> dict[str, Any]:
     """Catalogue entries of the tools that an instrument asks, and of the data that their heads were
     fitted on.
     """

@@ -2,7 +2,7 @@
 `data/scraped/{d}/`.
 """
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.saged.declare import load
 from evenruler.instruments.saged.scrape.scraping import make
 from stages.files import PIPELINE, SOURCES, path_from_top
@@ -15,7 +15,7 @@ def main(domain: str) -> None:
     """Write every sentence that holds a keyword, every page, and the source; say which concepts
     have none.
     """
-    params = Declared()
+    params = ParamsFile()
     entry = params.active.entry("scrape", domain)
     path = path_from_top(entry.source)
     source = load(path, params.settings(domain), SOURCES / entry.family / "shared")

@@ -6,10 +6,10 @@ from evenruler.declaration.active import in_use
 from evenruler.declaration.generated import render_active
 from evenruler.declaration.params import load_params
 from evenruler.declaration.validation import finished_instruments
-from evenruler.instruments.instrument import Scale
+from evenruler.instruments.instrument import Profile
 
 
-def set_profile(root: Path, profile: Scale) -> None:
+def set_profile(root: Path, profile: Profile) -> None:
     """Write `active.yaml` for a profile, without all else that `evenruler check` does."""
     path = root / "params.yaml"
     params = load_params(path)

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from evenruler import cli
 from evenruler.declaration.params import load_params
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.registry import COMMANDS, room
 from evenruler.project import check as checking
 from tests.project import told
@@ -133,7 +133,7 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
     from tests.faults.arguments import ANY, WRONG
 
     def taken(command, name=""):
-        found = command.found() if isinstance(command, cli.OfFamily) else command
+        found = command.found() if isinstance(command, cli.FamilyCommand) else command
         for own, one in getattr(found, "commands", {}).items():
             yield from taken(one, f"{name} {own}".strip())
         if not hasattr(found, "commands"):
@@ -164,7 +164,7 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
         "params.yaml: instruments now holds age-kindness",
     ]
     settings, path = (
-        Declared().settings("age-kindness"),
+        ParamsFile().settings("age-kindness"),
         Path(f"data/sources/{family}/age-kindness.yaml"),
     )
     assert (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from evenruler.strict import Slug, Strict, Text, csv_of, read_csv, read_yaml, validate
+from evenruler.strict import Slug, StrictModel, Text, csv_of, read_csv, read_yaml, validate
 
 TABLE = 'word,text\na,"one, two"\nb,three\n'
 
@@ -94,7 +94,7 @@ def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:
     assert "a folder, expected a file" in error_of(read_csv, tmp_path, "put it there")
 
 
-class Told(Strict):
+class Told(StrictModel):
     """A source in small."""
 
     title: Text = "A title"

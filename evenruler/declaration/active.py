@@ -13,13 +13,13 @@ from evenruler.declaration.params_file import (
     Active,
     ActiveFamily,
     AskEntry,
-    Declared,
     InstrumentEntry,
+    ParamsFile,
     ScrapeEntry,
 )
 from evenruler.declaration.profiles import TOP, path_to_top
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Scale, Size, Use
+from evenruler.instruments.instrument import BaseSettings, Profile, Size, ToolUse
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
 
@@ -29,7 +29,7 @@ MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
 
 
 @dataclass(frozen=True)
-class Instrument:
+class DeclaredInstrument:
     """An instrument of a scale with its settings and source.
 
     `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched,
@@ -41,7 +41,7 @@ class Instrument:
     family: str
     settings: BaseSettings
     source: Any
-    uses: list[Use]
+    uses: list[ToolUse]
     beside: dict[str, Path] = field(default_factory=dict)
     unfinished: str = ""
     sizes: dict[Size, Any] = field(default_factory=dict)
@@ -52,11 +52,11 @@ class Instrument:
         return SOURCES / self.family / f"{self.settings.written_as(self.name)}.yaml"
 
 
-def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
+def instruments_at(root: Path, params: Path, scale: Profile) -> list[DeclaredInstrument]:
     """Every instrument of a scale, as declared, with settings and source; UserError at the first
     error.
     """
-    declared = Declared(params, scale)
+    declared = ParamsFile(params, scale)
     found = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
@@ -81,15 +81,19 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
             )
             beside = settings.beside(name, source, root)
         except UnfinishedError as error:
-            found.append(Instrument(name, family, settings, None, [], unfinished=str(error)))
+            found.append(
+                DeclaredInstrument(name, family, settings, None, [], unfinished=str(error))
+            )
             continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
         uses = settings.uses(source)
         if lacking := declared.catalogue.to_be_given(use.model for use in uses):
-            found.append(Instrument(name, family, settings, None, [], unfinished=lacking))
+            found.append(DeclaredInstrument(name, family, settings, None, [], unfinished=lacking))
             continue
         found.append(
-            Instrument(name, family, settings, source, uses, beside, sizes=declared.sizes(name))
+            DeclaredInstrument(
+                name, family, settings, source, uses, beside, sizes=declared.sizes(name)
+            )
         )
     return found
 
@@ -100,11 +104,11 @@ def asking_of(family: str, model: str) -> str:
 
 
 def without(
-    instruments: Sequence[Instrument],
+    instruments: Sequence[DeclaredInstrument],
     left_out: Mapping[str, str],
     catalogue: Catalogue,
-    scale: Scale,
-) -> list[Instrument]:
+    scale: Profile,
+) -> list[DeclaredInstrument]:
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(own.family for own in instruments):
@@ -124,9 +128,9 @@ def without(
 
 
 def in_use(
-    instruments: Sequence[Instrument],
+    instruments: Sequence[DeclaredInstrument],
     params: Path,
-    scale: Scale,
+    scale: Profile,
     left_out: Container[str] = (),
     folder: Path = TOP,
 ) -> Active:
@@ -146,7 +150,7 @@ def in_use(
         raise UserError(
             f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy
         )
-    catalogue = Declared(params, scale).catalogue
+    catalogue = ParamsFile(params, scale).catalogue
     active = Active(profile=scale)
     for family in FAMILIES:
         if not (named := [own.name for own in instruments if own.family == family]):
@@ -186,7 +190,7 @@ def in_use(
     return active
 
 
-def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], list[str]]:
+def _asked(family: str, catalogue: Catalogue, scale: Profile) -> tuple[list[str], list[str]]:
     """The models of a scale that a family asks, in catalogue order; and those whose commit is
     missing.
     """
@@ -202,7 +206,7 @@ def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], 
     return [name for name in taken if name not in lacking], lacking
 
 
-def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:
+def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Profile) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
     return list(
         dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evenruler.declaration.active import Instrument
+from evenruler.declaration.active import DeclaredInstrument
 from evenruler.declaration.code import code_digests
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
@@ -22,7 +22,7 @@ DIGITS = 12
 
 
 def compute_digests(
-    root: Path, params: Params, active: Active, instruments: Sequence[Instrument]
+    root: Path, params: Params, active: Active, instruments: Sequence[DeclaredInstrument]
 ) -> dict[str, Any]:
     """Everything that stages depend on beside files, by kind.
 
@@ -47,7 +47,7 @@ def compute_digests(
     }
 
 
-def digest_settings(instrument: Instrument) -> str:
+def digest_settings(instrument: DeclaredInstrument) -> str:
     """A digest of an instrument's settings at every size, without those at their default."""
     every_size = (instrument.settings, *instrument.sizes.values())
     return _digest(
@@ -55,7 +55,7 @@ def digest_settings(instrument: Instrument) -> str:
     )
 
 
-def digest_tools(instrument: Instrument, catalogue: Catalogue) -> str:
+def digest_tools(instrument: DeclaredInstrument, catalogue: Catalogue) -> str:
     """A digest of the entries of all models that an instrument names."""
     names = sorted({use.model for use in instrument.uses})
     return _digest(*(model_entries(name, catalogue) for name in names))

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Scale, Size
+from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Profile, Size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Seed, Slug, Strict, read_yaml, validate
+from evenruler.strict import Seed, Slug, StrictModel, read_yaml, validate
 
 ACTIVE = "active.yaml"
 """Beside `params.yaml`: what is in use, written by `evenruler check`."""
@@ -28,10 +28,10 @@ FIRST_VERSION = "0.1.0"
 OF_PARAMS = ("family", "scale")
 """Keys of an instrument's entry that are not part of its family's settings."""
 
-Part = TypeVar("Part", bound=Strict)
+Part = TypeVar("Part", bound=StrictModel)
 
 
-class InstrumentEntry(Strict):
+class InstrumentEntry(StrictModel):
     """An instrument that the pipeline builds."""
 
     family: Slug
@@ -50,7 +50,7 @@ class ScrapeEntry(InstrumentEntry):
     """The results of `evenruler find`; `source` again if there are none."""
 
 
-class ActiveFamily(Strict):
+class ActiveFamily(StrictModel):
     """The instruments and models of a family that are in use."""
 
     instruments: list[Slug]
@@ -58,7 +58,7 @@ class ActiveFamily(Strict):
     """Models that its instruments ask."""
 
 
-class AskEntry(Strict):
+class AskEntry(StrictModel):
     """A model that a family's instruments ask."""
 
     family: Slug
@@ -67,10 +67,10 @@ class AskEntry(Strict):
     """Instruments of the family that ask it."""
 
 
-class Active(Strict):
+class Active(StrictModel):
     """What is in use: names and routes, which `foreach` in dvc.yaml goes through."""
 
-    profile: Scale
+    profile: Profile
     families: dict[Slug, ActiveFamily] = Field(default_factory=dict)
     instruments: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
     scrape: dict[Slug, ScrapeEntry] = Field(default_factory=dict)
@@ -109,7 +109,7 @@ def load_active(path: Path) -> Active:
     return validate(Active, content.get("active", {}), path, under="active")
 
 
-def profile_in_use(path: Path) -> Scale:
+def profile_in_use(path: Path) -> Profile:
     """The profile of `active.yaml`; the first one where `evenruler check` has not written that file
     yet.
     """
@@ -122,7 +122,7 @@ def profile_in_use(path: Path) -> Scale:
     if profile not in SCALES:
         remedy = "delete it and run `evenruler check`, which writes it anew, or name a profile"
         raise UserError("it names no profile", where=str(path), remedy=remedy)
-    return cast(Scale, profile)
+    return cast(Profile, profile)
 
 
 Resamples = Annotated[int, Field(ge=100, le=100_000)]
@@ -130,7 +130,7 @@ Resamples = Annotated[int, Field(ge=100, le=100_000)]
 linearly: 2,000 take seconds, 100,000 minutes, 10^9 weeks."""
 
 
-class DiagnosisSettings(Strict):
+class DiagnosisSettings(StrictModel):
     """Settings for confidence intervals."""
 
     level: float = Field(default=0.95, gt=0, lt=1)
@@ -143,10 +143,10 @@ class DiagnosisSettings(Strict):
         return Resampling(self.level, self.resamples, self.seed)
 
 
-class Declared:
+class ParamsFile:
     """One `params.yaml`, whose parts are validated on access."""
 
-    def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
+    def __init__(self, path: Path = Path("params.yaml"), scale: Profile | None = None) -> None:
         """Read the file for `scale`, by default the profile in use; UserError if it is missing or
         not YAML.
         """
@@ -165,7 +165,7 @@ class Declared:
         return load_active(self._active)
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> Profile:
         """The profile: how much is built and asked."""
         return self._scale or profile_in_use(self._active)
 

@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenruler.declaration.active import Instrument, instruments_at, without
+from evenruler.declaration.active import DeclaredInstrument, instruments_at, without
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import SCALES, Scale
+from evenruler.instruments.instrument import SCALES, Profile
 from evenruler.instruments.registry import room
 from evenruler.models.loading import ADAPTERS, read_adapter
 from evenruler.repository import DECLARATION
 from evenruler.versions import load_changelog
 
 
-def validate_declaration(root: Path, params: Params) -> dict[Scale, list[Instrument]]:
+def validate_declaration(root: Path, params: Params) -> dict[Profile, list[DeclaredInstrument]]:
     """The instruments of each profile; UserError at the first mistake of the declaration, in any
     profile.
     """
@@ -39,7 +39,7 @@ def validate_families(params: Params, path: Path) -> None:
 
 
 def validate_models(
-    root: Path, params: Params, active: Active, instruments: Iterable[Instrument]
+    root: Path, params: Params, active: Active, instruments: Iterable[DeclaredInstrument]
 ) -> None:
     """UserError if a local file of a model in use is missing, or the head of one was fitted with
     another recipe.
@@ -69,6 +69,6 @@ def validate_models(
             raise UserError(what, where=str(root / ADAPTERS / name), remedy=remedy)
 
 
-def finished_instruments(root: Path, params: Params, scale: Scale) -> list[Instrument]:
+def finished_instruments(root: Path, params: Params, scale: Profile) -> list[DeclaredInstrument]:
     """Instruments of a profile; those affected by `left_out` are marked unfinished."""
     return without(instruments_at(root, root / DECLARATION, scale), params.left_out, params, scale)

@@ -249,9 +249,9 @@ def answered_by(model: "Model", where: str) -> str:
     """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
     answers cover.
     """
-    from evenruler.models.recorded import Recorded
+    from evenruler.models.recorded import LoggedModel
 
-    assert isinstance(model, Recorded)  # `measure_each` refuses others, before they are loaded
+    assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
     remedy, found = "say which benchmark as --with NAME", []
     fixed = [name for name in shipped_names() if name.startswith("fixed-")]
     for name in fixed:

@@ -143,7 +143,7 @@ def measure(
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in
     minutes.
     """
-    from evenruler.evaluate.cost import Price, Spending
+    from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.subject import options_of
     from evenruler.models.engines import choose
@@ -162,7 +162,7 @@ def measure(
         dtype=dtype,
         start=start,
         max_requests=max_requests,
-        spending=Spending(Price.of(price), max_cost, yes),
+        spending=SpendingLimit(Price.of(price), max_cost, yes),
         options=options_of(thinking, effort, template or [], new_tokens, timeout, answers_as),
         unit=unit,
         show=output if output != "text" else "all" if everything else "answer",

@@ -18,7 +18,7 @@ from evenruler.instruments.instrument import (
     STANDARD,
     SUBJECT,
     Plan,
-    Request,
+    RequestBatch,
     Size,
     Subject,
     at_size,
@@ -94,7 +94,7 @@ READ = ("prompt", "system", "text", "before")
 """Request inputs that count as prompt tokens."""
 
 
-def cost_of(requests: Iterable[Request]) -> Cost:
+def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     """The cost of those requests that go to the measured model."""
     questions = Counter[str]()
     letters = written = 0
@@ -136,7 +136,7 @@ def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
 
 
 @dataclass(frozen=True)
-class Spending:
+class SpendingLimit:
     """The spending that the user allows."""
 
     price: Price | None = None

@@ -15,8 +15,8 @@ from typing import Any, Literal, cast, get_args
 from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
-from evenruler.evaluate.cost import Spending
-from evenruler.evaluate.session import Planned, Session
+from evenruler.evaluate.cost import SpendingLimit
+from evenruler.evaluate.session import MeasurementPlan, Session
 from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen, is_recorded
 from evenruler.instruments.instrument import SIZES, STANDARD, Size
 from evenruler.measurement.figures import figure_in_words
@@ -24,7 +24,7 @@ from evenruler.models.backends.server import allowing, current_budget
 from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
-from evenruler.results.store import Stored, refuse_another, write
+from evenruler.results.store import StoredResult, refuse_another, write
 from evenruler.terminal import note
 
 _wrapped = partial(wrap, width=110, break_on_hyphens=False)
@@ -119,7 +119,7 @@ def measure_each(
     form: str | None = None,
     dtype: str,
     max_requests: int | None,
-    spending: Spending,
+    spending: SpendingLimit,
     unit: str | None = None,
     show: Literal["answer", "all", "json", "html"] = "answer",
     **named: Any,
@@ -158,7 +158,7 @@ def measure_each(
             where="--unit",
             remedy="leave it out, or add --with lm_eval:TASK",
         )
-    refused, pages = list[str](), list[Stored]()
+    refused, pages = list[str](), list[StoredResult]()
     with allowing(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
         found = [
@@ -199,7 +199,7 @@ def measure_each(
             if show == "json":
                 yield measured.result.to_json()
             elif show == "html":
-                pages.append(Stored(measured.result, folder))
+                pages.append(StoredResult(measured.result, folder))
             else:
                 yield from (
                     lines_of(measured.result) if show == "all" else answer_of(measured.result)
@@ -228,7 +228,7 @@ def _starting(session: Session) -> str:
     return f"; plain texts begin with {start.token} ({start.source})" if start else ""
 
 
-def _require_place(planned: Planned, out: Path) -> None:
+def _require_place(planned: MeasurementPlan, out: Path) -> None:
     """UserError, before anything is asked, where the result could not be written."""
     root = repository.root()
     for benchmarks in (repository.shipped_benchmarks(), *([root / "benchmarks"] if root else [])):

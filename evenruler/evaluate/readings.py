@@ -17,9 +17,9 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, summed
-from evenruler.measurement.figures import Confirmed, Verdict
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, judge
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, crossed, summed
+from evenruler.measurement.figures import HeadlineFigure, Verdict
+from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
 from evenruler.tables.schemas import columns
 
 WEIGHED: Final = columns("base plant: str; dose: float; seed: int")
@@ -46,7 +46,7 @@ FEWEST: Final = 2
 
 
 @dataclass(frozen=True)
-class Reading:
+class DoseResponse:
     """The readings of one headline on the weights of one plant."""
 
     rows: pd.DataFrame
@@ -56,7 +56,7 @@ class Reading:
     smallest: float
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "Reading":
+    def of(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "DoseResponse":
         """Keep the weights on which the instrument is valid; keep all where these are too few for a
         slope.
         """
@@ -102,7 +102,7 @@ class Reading:
             [int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights)
         )
 
-    def made(self, values: Floats, kept: Kept) -> Floats:
+    def made(self, values: Floats, kept: UnitMask) -> Floats:
         """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps
         its total weight.
         """
@@ -141,7 +141,7 @@ class Reading:
             [own @ changes.to_numpy() / (own @ own) for own in of_seed]
         )  # seeds, units
 
-        def mean(units: Kept, kept: Kept) -> float:
+        def mean(units: UnitMask, kept: UnitMask) -> float:
             return float(self.made(per_nat[kept], units).mean())
 
         return crossed(mean, [self.facet(), Facet.of(len(per_nat))])
@@ -180,7 +180,7 @@ class Reading:
         )
 
 
-def apart(of: Reading, one: Floats, other: Floats, fits: tuple[float, float]) -> Estimate:
+def apart(of: DoseResponse, one: Floats, other: Floats, fits: tuple[float, float]) -> Estimate:
     """The difference between the readings of two weights, [units] each, with variance over units
     and over fits.
     """
@@ -188,11 +188,11 @@ def apart(of: Reading, one: Floats, other: Floats, fits: tuple[float, float]) ->
     return summed(over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])])
 
 
-def verdict_of(estimate: Estimate, smallest: float, n: int) -> Confirmed:
+def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
     """Judge a change of a reading: `effect`, `no effect` or `inconclusive`."""
     p = PValues(estimate.p(), estimate.p_within(smallest), 1.0)
     whole = estimate.interval()
-    made = Confirmatory(
+    made = HeadlineTest(
         "change",
         "units",
         {"units": n},
@@ -204,13 +204,13 @@ def verdict_of(estimate: Estimate, smallest: float, n: int) -> Confirmed:
         estimate.detectable(),
         p,
     )
-    (found,) = judge([(made, Fitness())])
-    assert isinstance(found, Confirmed)
+    (found,) = judge([(made, ValidityCheck())])
+    assert isinstance(found, HeadlineFigure)
     return found
 
 
 def between_fits(
-    readings: Mapping[str, Reading], without: tuple[str, ...] = ()
+    readings: Mapping[str, DoseResponse], without: tuple[str, ...] = ()
 ) -> tuple[float, float] | None:
     """The variance of a reading between fits of dose 0, pooled within plants, with its degrees of
     freedom.
@@ -244,7 +244,7 @@ NATS: Final = 2
 
 def series(
     readings: pd.DataFrame, checks: pd.DataFrame
-) -> dict[tuple[str, str, str], dict[str, Reading]]:
+) -> dict[tuple[str, str, str], dict[str, DoseResponse]]:
     """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect
     are left out.
     """
@@ -252,11 +252,11 @@ def series(
         str(plant): own.set_index(["dose", "seed"])["held_out"]
         for plant, own in checks.groupby("plant")
     }
-    found: dict[tuple[str, str, str], dict[str, Reading]] = {}
+    found: dict[tuple[str, str, str], dict[str, DoseResponse]] = {}
     for (benchmark, part, figure, plant), rows in readings.dropna(subset=["smallest"]).groupby(
         ["benchmark", "part", "figure", "plant"], sort=False
     ):
-        one = Reading.of(rows, told[str(plant)])
+        one = DoseResponse.of(rows, told[str(plant)])
         if len(one.weights) >= FEWEST and 0 in one.values.index.get_level_values("dose"):
             found.setdefault((str(benchmark), str(part), str(figure)), {})[str(plant)] = one
     return found
@@ -314,7 +314,9 @@ def figures(
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
 
 
-def _threshold(one: Reading, fits: tuple[float, float] | None) -> tuple[float | None, str | None]:
+def _threshold(
+    one: DoseResponse, fits: tuple[float, float] | None
+) -> tuple[float | None, str | None]:
     """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in
     words.
     """

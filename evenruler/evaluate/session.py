@@ -15,17 +15,24 @@ from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.cost import Cost, cost_of, detectable
-from evenruler.evaluate.subject import Chosen
-from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
+from evenruler.evaluate.subject import ResolvedModel
+from evenruler.instruments.asking import (
+    CALLED,
+    AnsweringModels,
+    ask,
+    left_out,
+    subject_of,
+    tools_of,
+)
 from evenruler.instruments.choosing import NO_ANSWER
 from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
 from evenruler.instruments.instrument import (
     STANDARD,
     SUBJECT,
-    Column,
+    FigureHeading,
     Plan,
     Record,
-    Request,
+    RequestBatch,
     Size,
     Subject,
     Tables,
@@ -37,7 +44,7 @@ from evenruler.measurement.answered import such_as
 from evenruler.measurement.figures import OF_ANY_MODEL, Verdict
 from evenruler.measurement.sentences import answer, of_planted
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models.cache import LackingError
+from evenruler.models.cache import MissingAnswersError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
@@ -47,8 +54,8 @@ from evenruler.results.record import (
     Heading,
     MeasuredBenchmark,
     MeasuredModel,
+    MeasurementSettings,
     Result,
-    Settings,
     figures_of,
 )
 from evenruler.tables import evenly_spread, table_of
@@ -70,7 +77,7 @@ Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A result, and the tables stored with it."""
 
     result: Result
@@ -82,7 +89,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Planned:
+class MeasurementPlan:
     """What a model will be asked for a benchmark."""
 
     benchmark: Benchmark
@@ -91,7 +98,7 @@ class Planned:
     tables: Tables
     plan: Plan
     cost: Cost
-    headings: Sequence[Column]
+    headings: Sequence[FigureHeading]
     result: Result
     """The result, still without figures."""
 
@@ -128,7 +135,7 @@ class Session:
     """One model, loaded once, for several benchmarks."""
 
     def __init__(
-        self, chosen: Chosen, store: RowStore, said: str, device: str | None = None
+        self, chosen: ResolvedModel, store: RowStore, said: str, device: str | None = None
     ) -> None:
         """Set the model; `said`: the user's name for it, for errors. Weights are loaded when an
         answer is missing.
@@ -158,7 +165,7 @@ class Session:
         size: Size = STANDARD,
         limit: int | None = None,
         form: str | None = None,
-    ) -> Planned:
+    ) -> MeasurementPlan:
         """Plan what the model will be asked, on at most `limit` units, evenly spread; loads no
         weights.
 
@@ -211,7 +218,7 @@ class Session:
                     as_json({**asdict(subject), "operations": sorted(subject.operations)})
                 ),
             ),
-            settings=Settings(
+            settings=MeasurementSettings(
                 prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
                 size=size,
                 form=subject.form,
@@ -226,7 +233,7 @@ class Session:
             left_out=lacking,
             warnings=[],
         )
-        return Planned(benchmark, subject, tables, plan, cost, headings, result)
+        return MeasurementPlan(benchmark, subject, tables, plan, cost, headings, result)
 
     def _asks(self, benchmark: Benchmark, plan: Plan, form: str) -> bool:
         """Whether a benchmark has a question for the model in another form."""
@@ -236,10 +243,10 @@ class Session:
         subject = replace(self.subject, form=form)
         return bool(cost_of(door.requests(benchmark.tables, plan, {}, subject)).questions)
 
-    def left(self, planned: Planned) -> Cost:
+    def left(self, planned: MeasurementPlan) -> Cost:
         """The cost of those planned requests that the store has no answers for."""
         door = room(planned.benchmark.family, "ask")
-        stored = Answering(self.model.stored(), lambda name: self.model)
+        stored = AnsweringModels(self.model.stored(), lambda name: self.model)
         costs, thoughts = [], self._chosen.entry.thoughts
         for request in door.requests(planned.tables, planned.plan, {}, planned.subject):
             if request.by == SUBJECT:
@@ -249,7 +256,7 @@ class Session:
                         {name: list(own) for name, own in request.inputs.items()},
                         len(request.rows),
                     )
-                except LackingError as error:
+                except MissingAnswersError as error:
                     amount = error.amount
                     thinking = (
                         amount.questions * thoughts.tokens if thoughts and amount.written else 0
@@ -263,12 +270,12 @@ class Session:
                     )
         return sum(costs, Cost({}))
 
-    def measure(self, planned: Planned) -> Measured:
+    def measure(self, planned: MeasurementPlan) -> Measurement:
         """Ask the same model what `planned` says, and compute figures from the answers."""
         self.model.heard.clear()  # left from another benchmark
         try:
             return measured(planned, {}, self.model, self._device)
-        except LackingError as error:
+        except MissingAnswersError as error:
             what = (
                 f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
             )
@@ -280,7 +287,9 @@ class Session:
 @pd.option_context(
     "mode.string_storage", "python"
 )  # as in pipeline stages, whatever the user's process has set
-def measured(planned: Planned, given: Tables, model: Any, device: str | None = None) -> Measured:
+def measured(
+    planned: MeasurementPlan, given: Tables, model: Any, device: str | None = None
+) -> Measurement:
     """Compute figures from the answers in `given`, and of `model` (None if it is not needed) and
     tools to the rest.
     """
@@ -292,7 +301,7 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     )
     ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
     with _as_published(benchmark):
-        answering = Answering(
+        answering = AnsweringModels(
             model, tools_of([plan], benchmark.folder / PLAN, device=device, published=True)
         )
 
@@ -344,7 +353,7 @@ def measured(planned: Planned, given: Tables, model: Any, device: str | None = N
     of_model = {
         own.table for own in ask_room.requests(tables, plan, {}, subject) if own.by == SUBJECT
     }
-    return Measured(
+    return Measurement(
         result,
         {**kept, **{f"{ANSWERS}{table}": stored[table] for table in sorted(of_model)}},
         examples,
@@ -457,7 +466,7 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
         raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
-def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
+def _diagnosed(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures]:
     """The record of a benchmark on a model, and its figures, except those of the instrument alone
     (on its card).
     """
@@ -493,7 +502,7 @@ NAMED: int = 5
 """Most words that a warning names."""
 
 
-def unread_texts(requests: Sequence[Request], answers: Tables) -> list[str]:
+def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]:
     """Warnings on texts that a local model was not asked about, since its tokenizer does not know a
     word of theirs.
 
@@ -590,7 +599,7 @@ def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     return [changed] * (len(prints) > 1) + [own] * bool(refused)
 
 
-def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
+def warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[str]:
     """Warnings on figures outside the limits in the headings of their family."""
     found = []
     for part, models in figures.items():

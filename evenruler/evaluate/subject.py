@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evenruler import repository
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError, nearest
 from evenruler.files import folder_sha256
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
-from evenruler.models.loading import ADAPTER, Loaded
+from evenruler.models.loading import ADAPTER, LoadedModel
 from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
@@ -46,7 +46,7 @@ NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ResolvedModel:
     """The model to measure."""
 
     name: str
@@ -73,7 +73,7 @@ def chosen(
     root: Path | None = None,
     tokenizer: Any = None,
     cache_key: str | None = None,
-) -> Chosen:
+) -> ResolvedModel:
     """Resolve a model: one of `FORMS`, a name in the catalogue, a loaded model, or a function.
 
     Outside the catalogue, kind and chat support are read from the model's files; a Hub name is
@@ -123,25 +123,25 @@ def chosen(
             raise UserError(
                 "no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy
             )
-        catalogue = Declared(params).catalogue
+        catalogue = ParamsFile(params).catalogue
         if model not in catalogue.models:
             remedy = f"{remedy}, or check the name ({nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
         own = _with(
             catalogue.models[model], {**options, **({"start": start} if start else {})}, model
         )
-        return Chosen(
+        return ResolvedModel(
             name or model,
             catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}),
         )
     if scheme == "planted":
         from evenruler.training import plants
 
-        weight = plants.Weight.of(model)
-        catalogue = Declared((root or repository.root() or Path()) / "params.yaml").catalogue
+        weight = plants.PlantedModel.of(model)
+        catalogue = ParamsFile((root or repository.root() or Path()) / "params.yaml").catalogue
         entry = _with(plants.entry_of(weight, catalogue, store), options, model)
         slug = name or weight.name
-        return Chosen(
+        return ResolvedModel(
             slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}})
         )
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
@@ -205,7 +205,9 @@ def chosen(
             told |= {"chat": chats, "entailment": True}
         given |= told
     entry = _with(validate(ModelEntry, given, Path(model)), options, model)
-    return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
+    return ResolvedModel(
+        slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model))
+    )
 
 
 def is_recorded(model: str) -> bool:
@@ -213,7 +215,7 @@ def is_recorded(model: str) -> bool:
     read.
     """
     params = (repository.root() or Path()) / "params.yaml"
-    declared = Declared(params).catalogue.models.get(model) if params.exists() else None
+    declared = ParamsFile(params).catalogue.models.get(model) if params.exists() else None
     return model.startswith("recorded:") or (declared is not None and declared.scheme == "recorded")
 
 
@@ -336,7 +338,7 @@ def _at_hand(
     tokenizer: Any,
     cache_key: str | None,
     start: str | None,
-) -> Chosen:
+) -> ResolvedModel:
     """A loaded model or function, with a catalogue entry made for it."""
     if not callable(model):
         remedy = f"name it as {FORMS}, or give a loaded model or a function"
@@ -365,7 +367,7 @@ def _at_hand(
             }
         slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
         entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
-        made = given.loaded(slug, entry, Loaded(tokenizer, core), store, cache_key, backend_of)
+        made = given.loaded(slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of)
     else:
         called = given.called(model)
         slug = name or _slug(called.rpartition(".")[2])
@@ -373,7 +375,7 @@ def _at_hand(
             ModelEntry, {**told, "kind": "chat", "source": f"function:{called}"}, Path(called)
         )
         made = given.function(slug, entry, model, store, cache_key)
-    return Chosen(
+    return ResolvedModel(
         slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)), made
     )
 

@@ -20,19 +20,19 @@ from evenruler import __version__
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.cost import cost_of
-from evenruler.evaluate.session import RESAMPLING, Measured, Planned, Session, measured
+from evenruler.evaluate.session import RESAMPLING, Measurement, MeasurementPlan, Session, measured
 from evenruler.evaluate.subject import chosen
 from evenruler.files import file_sha256
-from evenruler.instruments.asking import Answering, left_out
-from evenruler.instruments.instrument import SUBJECT, Request, Subject, Tables, at_size
+from evenruler.instruments.asking import AnsweringModels, left_out
+from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, at_size
 from evenruler.instruments.registry import room
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models.cache import LackingError
+from evenruler.models.cache import MissingAnswersError
 from evenruler.models.declared import HOSTED
 from evenruler.models.loading import OF_FILES
 from evenruler.models.model import Model
 from evenruler.models.records import Reply
-from evenruler.models.released import Compared
+from evenruler.models.released import ReplayCheck
 from evenruler.models.store import RowStore
 from evenruler.publish.difference import apart
 from evenruler.publish.manifest import PLAN
@@ -151,7 +151,7 @@ def _content(
         shipped = replace(
             benchmark, origin="shipped"
         )  # whose rows are sound: what fails is of the answers
-        planned = Planned(
+        planned = MeasurementPlan(
             shipped, subject, tables, plan, cost, headings, result.model_copy(update=ours)
         )
         done = measured(planned, answers, None)
@@ -181,11 +181,13 @@ def _content(
         return
     try:
         yield from _asked(result, requests, answers, model)
-    except (LackingError, ValueError, KeyError, TypeError) as error:
+    except (MissingAnswersError, ValueError, KeyError, TypeError) as error:
         yield OPEN, f"answers of {model} cannot be compared ({type(error).__name__}: {error:.100})"
 
 
-def _keys(rows: pd.DataFrame, request: Request, answers: pd.DataFrame) -> list[tuple[str, ...]]:
+def _keys(
+    rows: pd.DataFrame, request: RequestBatch, answers: pd.DataFrame
+) -> list[tuple[str, ...]]:
     """What names each question in rows of a request or of its answers; numbers in one form, nulls
     as "".
     """
@@ -199,7 +201,7 @@ def _keys(rows: pd.DataFrame, request: Request, answers: pd.DataFrame) -> list[t
     return [tuple(map(plain, row)) for row in rows[names].itertuples(index=False)]
 
 
-def _altered(result: Result, done: Measured, folder: Path) -> list[str]:
+def _altered(result: Result, done: Measurement, folder: Path) -> list[str]:
     """The tables beside a result that are not those computed again from its answers."""
     found = []
     with TemporaryDirectory() as fresh:
@@ -255,7 +257,7 @@ def _undigited(line: str) -> str:
 
 
 def _asked(
-    result: Result, requests: list[Request], answers: Tables, model: str
+    result: Result, requests: list[RequestBatch], answers: Tables, model: str
 ) -> Iterator[tuple[str, str]]:
     """Compare a model's fingerprint with the stored one, and ten answers drawn at random, which it
     is asked again.
@@ -275,11 +277,14 @@ def _asked(
     others = [key for key in sorted(keys) if engine.get(key) != told.engine.get(key)]
     yield from _behaviour(result, own, model)
     # Under a key of its own, so that neither cache nor release has its answers.
-    answering = Answering(
+    answering = AnsweringModels(
         own.adapted([secrets.token_hex(16)], lambda: own.backend), cast(Any, None)
     )
     places = [(at, row) for at, one in enumerate(requests) for row in range(len(one.rows))]
-    drawn, compared = secrets.SystemRandom().sample(places, min(10, len(places))), Compared(model)
+    drawn, compared = (
+        secrets.SystemRandom().sample(places, min(10, len(places))),
+        ReplayCheck(model),
+    )
     for at in sorted({at for at, _ in drawn}):
         one, rows, held = (
             requests[at],

@@ -21,7 +21,7 @@ import pandas as pd
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.cost import cost_of
 from evenruler.evaluate.readings import CHECKS, FEWEST, READINGS, WEIGHED, between_nothing, figures
-from evenruler.evaluate.session import Measured, Planned, Session
+from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.prefixes import OTHER_START
@@ -36,14 +36,23 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import HEADLINES, WHOLE
 from evenruler.terminal import die_with_parent, note
 from evenruler.text.english import slug_of
-from evenruler.training.plants import Plant, UnreachableError, Weight, load_plant, names, weights_of
+from evenruler.training.plants import (
+    DoseUnreachableError,
+    PlantDeclaration,
+    PlantedModel,
+    load_plant,
+    names,
+    weights_of,
+)
 
 SPAN: Final = 80.0
 """Percentage points of the criterion over which a slope is stated, as for gains of the family
 `probes`."""
 
 
-def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.DataFrame]:
+def along(
+    made_of: pd.DataFrame, plants: Mapping[str, PlantDeclaration]
+) -> tuple[str, pd.DataFrame]:
     """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit,
     along, value.
 
@@ -110,10 +119,10 @@ def _called(name: object) -> str:
 
 
 def read(
-    weight: Weight,
+    weight: PlantedModel,
     places: Mapping[str, str],
     how: Mapping[str, Any],
-    plants: Mapping[str, Plant],
+    plants: Mapping[str, PlantDeclaration],
     known: Sequence[float] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Check (`CHECKS`) and readings (`READINGS`) of one weight, which is made first if missing.
@@ -128,7 +137,7 @@ def read(
 
     try:
         session = Session(chosen(weight.source, store), store, weight.source)
-    except UnreachableError:
+    except DoseUnreachableError:
         return check((None, None)), nothing()[0]
     nats = known or [
         plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)
@@ -163,13 +172,13 @@ def read(
     return check(nats), pd.concat(found) if found else nothing()[0]
 
 
-def _parts(benchmark: str, plants: Mapping[str, Plant]) -> list[str]:
+def _parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
     """The parts of a benchmark that are also read separately, since a plant names them."""
     named = [own.partition(": ") for plant in plants.values() for own in plant.read_by]
     return sorted({part for name, _, part in named if name == benchmark and part})
 
 
-def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
+def _of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
     """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
     if parts:
         items, door = measured.tables["items"], room("fixed", "diagnose")
@@ -179,7 +188,7 @@ def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame
             yield made[HEADLINES.names]
 
 
-def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
+def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> MeasurementPlan:
     """The plan without texts that are asked again, after prefixes or another start, which no
     reading uses.
     """
@@ -212,11 +221,11 @@ def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def ask(
-    weights: Mapping[Weight, Mapping[str, str]],
+    weights: Mapping[PlantedModel, Mapping[str, str]],
     how: Mapping[str, Any],
     at_once: int,
-    known: Mapping[Weight, Sequence[float]] | None = None,
-) -> Iterator[tuple[Weight, pd.DataFrame, pd.DataFrame]]:
+    known: Mapping[PlantedModel, Sequence[float]] | None = None,
+) -> Iterator[tuple[PlantedModel, pd.DataFrame, pd.DataFrame]]:
     """Yield check and readings of each weight as they finish, by `at_once` processes.
 
     `weights`: by weight, the `asked` hash of each benchmark; `known`: recorded checks. Fits and
@@ -270,7 +279,7 @@ def weigh(
         checks["learned"]
         == checks["plant"].map({name: plant.sha256 for name, plant in plants.items()})
     ]
-    known = {Weight(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
+    known = {PlantedModel(*row[:4]): row[4:6] for row in current.itertuples(index=False)}
     if len(current) < len(checks):
         note(
             "a plant has changed since it was recorded: what was read of it is dropped, and asked "
@@ -334,7 +343,7 @@ def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame
 
 
 def _plan(
-    place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, Plant]
+    place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, PlantDeclaration]
 ) -> tuple[str, str]:
     """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()

@@ -28,7 +28,7 @@ from evenruler.instruments.instrument import (
     INSTRUMENT,
     SUBJECT,
     Plan,
-    Request,
+    RequestBatch,
     State,
     Subject,
     Tables,
@@ -39,14 +39,14 @@ from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # these libraries take seconds to import
     from evenruler.models.model import Model
-    from evenruler.training.adaptation import Adapted
+    from evenruler.training.adaptation import AdaptationSchedule
 
-Asked = Mapping[str, tuple[Tables, Plan]]
+TablesAndPlans = Mapping[str, tuple[Tables, Plan]]
 """Published tables and plan of each instrument of a family, by instrument name."""
 
-Inputs = Mapping[str, list[Any]]
+OperationInputs = Mapping[str, list[Any]]
 Columns = dict[str, Any]
-Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
+RequestFunction = Callable[[Tables, Plan, Tables, Subject], Sequence[RequestBatch]]
 """The function `requests` of a family."""
 
 CALLED: Mapping[str, str] = {
@@ -86,7 +86,7 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
     )
 
 
-def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
+def left_out(door: Any, asked: TablesAndPlans, subject: Subject) -> list[str]:
     """What instruments would ask but the model cannot answer: one line per answer table and
     operation.
     """
@@ -143,14 +143,14 @@ def tools_of(
     return tool
 
 
-class Answering:
+class AnsweringModels:
     """The models that answer: the subject, as it is or adapted to corpora, and the tools."""
 
     def __init__(
         self,
         subject: "Model",
         tool: Callable[[str], "Model"],
-        adapted: Callable[[State], "Adapted"] | None = None,
+        adapted: Callable[[State], "AdaptationSchedule"] | None = None,
     ) -> None:
         """Set the models; none is loaded. `adapted` is None if the subject is never adapted."""
         self._subject, self._tool, self._adapted = subject, tool, adapted
@@ -163,7 +163,7 @@ class Answering:
         """Number of answers computed by models because the store lacked them."""
         return sum(model.asked for model in self._used.values())
 
-    def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
+    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> Columns:
         """The answer columns for a request with n rows of inputs."""
         if request.by != SUBJECT:
             model = self.tools[request.by] = self._tool(request.by)
@@ -180,10 +180,10 @@ class Answering:
 
 
 def ask(
-    instruments: Asked,
-    requests: Requests,
+    instruments: TablesAndPlans,
+    requests: RequestFunction,
     subject: Subject,
-    answering: Answering,
+    answering: AnsweringModels,
     *,
     of_model_alone: bool = False,
 ) -> dict[str, pd.DataFrame]:
@@ -207,12 +207,12 @@ def ask(
 
 
 def _wanted(
-    instruments: Asked,
-    requests: Requests,
+    instruments: TablesAndPlans,
+    requests: RequestFunction,
     subject: Subject,
     answers: Mapping[str, Tables],
     of_model: bool = False,
-) -> list[tuple[str, Request]]:
+) -> list[tuple[str, RequestBatch]]:
     """The next requests of all instruments, each with the instrument's name."""
     return [
         (name, request)
@@ -223,8 +223,8 @@ def _wanted(
 
 
 def _answer(
-    alike: Sequence[tuple[str, Request]],
-    answering: Answering,
+    alike: Sequence[tuple[str, RequestBatch]],
+    answering: AnsweringModels,
     answers: Mapping[str, dict[str, pd.DataFrame]],
 ) -> None:
     """Answer a batch of alike requests and append the answers to each instrument's tables."""
@@ -249,7 +249,7 @@ def _answer(
         begin = end
 
 
-def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
+def _alike(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[int]]:
     """Indices of requests that are batched together, groups in order of first occurrence."""
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
@@ -261,7 +261,7 @@ def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+def _generate(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
     from evenruler.models.records import Sampling
 
     sampling = model.sampling(settings["new_tokens"])
@@ -281,7 +281,7 @@ def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     }
 
 
-def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+def _entail(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
     from evenruler.models.records import LABELS
 
     pairs = list(zip(inputs["premise"], inputs["hypothesis"], strict=True))
@@ -289,15 +289,17 @@ def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Colu
     return dict(zip(LABELS, logits.T, strict=True))
 
 
-def _in_place(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
-    from evenruler.models.records import Placed
+def _in_place(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    from evenruler.models.records import WordInPlace
 
     return {
-        "nats": model.in_place(list(map(Placed, inputs["before"], inputs["word"], inputs["after"])))
+        "nats": model.in_place(
+            list(map(WordInPlace, inputs["before"], inputs["word"], inputs["after"]))
+        )
     }
 
 
-def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+def _classify(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
     texts, whole = inputs["text"], settings.get("whole", False)
     values = model.probabilities(texts) if whole else model.classify(texts)
     return {
@@ -306,13 +308,13 @@ def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     }
 
 
-def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _how(inputs: OperationInputs, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The optional arguments of a likelihood request, if given."""
     arguments = {name: settings[name] for name in ("between", "other_start") if name in settings}
     return arguments | ({"keys": inputs["key"]} if "key" in inputs else {})
 
 
-def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
+def _loglikelihood(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
     """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which
     they were read.
 
@@ -331,7 +333,7 @@ def _loglikelihood(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) 
     return answers | read
 
 
-_ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {
+_ASKED: Mapping[str, Callable[["Model", OperationInputs, Mapping[str, Any]], Columns]] = {
     "loglikelihood": _loglikelihood,
     "words": lambda model, inputs, settings: asdict(
         model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])

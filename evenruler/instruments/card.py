@@ -14,7 +14,14 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from evenruler.instruments.instrument import Column, Concept, Declaration, Evidence, Plan, Tables
+from evenruler.instruments.instrument import (
+    Declaration,
+    Evidence,
+    FigureHeading,
+    Plan,
+    SharedTrait,
+    Tables,
+)
 from evenruler.measurement.figures import OF_ANY_MODEL, ORDER, Verdict
 from evenruler.measurement.sentences import with_capital
 from evenruler.tables import grouped
@@ -117,21 +124,21 @@ class Card:
     """What the benchmark does not show, one sentence each."""
     configs: Sequence[Published]
     """The first is the default."""
-    quality: Sequence[Column]
+    quality: Sequence[FigureHeading]
     """Quality figures shown per model."""
     items: Sequence[str] = ()
     """Parts of the evidence that are items; they share one table with the columns `of_items`, one
     row each."""
-    of_items: Sequence[Column] = ()
+    of_items: Sequence[FigureHeading] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of parts, where their names do not say what they are."""
-    compared: Sequence[Column] = ()
+    compared: Sequence[FigureHeading] = ()
     """The subset shown when parts are compared."""
-    listed: Sequence[Column] = ()
+    listed: Sequence[FigureHeading] = ()
     """Figures listed per model, one row each, below the table of `quality`."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Build parameters, for the manifest."""
-    quality_of_any: Sequence[Column] = ()
+    quality_of_any: Sequence[FigureHeading] = ()
     """Quality figures that do not depend on a model."""
     harness: Mapping[str, str] = field(default_factory=dict)
     """The files of `lm_eval/`."""
@@ -230,7 +237,7 @@ PUBLIC = (
 )
 
 
-def agrees(concept: Concept | None) -> str:
+def agrees(concept: SharedTrait | None) -> str:
     """The card's pointer to agreement with other instruments, which is not in the benchmark's
     folder.
     """

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Request
-from evenruler.measurement.answered import EXAMPLES, Replies, fitness_of, not_read
+from evenruler.instruments.instrument import RequestBatch
+from evenruler.measurement.answered import EXAMPLES, ReplyCounts, fitness_of, not_read
 from evenruler.measurement.checks import wilson
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.records import cut_of
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import columns
@@ -65,7 +65,7 @@ or a filler option, counts as an answer, though an invalid one."""
 FIRST, SECOND = "first", "second"
 
 
-def counted(replies: pd.DataFrame) -> Replies:
+def counted(replies: pd.DataFrame) -> ReplyCounts:
     """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
     counts = {of: int((lacking == of).sum()) for of in NO_ANSWER.values()}
@@ -74,7 +74,9 @@ def counted(replies: pd.DataFrame) -> Replies:
         cut_of(replies["reason"]),
     )
     some = tuple(replies.loc[lacking == "unread", "reply"].astype(str).unique()[:EXAMPLES])
-    return Replies(len(replies), **counts, examples=some, distinct=distinct, free=False, cut=cut)
+    return ReplyCounts(
+        len(replies), **counts, examples=some, distinct=distinct, free=False, cut=cut
+    )
 
 
 def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
@@ -83,7 +85,7 @@ def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["id", "framing", FIRST, SECOND])
 
 
-def request_of(questions: pd.DataFrame) -> Request:
+def request_of(questions: pd.DataFrame) -> RequestBatch:
     """Both turns of every question (`id, framing, first, second`), each with its own seed."""
     rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype(
         {"turn": "int8"}
@@ -97,14 +99,16 @@ def request_of(questions: pd.DataFrame) -> Request:
     )
 
 
-def in_chat(table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: int) -> Request:
+def in_chat(
+    table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: int
+) -> RequestBatch:
     """Request one reply to each prompt, with a seed made of the columns of `rows` that identify
     it.
     """
     keys = zip(*(rows[name] for name in rows.columns), strict=True)
     seeds = [int(content_sha256(*map(str, key))[:15], 16) for key in keys]
     inputs: dict[str, Sequence[Any]] = {"prompt": prompts, "seed": seeds}
-    return Request(table, "generate", rows, inputs, {"new_tokens": new_tokens, "chat": True})
+    return RequestBatch(table, "generate", rows, inputs, {"new_tokens": new_tokens, "chat": True})
 
 
 def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
@@ -158,25 +162,25 @@ def shares(said: pd.DataFrame) -> pd.DataFrame:
 
 def fitness(
     said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs are right in both orders"
-) -> Fitness:
+) -> ValidityCheck:
     """Whether a model answers, and enough known answers are right, `of` which kind, in words.
 
     `said` and `known`: from `read` and `known_right`, here or in `writing`; `said` includes control
     rows.
     """
     control = said[said["framing"] == KNOWN]
-    if (answered := fitness_of(counted(said[said["framing"] != KNOWN]))) != Fitness():
+    if (answered := fitness_of(counted(said[said["framing"] != KNOWN]))) != ValidityCheck():
         return answered
     if control.empty:
-        return Fitness(doubt="no known answers were asked")
+        return ValidityCheck(doubt="no known answers were asked")
     right, n = known
     if n and wilson(right / n, n)[0] > LEAST:
-        return Fitness()
+        return ValidityCheck()
     if why := not_read(counted(control)):  # these may hold the right answers
-        return Fitness(doubt=f"{why} (control pairs)")
+        return ValidityCheck(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     told = f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"
-    return Fitness(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
+    return ValidityCheck(unfit=f"{told}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:

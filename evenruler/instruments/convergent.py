@@ -39,7 +39,7 @@ LEAST_RELIABLE: Final = 0.2
 
 
 @dataclass(frozen=True)
-class Measure:
+class UnitMeasure:
     """The values that an instrument, or an external measure, gives for units."""
 
     benchmark: str
@@ -67,7 +67,9 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     for (model, unit), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
         of = str(unit)
         asked = [
-            Measure(str(benchmark), str(kin), str(part), str(trait), values.set_index("concept"))
+            UnitMeasure(
+                str(benchmark), str(kin), str(part), str(trait), values.set_index("concept")
+            )
             for (benchmark, kin, part, trait), values in own.groupby(
                 ["benchmark", "kin", "part", "trait"]
             )
@@ -92,7 +94,7 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
-def _beside(found: pd.DataFrame) -> Iterator[Measure]:
+def _beside(found: pd.DataFrame) -> Iterator[UnitMeasure]:
     """External measures: published numbers of each instrument that has them, and the word
     lengths.
     """
@@ -103,14 +105,16 @@ def _beside(found: pd.DataFrame) -> Iterator[Measure]:
             .rename(columns={"criterion": "value"})
             .assign(error=0.0)
         )
-        yield Measure(f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False)
+        yield UnitMeasure(
+            f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False
+        )
     words = sorted(set(found["concept"]))
     lengths = [float(len(word.partition(":")[2])) for word in words]
     values = pd.DataFrame({"value": lengths, "error": 0.0}, index=words)
-    yield Measure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
+    yield UnitMeasure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
 
 
-def _named(one: Measure, other: Measure) -> dict[str, str]:
+def _named(one: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
     kind = ITSELF if one is other else SAME_WORDS if one.kin == other.kin else SAME_TRAIT
     kind = kind if one.trait == other.trait else OTHER_TRAIT
     named = {"benchmark": one.benchmark, "part": one.part, "trait": one.trait, "kind": kind}
@@ -124,7 +128,7 @@ def _reliability(x: Floats) -> float:
     return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
 
 
-def _reliable(one: Measure, level: float, of: str) -> Figure:
+def _reliable(one: UnitMeasure, level: float, of: str) -> Figure:
     x = one.values[["value", "error"]].to_numpy(dtype=np.float64)
     if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
         return Figure(
@@ -137,7 +141,7 @@ def _reliable(one: Measure, level: float, of: str) -> Figure:
     return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, of)
 
 
-def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Figure]:
+def _of_pair(one: UnitMeasure, other: UnitMeasure, level: float, of: str) -> Iterator[Figure]:
     own = [measure.values[["value", "error"]] for measure in (one, other)]
     x = pd.concat(own, axis=1, join="inner").to_numpy(dtype=np.float64)
     r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Column, Record, Tables
+from evenruler.instruments.instrument import FigureHeading, Record, Tables
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import with_ends
 from evenruler.tables import stacked
@@ -33,7 +33,7 @@ def _with_ends(tables: Tables) -> Tables:
     return {**tables, "figures": with_ends(tables["figures"], tables["headlines"])}
 
 
-def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
+def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -> None:
     """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly
     the headlines.
     """

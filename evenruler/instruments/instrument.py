@@ -53,16 +53,16 @@ from pydantic import (
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
 from evenruler.models.declared import Catalogue, Operation
-from evenruler.strict import Slug, Strict, Text, Word, distinct
+from evenruler.strict import Slug, StrictModel, Text, Word, distinct
 from evenruler.text.english import slug_of
 
-Scale = Literal["quick", "paper"]
+Profile = Literal["quick", "paper"]
 """Which models and instruments the pipeline builds, and how much effort it spends."""
 
 Size = Literal["trial", "standard", "paper"]
 """How many rows are asked: a first look; enough to find the effect stated in the plan; all."""
 
-SCALES: tuple[Scale, ...] = get_args(Scale)
+SCALES: tuple[Profile, ...] = get_args(Profile)
 SIZES: tuple[Size, ...] = get_args(Size)
 
 STANDARD: Size = "standard"
@@ -98,11 +98,11 @@ SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
 
 Value = TypeVar("Value")
 
-Scaled = Annotated[Value, WrapValidator(_among(SCALES, "scale"))]
+ByProfile = Annotated[Value, WrapValidator(_among(SCALES, "scale"))]
 """A setting that may differ by scale; validation resolves it to the scale in use. Defaults:
 `by_scale`."""
 
-Sized = Annotated[Value, WrapValidator(_among(SIZES, "size"))]
+BySize = Annotated[Value, WrapValidator(_among(SIZES, "size"))]
 """A setting that may differ by size. Defaults: `by_size`."""
 
 
@@ -167,12 +167,12 @@ MEND = "write the file or check the name under `instruments` in params.yaml"
 """The remedy for an instrument without a source."""
 
 
-class BaseSettings(Strict):
+class BaseSettings(StrictModel):
     """How an instrument is built and asked. Settings by scale or size are resolved during
     validation (`Scaled`).
     """
 
-    size: Scaled[Size] = Field(default={**SIZE_AT}, validate_default=True)
+    size: ByProfile[Size] = Field(default={**SIZE_AT}, validate_default=True)
     """How much of the instrument the pipeline asks."""
     _waiting: str = PrivateAttr("")
 
@@ -214,7 +214,7 @@ class BaseSettings(Strict):
         """
         return Path("replies", f"{name}.jsonl")
 
-    def uses(self, source: Any) -> "list[Use]":
+    def uses(self, source: Any) -> "list[ToolUse]":
         """Models that it names apart from the measured ones; the family's `Source` may name
         more.
         """
@@ -259,7 +259,7 @@ class BaseSettings(Strict):
                 )
 
 
-class Source(Strict):
+class Source(StrictModel):
     """The metadata of every instrument's source, for its card; families add the content."""
 
     title: Text
@@ -310,7 +310,7 @@ class Source(Strict):
         return self
 
 
-class Concept(Strict):
+class SharedTrait(StrictModel):
     """Maps units to concepts, so that different instruments can be compared unit by unit."""
 
     of: Slug
@@ -323,7 +323,7 @@ class Concept(Strict):
 
 
 @dataclass(frozen=True)
-class Use:
+class ToolUse:
     """A model that an instrument names apart from the measured one."""
 
     model: str
@@ -357,7 +357,7 @@ class Declaration:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltInstrument:
     """The rows and the plan of an instrument."""
 
     tables: Mapping[str, pa.Table]
@@ -394,7 +394,7 @@ def at_size(plan: Plan, size: Size | None = None) -> Plan:
 
 
 @dataclass(frozen=True)
-class Form:
+class AskingMethod:
     """A way of asking. Each figure belongs to one form, which is part of its name."""
 
     needs: tuple[Operation, ...]
@@ -441,7 +441,7 @@ class Subject:
         return self.form in (None, form)
 
 
-def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None) -> Subject:
+def formed(forms: Mapping[str, AskingMethod], subject: Subject, form: str | None = None) -> Subject:
     """Set the subject's form: the given one, or a fallback if no usual form fits; UserError if it
     does not fit.
     """
@@ -489,7 +489,7 @@ INSTRUMENT, SUBJECT = "instrument", ""
 
 
 @dataclass(frozen=True)
-class Request:
+class RequestBatch:
     """A batch of questions of one kind to one model; the answers go to `table` of the family's
     `ANSWERS`.
     """
@@ -524,7 +524,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Column:
+class FigureHeading:
     """A figure that is shown to readers."""
 
     figure: str
@@ -557,7 +557,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportInput:
     """Input of a family's report, by instrument (except `tables`, those of the diagnosis)."""
 
     sources: Mapping[str, Any]

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from evenruler.instruments.instrument import Subject
 from evenruler.measurement.checks import FEWEST_FOR_SPREAD
-from evenruler.strict import Strict, Word
+from evenruler.strict import StrictModel, Word
 from evenruler.tables.frames import evenly_spread
 from evenruler.text.spelling import twice
 
@@ -34,7 +34,7 @@ Placebos = Annotated[list[Word], AfterValidator(_enough)]
 """Sentences unrelated to a benchmark; what they change is what any prepended sentence does."""
 
 
-class Framings(Strict):
+class PrefixSettings(StrictModel):
     """Two cues that the prompt is a test, prepended singly and together, and placebo sentences."""
 
     salience: Word
@@ -45,7 +45,7 @@ class Framings(Strict):
     """Sentences of similar length."""
 
     @model_validator(mode="after")
-    def _distinct(self) -> "Framings":
+    def _distinct(self) -> "PrefixSettings":
         if twice([self.salience, self.instruction]):
             raise ValueError(f"salience and instruction are the same, {self.salience!r}")
         if twice([self.salience, self.instruction, *self.placebos]):

@@ -21,7 +21,7 @@ from evenruler.instruments.choosing import (
     WROTE,
     in_chat,
 )
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 from evenruler.text.replies import is_empty, is_refusal
 
 NEW_TOKENS: Final = 48
@@ -39,7 +39,7 @@ def prompt(what: str, word: str) -> str:
     return f"Write one sentence about {what.format(word)}."
 
 
-def request_of(sentences: pd.DataFrame) -> Request:
+def request_of(sentences: pd.DataFrame) -> RequestBatch:
     """Every sentence (`id, framing, prompt`) once, each with its own seed."""
     return in_chat(
         SENTENCES, sentences[["id", "framing"]], sentences["prompt"].tolist(), NEW_TOKENS

@@ -8,8 +8,8 @@ from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.measurement.checks import Resampling as Resampling
-    from evenruler.measurement.figures import Confirmed as Confirmed
     from evenruler.measurement.figures import Figure as Figure
+    from evenruler.measurement.figures import HeadlineFigure as HeadlineFigure
     from evenruler.measurement.figures import as_metrics as as_metrics
     from evenruler.measurement.figures import records as records
     from evenruler.measurement.reliability import ItemStatistics as ItemStatistics
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # scipy takes a second to load.
 _MODULES = {
     "checks": "Resampling",
-    "figures": "Confirmed Figure as_metrics records",
+    "figures": "HeadlineFigure Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share "
     "item_statistics "
     "lexical_diversity mean_inter_item_correlation semantic_diversity spearman_brown",

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from evenruler.measurement import verdicts
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.figures import UNTOLD, Figure, Verdict
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.terminal import printable
 
 MOST_UNANSWERED = 0.5
@@ -47,7 +47,7 @@ prompt."""
 
 
 @dataclass(frozen=True)
-class Replies:
+class ReplyCounts:
     """The number of requests, and how many went unanswered; each request is counted under one
     reason only.
     """
@@ -74,15 +74,15 @@ class Replies:
     """For withheld replies that hold only thinking: the reason, with the token budget to set."""
 
 
-def fitness_of(replies: Replies) -> Fitness:
+def fitness_of(replies: ReplyCounts) -> ValidityCheck:
     """Unfit where the replies are no answers (`unanswered`); in doubt where too few could be read
     (`not_read`).
     """
     unfit = unanswered(replies)
-    return Fitness(unfit, None if unfit else not_read(replies))
+    return ValidityCheck(unfit, None if unfit else not_read(replies))
 
 
-def not_read(replies: Replies) -> str | None:
+def not_read(replies: ReplyCounts) -> str | None:
     """Why it is unknown what the replies say, with some of them; None where nine in ten of them are
     read.
     """
@@ -96,7 +96,7 @@ def not_read(replies: Replies) -> str | None:
     return f"{NOT_READ}: no answer is found in {share} replies{such_as(replies.examples)}"
 
 
-def marked(figure: Figure, fitness: Fitness) -> Figure:
+def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
     """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies
     were not read.
     """
@@ -113,7 +113,7 @@ def such_as(replies: Iterable[str]) -> str:
     return f", such as {', '.join(some)}" if some else ""
 
 
-def unanswered(replies: Replies) -> str | None:
+def unanswered(replies: ReplyCounts) -> str | None:
     """Why the replies do not count as answers, with counts; None where they do, or where too few
     could be read.
     """

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.figures import UNDEFINED, Figure, finite
-from evenruler.measurement.resampling import Scale, jackknife
+from evenruler.measurement.resampling import Transformation, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 
@@ -14,7 +14,7 @@ def jackknifed(
     figure: str,
     statistic: Callable[[Floats], float],
     x: Floats,
-    scale: Scale,
+    scale: Transformation,
     level: float,
     unit: str,
 ) -> Figure:

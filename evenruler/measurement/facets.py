@@ -18,7 +18,7 @@ from scipy.special import ndtr, stdtr, stdtrit
 from evenruler.measurement.checks import Floats, check_level
 from evenruler.measurement.resampling import Interval
 
-Kept = NDArray[np.bool_]
+UnitMask = NDArray[np.bool_]
 """Boolean mask over the levels of a facet: True for those kept."""
 
 Part = tuple[float, float]
@@ -156,7 +156,7 @@ def _factor(levels: NDArray[np.intp]) -> float:
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedPlacebos:
     """The effect of a manipulation compared with paired placebos: the same manipulation without the
     construct.
     """
@@ -178,7 +178,7 @@ class Paired:
         return self.half.p_sign(-1 if effect.value > 0 else 1)
 
 
-def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
+def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
     """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect,
     and the comparison.
 
@@ -202,7 +202,7 @@ def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
         parts = [(float(by_unit.var(ddof=1)) / n, n - 1.0), (wordings * of_wordings, float(df))]
         return summed(float(by_unit.mean()), parts, rest * of_wordings / n)
 
-    return weighted(1, 0), Paired(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+    return weighted(1, 0), PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
 
 
 def _doubly_centred(x: Floats) -> Floats:
@@ -211,7 +211,7 @@ def _doubly_centred(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Lists:
+class PlaceboLists:
     """Placebo values of unpaired word lists that lack the construct; their signs have no
     meaning.
     """
@@ -258,7 +258,7 @@ interaction."""
 
 
 @dataclass(frozen=True)
-class Components:
+class VarianceComponents:
     """Variance components of a fully crossed design with one score per cell and all facets
     random.
     """
@@ -270,7 +270,7 @@ class Components:
     """Estimates; negative ones are kept, since they show that the effect is lost in noise."""
 
 
-def components(x: ArrayLike, facets: Sequence[str]) -> Components:
+def components(x: ArrayLike, facets: Sequence[str]) -> VarianceComponents:
     """Variance components by analysis of variance; one axis per facet, at least two levels each,
     one score per cell.
 
@@ -312,7 +312,7 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
         }
         signed = [(-1) ** (len(other) - len(effect)) * square for other, square in above.items()]
         variances[effect] = sum(signed) / cells[effect]
-    return Components(mean_squares, degrees, variances)
+    return VarianceComponents(mean_squares, degrees, variances)
 
 
 def _effects(facets: Sequence[str]) -> Iterator[Effect]:
@@ -321,7 +321,7 @@ def _effects(facets: Sequence[str]) -> Iterator[Effect]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class GroupDifference:
     """The mean difference between two groups of words, over units and templates, with its variance
     components.
     """
@@ -367,7 +367,7 @@ class Difference:
         return Estimate(self.mean, variance, degrees).interval(level)
 
 
-def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
+def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> GroupDifference:
     """The mean difference between two groups of words; units, templates and words are all random.
 
     `x`: [units, templates, words] scores, fully crossed. `groups`: [words], 1 for the first group,
@@ -413,4 +413,4 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
                 2 * each[0].degrees[effect],
             )
         )
-    return Difference(float(bias.mean()), {**of_both, **of_words}, parts)
+    return GroupDifference(float(bias.mean()), {**of_both, **of_words}, parts)

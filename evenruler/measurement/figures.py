@@ -76,7 +76,7 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confirmed(Figure):
+class HeadlineFigure(Figure):
     """A headline figure with null (`p`), placebo and verdict; built only by
     `evenruler.measurement.verdicts.judge`.
     """
@@ -130,7 +130,9 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-NUMBERS = tuple(field.name for field in fields(Confirmed) if field.type in (float, float | None))
+NUMBERS = tuple(
+    field.name for field in fields(HeadlineFigure) if field.type in (float, float | None)
+)
 """Names of the numeric columns of figures."""
 
 

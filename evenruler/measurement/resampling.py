@@ -136,28 +136,30 @@ FEWEST_UNITS = 5
 
 
 @dataclass(frozen=True)
-class Scale:
+class Transformation:
     """A transformation under which a statistic is nearly normal, and its inverse."""
 
     there: Callable[[float], float]
     back: Callable[[float], float]
 
 
-PLAIN = Scale(float, float)
+PLAIN = Transformation(float, float)
 """Identity: for means, slopes, differences."""
 
 
-BELOW_ONE = Scale(lambda x: -math.log1p(-x) if x < 1 else math.nan, lambda y: -math.expm1(-y))
+BELOW_ONE = Transformation(
+    lambda x: -math.log1p(-x) if x < 1 else math.nan, lambda y: -math.expm1(-y)
+)
 """For statistics that are at most 1, such as alpha (Bonett 2002)."""
 
-CORRELATION = Scale(lambda x: math.atanh(x) if abs(x) < 1 else math.nan, math.tanh)
+CORRELATION = Transformation(lambda x: math.atanh(x) if abs(x) < 1 else math.nan, math.tanh)
 """Fisher's z."""
 
 
-def within(lowest: float, highest: float) -> Scale:
+def within(lowest: float, highest: float) -> Transformation:
     """The logit of a value's position in a range, which keeps the interval inside the range."""
     width = highest - lowest
-    return Scale(
+    return Transformation(
         lambda x: math.log((x - lowest) / (highest - x)) if lowest < x < highest else math.nan,
         lambda y: lowest + width / (1 + math.exp(-y)),
     )
@@ -170,7 +172,7 @@ SHARE = within(0.0, 1.0)
 def jackknife(
     statistic: Callable[..., SupportsFloat],
     *arrays: ArrayLike,
-    scale: Scale = PLAIN,
+    scale: Transformation = PLAIN,
     level: float = 0.95,
 ) -> Interval:
     """A statistic of units with its jackknife t interval, symmetric on the given scale.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from evenruler.measurement.figures import ASSERTED, ORDER, Verdict
 
 if TYPE_CHECKING:
-    from evenruler.instruments.instrument import Column
+    from evenruler.instruments.instrument import FigureHeading
     from evenruler.results.record import Heading
 
-    Worded: TypeAlias = Column | Heading
+    Worded: TypeAlias = FigureHeading | Heading
     """The words for a figure: declared by an instrument, or read from a result."""
 
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))

@@ -23,7 +23,7 @@ UNASKED = "nothing was asked after prefixes"
 
 
 @dataclass(frozen=True)
-class Shift:
+class PrefixShift:
     """The effect of one prefix on the scores of n units."""
 
     level: float
@@ -41,7 +41,7 @@ class Shift:
     n: int
 
 
-def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
+def shift(bare: ArrayLike, after: ArrayLike) -> PrefixShift:
     """Compare scores [n] without and with a prefix. ValueError: n below three, unequal shapes, or
     non-finite scores.
     """
@@ -55,7 +55,7 @@ def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
     alike = constant_columns(np.column_stack([x, y]))
     level, reordering = float((y - x).mean()), float((y - x).std(ddof=1))
     spread = math.nan if alike[0] else float(x.std(ddof=1))
-    return Shift(
+    return PrefixShift(
         level=level,
         level_in_sd=level / spread,
         reordering=reordering,

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from evenruler.measurement.facets import Estimate, Lists, Paired
-from evenruler.measurement.figures import UNTOLD, Confirmed, Figure, Verdict, finite
+from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists
+from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict, finite
 from evenruler.measurement.resampling import Interval
 
 ALPHA = 0.05
@@ -23,7 +23,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Fitness:
+class ValidityCheck:
     """Whether an instrument is valid on a model."""
 
     unfit: str | None = None
@@ -50,7 +50,7 @@ class PValues:
 
 
 @dataclass(frozen=True)
-class Confirmatory:
+class HeadlineTest:
     """A headline figure with all inputs to its verdict: one signed number, in an interpretable
     unit.
 
@@ -103,10 +103,10 @@ def confirmatory(
     levels: Mapping[str, int],
     effect: Estimate,
     p_null: float,
-    placebo: Paired | Lists | None,
+    placebo: PairedPlacebos | PlaceboLists | None,
     smallest: float,
     lacking: str | None = None,
-) -> Confirmatory:
+) -> HeadlineTest:
     """Build a headline figure from an estimate over random facets, its permutation p and its
     placebos.
 
@@ -115,13 +115,13 @@ def confirmatory(
     """
     if placebo is None:
         lacking = lacking or "no placebo"
-        return Confirmatory(
+        return HeadlineTest(
             figure, unit, levels, effect.interval(), smallest, p_null, lacking=lacking
         )
     specific = placebo.specific(effect)
     typical = (
         math.copysign(placebo.typical(), effect.value)
-        if isinstance(placebo, Lists)
+        if isinstance(placebo, PlaceboLists)
         else placebo.mean
     )
     p = p_of(effect, p_null, placebo, smallest)
@@ -135,10 +135,12 @@ def confirmatory(
         p,
         lacking,
     )
-    return Confirmatory(figure, unit, levels, *ends)
+    return HeadlineTest(figure, unit, levels, *ends)
 
 
-def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: float) -> PValues:
+def p_of(
+    effect: Estimate, p_null: float, placebo: PairedPlacebos | PlaceboLists, smallest: float
+) -> PValues:
     """P-values of the three assertions about an estimate with placebos; arguments as in
     `confirmatory`.
 
@@ -156,7 +158,7 @@ def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: flo
     )
 
 
-def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figure]:
+def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> list[Figure]:
     """Give confirmatory figures their verdicts; descriptive ones are returned unchanged.
 
     Args:
@@ -173,7 +175,7 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
     tested = [
         figure.p
         for figure, _ in figures
-        if isinstance(figure, Confirmatory) and figure.p is not None
+        if isinstance(figure, HeadlineTest) and figure.p is not None
     ]
     effects, denials = (
         iter(holm([p.effect for p in tested])),
@@ -197,14 +199,16 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
 _UNDEFINED = Interval(math.nan, math.nan, math.nan)
 
 
-def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: str) -> Confirmed:
+def _confirmed(
+    figure: HeadlineTest, p: PValues | None, verdict: Verdict, why: str
+) -> HeadlineFigure:
     effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
     one = {"stimuli": "stimulus"}
     counted = [
         f"{n} {own if n != 1 else one.get(own, own.removesuffix('s'))}"
         for own, n in figure.levels.items()
     ]
-    return Confirmed(
+    return HeadlineFigure(
         figure.figure,
         finite(effect.value),
         figure.levels[figure.unit],
@@ -227,7 +231,7 @@ def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: s
     )
 
 
-def marked(figure: Figure, fitness: Fitness) -> Figure:
+def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
     """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is
     unfit on a model.
     """
@@ -251,7 +255,9 @@ def _why_unfit(bar: str) -> str:
     return f"Its validity check fails: {bar}."
 
 
-def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple[Verdict, str]:
+def _verdict(
+    figure: HeadlineTest, fitness: ValidityCheck, p: PValues | None
+) -> tuple[Verdict, str]:
     """The verdict and its reason: from fitness and design first, else from the Holm-adjusted
     p-values.
     """

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from evenruler.models.records import CausalModel as CausalModel
     from evenruler.models.records import Embedder as Embedder
     from evenruler.models.records import LogLikelihoods as LogLikelihoods
-    from evenruler.models.records import Placed as Placed
     from evenruler.models.records import Reply as Reply
     from evenruler.models.records import Sampling as Sampling
+    from evenruler.models.records import WordInPlace as WordInPlace
     from evenruler.models.records import WordLikelihoods as WordLikelihoods
 
 _RECORDS = [
@@ -23,7 +23,7 @@ _RECORDS = [
     "CausalModel",
     "Embedder",
     "LogLikelihoods",
-    "Placed",
+    "WordInPlace",
     "Reply",
     "Sampling",
     "WordLikelihoods",

@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
-from evenruler.models.records import Amount, amount_of
-from evenruler.models.released import Compared, note_down, released
+from evenruler.models.records import QuestionVolume, amount_of
+from evenruler.models.released import ReplayCheck, note_down, released
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import canonical
 from evenruler.terminal import note, progress
@@ -25,7 +25,7 @@ include other indices."""
 
 
 @dataclass(frozen=True)
-class Form(Generic[Answer]):
+class AnswerCodec(Generic[Answer]):
     """Serialisation of one kind of answer."""
 
     pack: Callable[[Answer], bytes]
@@ -35,18 +35,18 @@ class Form(Generic[Answer]):
     )  # whether all numbers of an answer are finite
 
 
-class _How(NamedTuple):
+class _CallSpec(NamedTuple):
     """How a call's questions are answered and the answers stored."""
 
     operation: str  # with its version
-    form: Form[Any]
+    form: AnswerCodec[Any]
     ask: Ask[Any, Any]
 
 
-class LackingError(Exception):
+class MissingAnswersError(Exception):
     """The store lacks answers and the model must not be asked."""
 
-    def __init__(self, model: str, operation: str, amount: Amount) -> None:
+    def __init__(self, model: str, operation: str, amount: QuestionVolume) -> None:
         self.model, self.operation, self.amount = model, operation, amount
         super().__init__(f"{model}: {amount.questions} answers are not in the store")
 
@@ -65,7 +65,7 @@ class Cache:
         self,
         operation: str,
         questions: Sequence[Question],
-        form: Form[Answer],
+        form: AnswerCodec[Answer],
         ask: Ask[Question, Answer],
         as_key: Callable[[Question], object] = lambda question: question,
         *,
@@ -78,7 +78,7 @@ class Cache:
         all others). UserError if an answer is not finite (its batch is not stored) or the store
         fails; LackingError if answers are missing and the model must not be asked.
         """
-        how, distinct = _How(operation, form, ask), list(dict.fromkeys(questions))
+        how, distinct = _CallSpec(operation, form, ask), list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))
         found = self.store.get(by_index)
         if len(found) < len(by_index):
@@ -89,7 +89,7 @@ class Cache:
         if len(found) < len(by_index):
             if not self.asks:
                 unknown = amount_of(one for key, one in lacking.items() if key not in found)
-                raise LackingError(self.name, operation, unknown)
+                raise MissingAnswersError(self.name, operation, unknown)
             self.store.require_writable(len(by_index) - len(found))
             with self._lease():
                 found.update(
@@ -104,14 +104,16 @@ class Cache:
         answers = {question: form.unpack(found[key]) for question, key in pairs}
         return [answers[question] for question in questions]
 
-    def read_answer(self, operation: str, question: object, form: Form[Answer]) -> Answer | None:
+    def read_answer(
+        self, operation: str, question: object, form: AnswerCodec[Answer]
+    ) -> Answer | None:
         """The answer to one question in the store, else in the release; nothing is asked."""
         (key,) = keys_of(self.engine, operation, [question])
         stored = self.store.get([key]) or released().get(operation, [key])
         return form.unpack(stored[key]) if key in stored else None
 
     def store_answer(
-        self, operation: str, question: object, form: Form[Answer], answer: Answer
+        self, operation: str, question: object, form: AnswerCodec[Answer], answer: Answer
     ) -> None:
         """Store the answer to one question, unless there is one or the store can only be read."""
         if self.store.is_writable:
@@ -120,7 +122,7 @@ class Cache:
             )
 
     def journal_answer(
-        self, operation: str, question: object, form: Form[Answer], answer: Answer
+        self, operation: str, question: object, form: AnswerCodec[Answer], answer: Answer
     ) -> None:
         """Write the answer to one question into the journal, if there is one."""
         (key,) = keys_of(self.engine, operation, [question])
@@ -129,7 +131,7 @@ class Cache:
         )
 
     def _replayed(
-        self, how: _How, lacking: Mapping[bytes, Any], again: bool
+        self, how: _CallSpec, lacking: Mapping[bytes, Any], again: bool
     ) -> Mapping[bytes, bytes]:
         """Released answers that the store lacks; a random sample is asked again and compared.
 
@@ -139,7 +141,7 @@ class Cache:
         if not held or not self.asks:
             return held
         drawn = released().again(held) if again or released().share == 1 else []
-        compared = Compared(released().release, len(held) - len(drawn))
+        compared = ReplayCheck(released().release, len(held) - len(drawn))
         if drawn:
             everything, asked = frozenset(range(len(drawn))), [lacking[key] for key in drawn]
             with self._lease():
@@ -159,7 +161,7 @@ class Cache:
 
     def _asked(
         self,
-        how: _How,
+        how: _CallSpec,
         questions: list[Any],
         keys: list[bytes],
         missing: frozenset[int],

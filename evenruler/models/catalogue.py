@@ -13,9 +13,9 @@ from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
 from evenruler.models.loading import (
     ADAPTER,
+    AdaptedFolder,
     Dtype,
-    Loaded,
-    Tuned,
+    LoadedModel,
     Weights,
     has_global_hooks,
     on_device,
@@ -54,9 +54,9 @@ def load(
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
     if entry.scheme == "recorded":
-        from evenruler.models.recorded import Recorded, exported
+        from evenruler.models.recorded import LoggedModel, exported
 
-        return (Recorded if entry.kind == "recorded" else exported)(name, entry, store, where)
+        return (LoggedModel if entry.kind == "recorded" else exported)(name, entry, store, where)
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.chosen()
@@ -65,12 +65,12 @@ def load(
         on = described.device(device)
         own = described.surroundings(on)
     else:
-        from evenruler.models.engines.cluster import Pool, connected
+        from evenruler.models.engines.cluster import ClusterModel, connected
 
         cluster = connected(address)
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
         on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
-        pool = partial(Pool, cluster, gpus, name)
+        pool = partial(ClusterModel, cluster, gpus, name)
     over = (
         at_home(entry.adapter).absolute() if entry.adapter else None
     )  # absolute, for workers in another folder
@@ -78,7 +78,7 @@ def load(
         place = f"{where or sources.declared_at(name)}: {over}"
         raise UserError(f"no {ADAPTER}", where=place, remedy="name the folder of a saved adapter")
     doubts = verify_base(name, entry, folder, over, store) if over else []
-    weights = Tuned(folder.absolute(), over) if over else folder.absolute()
+    weights = AdaptedFolder(folder.absolute(), over) if over else folder.absolute()
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
     def describe() -> str:
@@ -121,11 +121,13 @@ def backend_of(
     modules are registered.
     """
     dtype = described.dtype_on(entry, on)
-    if isinstance(weights, Loaded):
+    if isinstance(weights, LoadedModel):
         with on_device(name):
             return _loaded(name, entry, kind, weights, on, dtype, adapter)
     base, over = (
-        weights if isinstance(weights, Tuned) else (weights, adapter.folder if adapter else None)
+        weights
+        if isinstance(weights, AdaptedFolder)
+        else (weights, adapter.folder if adapter else None)
     )
     with on_device(name), traced_reads() as reads:
         backend = _loaded(name, entry, kind, weights, on, dtype, adapter)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, JsonValue
 
 from evenruler.models.records import CUT, Reply
-from evenruler.strict import Strict, Text
+from evenruler.strict import StrictModel, Text
 
 NOW: Final = datetime.date(2026, 1, 1)
 """Date given to a chat template if the entry has none; with today's date, prompts would change
@@ -22,7 +22,7 @@ unknown options."""
 TOKENS_A_SECOND = 20  # assumed speed of a server, for the timeout of thinking models
 
 
-class Thinking(Strict):
+class Thinking(StrictModel):
     """Settings of a model that thinks before it answers."""
 
     end: Text = "</think>"
@@ -51,7 +51,7 @@ class Thinking(Strict):
         return after.lstrip() if mark else text
 
 
-class ChatSettings(Strict):
+class ChatSettings(StrictModel):
     """Chat settings in a model's entry; part of the cache key if set and relevant."""
 
     template: dict[Text, JsonValue] | None = None
@@ -102,7 +102,7 @@ class ChatSettings(Strict):
         return Reply(None, self.cut, finish) if answer is None else Reply(answer, None, finish)
 
 
-class Thoughts:
+class ThoughtParser:
     """Finds thoughts in tokens, and applies the budgets of a thought and of the answer after it."""
 
     def __init__(self, tokenizer: Any, thinking: Thinking, answer: int) -> None:

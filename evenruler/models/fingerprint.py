@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.models.cache import Cache, Form
+from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.released import JOURNAL
 from evenruler.tables.ids import canonical
 
@@ -63,7 +63,7 @@ class Fingerprint:
     """Sentences on the model's files, such as on tensors that are not used."""
 
 
-FORM: Final[Form[dict[str, Any]]] = Form(canonical, json.loads)
+FORM: Final[AnswerCodec[dict[str, Any]]] = AnswerCodec(canonical, json.loads)
 """Kept as JSON: `numbers` and `notes`."""
 
 

@@ -21,7 +21,7 @@ from evenruler.files import file_sha256
 from evenruler.models.backends.server import KEY, URL, current_budget
 from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.described import surroundings
-from evenruler.models.loading import Loaded, has_global_hooks, save_tokenizer
+from evenruler.models.loading import LoadedModel, has_global_hooks, save_tokenizer
 from evenruler.models.model import Model
 from evenruler.models.records import Prompt, Reply, messages
 from evenruler.models.store import RowStore
@@ -77,7 +77,7 @@ def core_of(model: Any, where: str) -> Any:
 def loaded(
     name: str,
     entry: ModelEntry,
-    given: Loaded,
+    given: LoadedModel,
     store: RowStore,
     cache_key: str | None,
     make: Callable[..., Any],
@@ -113,7 +113,7 @@ def loaded(
         if made is None or not is_same:
             shared = copy.copy(core)
             made = make(
-                name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None
+                name, entry, entry.kind, LoadedModel(tokenizer, shared), shared.device.type, None
             )
             attributes = now
         return made
@@ -324,7 +324,14 @@ def function(
         else "no answer was kept, which `cache_key` does"
     )
     return Model(
-        name, entry, "chat", store, describe, lambda: Written(name, call, remedy), None, name
+        name,
+        entry,
+        "chat",
+        store,
+        describe,
+        lambda: FunctionBackend(name, call, remedy),
+        None,
+        name,
     )
 
 
@@ -334,7 +341,7 @@ def called(call: Function) -> str:
     return f"{own.__module__}.{own.__qualname__}"
 
 
-class Written:
+class FunctionBackend:
     """The backend for a function that writes replies."""
 
     def __init__(self, name: str, call: Function, remedy: str) -> None:

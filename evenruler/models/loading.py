@@ -30,7 +30,7 @@ Dtype = Literal["float32", "bfloat16"]  # dtype of computations
 ADAPTER = "adapter_config.json"  # PEFT's adapter configuration, next to its weights
 
 
-class Tuned(NamedTuple):
+class AdaptedFolder(NamedTuple):
     """A model folder and the folder of an adapter for it."""
 
     base: Path
@@ -40,7 +40,7 @@ class Tuned(NamedTuple):
         return str(self.adapter)
 
 
-class Loaded(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model already in memory, on its device, and its tokenizer."""
 
     tokenizer: Any
@@ -50,7 +50,7 @@ class Loaded(NamedTuple):
         return type(self.model).__name__
 
 
-Weights = Path | Tuned | Loaded  # what a backend loads its model from
+Weights = Path | AdaptedFolder | LoadedModel  # what a backend loads its model from
 
 MAKE_ROOM = (
     "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
@@ -119,13 +119,13 @@ def pretrained(
     class such as "AutoModelForCausalLM". UserError if the folder has no such model, or tensors are
     missing.
     """
-    if isinstance(weights, Loaded):
+    if isinstance(weights, LoadedModel):
         return weights
     import torch
     import transformers
 
     where = where or str(weights)
-    folder, adapter = weights if isinstance(weights, Tuned) else (weights, None)
+    folder, adapter = weights if isinstance(weights, AdaptedFolder) else (weights, None)
     tokens = tokenizer_folder(folder, adapter)
     require_plain_numbers(name, where, folder)
     with quiet(), loading(name, where):

@@ -17,7 +17,7 @@ from scipy.special import expit, softmax
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models import records
-from evenruler.models.cache import Cache, Form, LackingError, not_a_number
+from evenruler.models.cache import AnswerCodec, Cache, MissingAnswersError, not_a_number
 from evenruler.models.declared import (
     HOSTED,
     OPERATIONS,
@@ -28,7 +28,14 @@ from evenruler.models.declared import (
     operations_of,
 )
 from evenruler.models.loading import loading, tokenizer_folder
-from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
+from evenruler.models.records import (
+    EntailmentPair,
+    LogLikelihoods,
+    Reply,
+    Sampling,
+    WordInPlace,
+    WordLikelihoods,
+)
 from evenruler.models.sources import declared_at
 from evenruler.models.starts import DECLARED, Start, read_start
 from evenruler.models.store import RowStore, keys_of
@@ -39,17 +46,17 @@ _Numbers = NDArray[np.float64]
 Method = Operation | Literal["classify_whole"]  # a backend's method
 
 
-def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
+def _of_struct(layout: str) -> AnswerCodec[tuple[Any, ...]]:
     numbers = struct.Struct(layout)
-    return Form(
+    return AnswerCodec(
         lambda answer: numbers.pack(*answer),
         numbers.unpack,
         lambda answer: all(map(math.isfinite, answer)),
     )
 
 
-def _of_array(kind: str) -> Form[NDArray[Any]]:
-    return Form(
+def _of_array(kind: str) -> AnswerCodec[NDArray[Any]]:
+    return AnswerCodec(
         lambda row: np.asarray(row).astype(kind).tobytes(),
         lambda stored: np.frombuffer(stored, dtype=kind),
         lambda row: bool(np.isfinite(row).all()),
@@ -60,29 +67,29 @@ LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
 WORD = _of_struct(
     "<ddddq"
 )  # nats: whole word, that it ends, that it stands alone, first token; id of the first token
-NUMBER: Form[float] = Form(
+NUMBER: AnswerCodec[float] = AnswerCodec(
     struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite
 )
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
-LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
+LOGITS_OR_NONE: AnswerCodec[NDArray[Any] | None] = AnswerCodec(
     lambda row: b"" if row is None else LOGITS.pack(row),
     lambda stored: LOGITS.unpack(stored) if stored else None,
     lambda row: row is None or LOGITS.is_finite(row),
 )
 """None for a text that is too long for the model."""
 
-REPLY: Form[Reply] = Form(
+REPLY: AnswerCodec[Reply] = AnswerCodec(
     lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored))
 )
 
 
-def likelihood_key(request: records.Request) -> list[object]:
+def likelihood_key(request: records.LikelihoodRequest) -> list[object]:
     """What names a question about a text's likelihood in the store."""
     return [request.prompt, request.text, *(["other start"] if request.other_start else [])]
 
 
-_KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
+_KEPT: dict[str, tuple[str, AnswerCodec[Any], Callable[[Any], object]]] = {
     "loglikelihood": ("likelihood/1", LIKELIHOOD, likelihood_key),
     "words": ("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
     "in_place": (
@@ -107,9 +114,9 @@ A model whose prompts are still the same (`templates.writes_as_before`) keeps th
 answers of before."""
 
 
-def form_of(operation: str) -> Form[Any]:
+def form_of(operation: str) -> AnswerCodec[Any]:
     """The serialisation of an operation's answers; `operation` includes its version."""
-    forms: dict[str, Form[Any]] = {name: form for name, form, _ in _KEPT.values()}
+    forms: dict[str, AnswerCodec[Any]] = {name: form for name, form, _ in _KEPT.values()}
     forms |= {name: _KEPT[method][1] for method, name in IN_LOCAL_CHATS.items()}
     forms[fingerprints.OPERATION] = fingerprints.FORM
     return forms.get(operation.partition(":")[0], NUMBER)
@@ -295,7 +302,7 @@ class Model:
         """The same model, never asked: missing answers raise a LackingError with their amount."""
 
         def refuse() -> Any:
-            raise LackingError(self.name, "loading", records.Amount(0, 0, 0))
+            raise MissingAnswersError(self.name, "loading", records.QuestionVolume(0, 0, 0))
 
         other = self.adapted(None, refuse)
         other._cache.asks = False
@@ -345,7 +352,7 @@ class Model:
         asked = []
         for text, context in zip(texts, contexts, strict=True):
             whole = f"{between}{text}" if context else text
-            asked.append(records.Request(whole, context, other_start))
+            asked.append(records.LikelihoodRequest(whole, context, other_start))
         answers = self._answers("loglikelihood", asked)
         unread = np.array([tokens < 0 for _, tokens in answers], dtype=np.bool_)
         nats = np.array([nats for nats, _ in answers], dtype=np.float64)
@@ -358,7 +365,9 @@ class Model:
         Prompt and option are tokenised together; tokens across the border, and separators, belong
         to the option.
         """
-        asked = [records.Request(option, prompt) for prompt in prompts for option in options]
+        asked = [
+            records.LikelihoodRequest(option, prompt) for prompt in prompts for option in options
+        ]
         answers = self._answers("loglikelihood", asked)
         if any(tokens < 0 for _, tokens in answers):
             what = f"one of the options {', '.join(map(repr, options))} is unknown to its tokenizer"
@@ -430,7 +439,7 @@ class Model:
             nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64)
         )
 
-    def in_place(self, asked: Sequence[Placed]) -> _Numbers:
+    def in_place(self, asked: Sequence[WordInPlace]) -> _Numbers:
         """[n] pseudo-log-likelihood of each word in its place, given the text on both sides.
 
         In nats per token, so that long words are not penalised. ValueError if a word has no token.
@@ -557,7 +566,11 @@ class Model:
         return found
 
     def entailment(
-        self, pairs: Sequence[Pair], before: Sequence[str] | None = None, *, every: bool = False
+        self,
+        pairs: Sequence[EntailmentPair],
+        before: Sequence[str] | None = None,
+        *,
+        every: bool = False,
     ) -> _Numbers:
         """Relation of premise and hypothesis.
 

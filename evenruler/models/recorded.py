@@ -41,7 +41,7 @@ from evenruler.terminal import note
 from evenruler.text.replies import (
     LETTERS,
     UNREAD,
-    Reading,
+    ParsedReply,
     normalised,
     read_choice,
     states_an_answer,
@@ -74,7 +74,7 @@ LABEL: Final = re.compile(
 """Labels that tasks write before the parts of a question."""
 
 
-class Replied(NamedTuple):
+class LoggedReply(NamedTuple):
     """A reply to a question (without labels), and how it was read."""
 
     asked: str
@@ -88,7 +88,7 @@ class Replied(NamedTuple):
     """What the model replied."""
 
 
-Replies = dict[str, Replied]  # by the authors' key of the question, or by the question itself
+Replies = dict[str, LoggedReply]  # by the authors' key of the question, or by the question itself
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ReadLikelihoods(LogLikelihoods):
 
 
 @dataclass(frozen=True)
-class Log:
+class AnswerLog:
     """All answers in a file."""
 
     what: str
@@ -116,7 +116,7 @@ class Log:
     replies: Replies | None = None  # of a model that generated text
 
 
-def read(path: Path, column: str = "") -> Log:
+def read(path: Path, column: str = "") -> AnswerLog:
     """The answers in a file, or in all files of a folder, as listed above; `column`: of BBQ's
     predictions.
 
@@ -129,7 +129,7 @@ def read(path: Path, column: str = "") -> Log:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
     try:
         if path.suffix == ".eval" and not path.is_dir():
-            return Log("inspect_ai log", replies=_of_inspect(*unzipped(path), str(path)))
+            return AnswerLog("inspect_ai log", replies=_of_inspect(*unzipped(path), str(path)))
         whole = None if path.is_dir() else _whole(read_text(path, REMEDY))
         if isinstance(whole, list):
             what = f"a JSON list of {len(whole):,} entries"
@@ -140,7 +140,7 @@ def read(path: Path, column: str = "") -> Log:
         if set(said) & HALVES:
             return _of_stereoset(said, str(path))
         if {"status", "eval"} <= set(said):
-            return Log(
+            return AnswerLog(
                 "inspect_ai log", replies=_of_inspect(said, said.get("samples") or [], str(path))
             )
         if "results" in said:
@@ -155,10 +155,10 @@ def read(path: Path, column: str = "") -> Log:
         )
         first = rows[0][1] if rows else {}
         if "example_id" in first and "question_index" in first:
-            return Log("BBQ predictions", replies=_of_bbq(rows, column))
+            return AnswerLog("BBQ predictions", replies=_of_bbq(rows, column))
         if "doc_id" in first and "resps" in first:
             if isinstance(_values_of(_values_of(first["arguments"])[0])[1], dict):
-                return Log("lm-evaluation-harness replies", replies=_replies_of_harness(rows))
+                return AnswerLog("lm-evaluation-harness replies", replies=_replies_of_harness(rows))
             return _likelihoods_of_harness(rows)
     except UserError:
         raise
@@ -174,11 +174,11 @@ def read(path: Path, column: str = "") -> Log:
     )
 
 
-def _of_stereoset(said: dict[str, Any], where: str) -> Log:
+def _of_stereoset(said: dict[str, Any], where: str) -> AnswerLog:
     """Sentence scores by id, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}],
     ...}`.
     """
-    found = Log("StereoSet predictions")
+    found = AnswerLog("StereoSet predictions")
     for one in (one for own in said.values() for one in own):
         if (key := str(one.get("id"))) in found.by_key:
             raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
@@ -301,19 +301,19 @@ def chosen(reply: str, options: Collection[str]) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _reading(reply: str, options: tuple[str, ...]) -> Reading:
+def _reading(reply: str, options: tuple[str, ...]) -> ParsedReply:
     return read_choice(reply, options)
 
 
-def _replied(question: str, options: Sequence[str], written: str) -> Replied:
+def _replied(question: str, options: Sequence[str], written: str) -> LoggedReply:
     """A reply as it is read."""
     reading = _reading(written, tuple(options))
-    return Replied(question, tuple(options), reading.outcome or "", reading.rule, written)
+    return LoggedReply(question, tuple(options), reading.outcome or "", reading.rule, written)
 
 
-def _likelihoods_of_harness(rows: list[Row]) -> Log:
+def _likelihoods_of_harness(rows: list[Row]) -> AnswerLog:
     """Logged samples of a multiple-choice task: log-likelihoods of each option after its prompt."""
-    found = Log("lm-evaluation-harness samples")
+    found = AnswerLog("lm-evaluation-harness samples")
     for where, row in _once_a_document(rows):
         requests = [_values_of(one) for one in _values_of(row["arguments"])]
         answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
@@ -558,7 +558,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     return found
 
 
-def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) -> None:
+def _add(found: Replies, about: dict[str, Any], replied: LoggedReply, where: str) -> None:
     """Store a reply; `about` may contain the BBQ authors' key of the question."""
     own = [
         about.get("category"),
@@ -576,12 +576,12 @@ def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) ->
 
 def _told(
     replies: Replies, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str
-) -> list[Replied | None]:
+) -> list[LoggedReply | None]:
     """The reply to the question that each text answers; None for questions without a reply."""
     items: dict[tuple[str, str], list[int]] = {}
     for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
         items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
-    found: list[Replied | None] = [None] * len(texts)
+    found: list[LoggedReply | None] = [None] * len(texts)
     for (key, prompt), places in items.items():
         question, options = asked(prompt), {texts[place] for place in places}
         if (replied := replies.get(key, replies.get(question))) is None:
@@ -605,7 +605,7 @@ def asked(prompt: str) -> str:
     return " ".join(LABEL.sub(" ", prompt).split())
 
 
-class Recorded(Model):
+class LoggedModel(Model):
     """Recorded answers of a file as a model of the catalogue."""
 
     def __init__(
@@ -718,7 +718,7 @@ class Recorded(Model):
 
     def _replied(
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str]
-    ) -> list[Replied | None]:
+    ) -> list[LoggedReply | None]:
         """The reply to the question that each text answers; None where the file holds
         likelihoods.
         """

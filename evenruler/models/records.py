@@ -12,7 +12,7 @@ from evenruler.errors import UserError
 LABELS = ("entailment", "neutral", "contradiction")
 """The order of all entailment scores."""
 
-Pair = tuple[str, str]  # premise and hypothesis
+EntailmentPair = tuple[str, str]  # premise and hypothesis
 
 INSTRUCTION = (
     "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
@@ -25,7 +25,7 @@ CONTENT_FREE = "N/A"  # the premise for a model's baseline answer
 
 
 def verbalised(
-    pairs: Sequence[Pair], before: Sequence[str] | None = None
+    pairs: Sequence[EntailmentPair], before: Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
     """Prompts for a causal model: each pair, and each hypothesis with a content-free premise.
 
@@ -99,7 +99,7 @@ class WordLikelihoods:
 
 
 @dataclass(frozen=True)
-class Placed:
+class WordInPlace:
     """A word (or several) in its place in a text."""
 
     before: str
@@ -135,7 +135,7 @@ its words."""
 
 
 @dataclass(frozen=True)
-class Request:
+class LikelihoodRequest:
     """A text to score, after a prompt or the start token."""
 
     text: str
@@ -146,7 +146,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class WordRequest(Request):
+class WordRequest(LikelihoodRequest):
     """A whole word to score."""
 
     chat: bool = False  # whether to apply the chat template to the prompt
@@ -225,7 +225,7 @@ LETTERS_A_TOKEN = 4  # for English text in current vocabularies
 
 
 @dataclass(frozen=True)
-class Amount:
+class QuestionVolume:
     """Estimated size of some questions, without model or tokenizer."""
 
     questions: int
@@ -233,13 +233,13 @@ class Amount:
     written: int  # tokens of all replies at maximum length
 
 
-def amount_of(questions: Iterable[object]) -> Amount:
+def amount_of(questions: Iterable[object]) -> QuestionVolume:
     """The estimated size of some questions."""
     asked = list(questions)
     written = sum(
         question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt)
     )
-    return Amount(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)
+    return QuestionVolume(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)
 
 
 def _letters(question: Any) -> int:

@@ -51,7 +51,7 @@ HALF: Final = 16  # bytes of a key in a release
 
 
 @dataclass
-class Compared:
+class ReplayCheck:
     """Counts of replayed answers, and differences of those asked again."""
 
     release: str
@@ -62,10 +62,12 @@ class Compared:
     replies: int = 0  # replies among those asked again
     otherwise: int = 0  # replies that differ
 
-    def __add__(self, other: "Compared") -> "Compared":
+    def __add__(self, other: "ReplayCheck") -> "ReplayCheck":
         counts = ("replayed", "again", "beyond", "replies", "otherwise")
         summed = {name: getattr(self, name) + getattr(other, name) for name in counts}
-        return Compared(other.release, difference=max(self.difference, other.difference), **summed)
+        return ReplayCheck(
+            other.release, difference=max(self.difference, other.difference), **summed
+        )
 
     def take(self, held: Any, now: Any) -> None:
         """Compare a current answer with the released one, both unpacked."""
@@ -123,13 +125,13 @@ def _apart(held: Any, now: Any) -> float:
     return float(np.nan_to_num(gaps, nan=np.inf, posinf=np.inf).max(initial=0.0))
 
 
-class Released:
+class AnswerRelease:
     """The repository's released answers; there may be none."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._by_operation: dict[str, dict[bytes, bytes]] = {}
-        self.compared: Compared | None = None
+        self.compared: ReplayCheck | None = None
         """Everything that this process replayed and asked again; None if nothing."""
 
     @property
@@ -170,7 +172,7 @@ class Released:
             drawn |= set(range(start, min(start + BLOCK, start + wanted - len(drawn), len(keys))))
         return [keys[place] for place in sorted(drawn)]
 
-    def note(self, compared: Compared) -> None:
+    def note(self, compared: ReplayCheck) -> None:
         """Add what a call replayed."""
         self.compared = self.compared + compared if self.compared else compared
 
@@ -199,14 +201,14 @@ class Released:
         return dict(zip(table["key"].to_pylist(), table["answer"].to_pylist(), strict=True))
 
 
-def released() -> Released:
+def released() -> AnswerRelease:
     """The release of the repository that this process works in."""
     return _released_in((repository.root() or Path()).absolute() / FOLDER)
 
 
 @cache
-def _released_in(folder: Path) -> Released:
-    return Released(folder)
+def _released_in(folder: Path) -> AnswerRelease:
+    return AnswerRelease(folder)
 
 
 def file_of(operation: str) -> str:
@@ -215,7 +217,7 @@ def file_of(operation: str) -> str:
 
 
 @dataclass(frozen=True)
-class Answered:
+class JournalEntry:
     """An answer with everything that its key consists of."""
 
     model: str
@@ -245,9 +247,9 @@ def note_down(
                 )
 
 
-def journal(folder: Path) -> list[Answered]:
+def journal(folder: Path) -> list[JournalEntry]:
     """All answers in a journal without duplicates, sorted by operation, model, engine and key."""
-    found: dict[bytes, Answered] = {}
+    found: dict[bytes, JournalEntry] = {}
     whose: dict[str, str] = {}
     for path in sorted(folder.glob("*.jsonl")):
         with path.open(encoding="utf-8") as lines:
@@ -256,7 +258,7 @@ def journal(folder: Path) -> list[Answered]:
                     whose = said
                 else:
                     key = bytes.fromhex(said[0])
-                    found[key] = Answered(
+                    found[key] = JournalEntry(
                         **whose, key=key, question=said[1], answer=base64.b85decode(said[2])
                     )
     return sorted(found.values(), key=lambda one: (one.operation, one.model, one.engine, one.key))

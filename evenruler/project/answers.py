@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError, nearest
 from evenruler.files import file_sha256, replace, swapped
 from evenruler.models.declared import NOT_STATED
 from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
-from evenruler.models.released import HALF, JOURNAL, RELEASE, Answered, file_of, journal
+from evenruler.models.released import HALF, JOURNAL, RELEASE, JournalEntry, file_of, journal
 from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 
@@ -97,7 +97,7 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
     Yields messages; UserError if nothing asks the model, the store lacks answers of it, or the
     folder `out` exists.
     """
-    params = Declared(root / "params.yaml")
+    params = ParamsFile(root / "params.yaml")
     families = [entry.family for entry in params.active.ask.values() if entry.model == name]
     if not families:
         what = f"no instrument in use asks {name!r}"
@@ -140,7 +140,7 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
 
-def _packed(rows: Sequence[Answered]) -> bytes:
+def _packed(rows: Sequence[JournalEntry]) -> bytes:
     """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and
     compress well.
     """

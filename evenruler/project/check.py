@@ -17,7 +17,14 @@ from filelock import FileLock
 from ruamel.yaml import YAML
 from ruamel.yaml.events import AliasEvent
 
-from evenruler.declaration.active import MADE, SOURCES, Instrument, asking_of, in_use, not_to_be_had
+from evenruler.declaration.active import (
+    MADE,
+    SOURCES,
+    DeclaredInstrument,
+    asking_of,
+    in_use,
+    not_to_be_had,
+)
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import Params, load_params
 from evenruler.declaration.params_file import ACTIVE, Active, profile_in_use
@@ -25,7 +32,7 @@ from evenruler.declaration.profiles import TOP, folder_of, link_pipeline, pipeli
 from evenruler.declaration.validation import validate_declaration, validate_models
 from evenruler.errors import UserError, nearest
 from evenruler.files import json_in, replace
-from evenruler.instruments.instrument import STANDARD, Scale
+from evenruler.instruments.instrument import STANDARD, Profile
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
@@ -97,10 +104,15 @@ def check(root: Path) -> list[str]:
 
 
 def active_in(
-    root: Path, folder: Path, params: Params, instruments: Mapping[Scale, Sequence[Instrument]]
+    root: Path,
+    folder: Path,
+    params: Params,
+    instruments: Mapping[Profile, Sequence[DeclaredInstrument]],
 ) -> Active:
     """What is in use in the pipeline of a folder; `instruments`: by profile."""
-    profile = profile_in_use(root / folder / ACTIVE) if folder == TOP else cast(Scale, folder.name)
+    profile = (
+        profile_in_use(root / folder / ACTIVE) if folder == TOP else cast(Profile, folder.name)
+    )
     return in_use(instruments[profile], root / DECLARATION, profile, params.left_out, folder)
 
 
@@ -172,7 +184,7 @@ def make_profile(root: Path, profile: str) -> list[str]:
 
 
 def _warnings(
-    root: Path, params: Params, active: Active, instruments: Sequence[Instrument]
+    root: Path, params: Params, active: Active, instruments: Sequence[DeclaredInstrument]
 ) -> list[str]:
     """Warnings on models and instruments left out, and of instruments, also about tokenizers that
     are available.
@@ -262,7 +274,7 @@ def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
 
 
 def keep_out_of_git(
-    root: Path, folder: Path, active: Active, instruments: Sequence[Instrument]
+    root: Path, folder: Path, active: Active, instruments: Sequence[DeclaredInstrument]
 ) -> list[str]:
     """Make git ignore third-party text before it is built, also benchmarks of unfinished
     instruments.

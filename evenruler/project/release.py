@@ -30,7 +30,7 @@ BEGUN = Path(".cache/release.json")
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReleasePreview:
     """What a release would do."""
 
     name: str
@@ -45,7 +45,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Begun:
+class PendingRelease:
     """What a release writes, to tell it apart from users' changes."""
 
     name: str
@@ -103,7 +103,9 @@ def release(
         params = edited(
             declared, "versions", lambda document: document.setdefault("versions", {}).update(new)
         )
-        begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
+        begun = PendingRelease(
+            name, {"params.yaml": params, changelog: edited(before, "releases", entry)}
+        )
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
             for path, text in begun.texts.items():
@@ -139,7 +141,7 @@ def _undo_broken(root: Path) -> Iterator[str]:
     """
     if not (root / BEGUN).exists():
         return
-    begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
+    begun = PendingRelease(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
     if others := [path for path in _changed(root) if not begun.writes(root, path)]:
         what = (
             "your uncommitted changes are mixed with those of an interrupted release of "
@@ -156,7 +158,7 @@ def _undo_broken(root: Path) -> Iterator[str]:
     (root / BEGUN).unlink()
 
 
-def _undo(root: Path, begun: Begun) -> bool:
+def _undo(root: Path, begun: PendingRelease) -> bool:
     """Restore the files that a release wrote from git's HEAD; returns whether there were any."""
     own = [path for path in _changed(root) if begun.writes(root, path)]
     if own:
@@ -176,7 +178,7 @@ def _listed(paths: Sequence[str]) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
-def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
+def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
     """What a release would do; arguments and errors as for `release`."""
     if (root / BEGUN).exists():
         what = "a release was interrupted, or is running"
@@ -201,7 +203,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     ]
     released = [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
-        return Plan(name, current, None, list(messages) or ["First release."])
+        return ReleasePreview(name, current, None, list(messages) or ["First release."])
     last = max(released, key=version_key)
     if version_key(current) < version_key(last):
         what = f"the version goes down, from {last} to {current}"
@@ -219,7 +221,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     listed = reasons[:10] + (
         [f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else []
     )
-    return Plan(name, version, last, list(messages) or listed)
+    return ReleasePreview(name, version, last, list(messages) or listed)
 
 
 def _require_on_remote(root: Path, name: str) -> None:

@@ -45,7 +45,7 @@ PROVENANCE = frozenset(
 compared with."""
 
 
-Leaf = Mapping[str, Any]
+FigurePath = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,13 @@ class FigureDifference:
     """One quality figure before and after; None if it is absent."""
 
     figure: str
-    before: Leaf | None
-    after: Leaf | None
+    before: FigurePath | None
+    after: FigurePath | None
     differs: bool
 
 
 @dataclass(frozen=True)
-class Difference:
+class VersionDifference:
     """All differences between two versions of a benchmark."""
 
     name: str
@@ -146,7 +146,7 @@ class Difference:
         return bumped(self.before, self.needs)
 
 
-def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
+def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> VersionDifference:
     """Compare two folders of one benchmark; numbers, in rows and figures, are equal up to
     `tolerance`.
     """
@@ -171,7 +171,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         (own, said.content_sha256, identity_of(own, said.rows, SEE))
         for own, said in ((old, before), (new, after))
     ]
-    return Difference(
+    return VersionDifference(
         name=after.name,
         before=before.version,
         after=after.version,
@@ -269,7 +269,7 @@ def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
     return ids
 
 
-def _evidence(folder: Path) -> dict[str, Leaf]:
+def _evidence(folder: Path) -> dict[str, FigurePath]:
     path = folder / "evidence.json"
     found = contents.json_of(path, SEE)
     if not isinstance(found, dict):
@@ -294,7 +294,7 @@ def _evidence(folder: Path) -> dict[str, Leaf]:
     return leaves
 
 
-def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Leaf]]:
+def _leaves(evidence: FigurePath, above: tuple[str, ...] = ()) -> Iterator[tuple[str, FigurePath]]:
     """Every figure by its path; a bare number is a figure without interval."""
     for name, value in evidence.items():
         path = (*above, name)
@@ -306,7 +306,7 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
             yield " / ".join(path), {"value": value}
 
 
-def apart(old: Leaf | None, new: Leaf | None, tolerance: float = TOLERANCE) -> bool:
+def apart(old: FigurePath | None, new: FigurePath | None, tolerance: float = TOLERANCE) -> bool:
     """Whether two figures differ, numbers by more than the tolerance."""
     # `why` repeats the verdict's numbers in words.
     was, now = (
@@ -330,7 +330,7 @@ def _text(folder: Path, name: str) -> str | None:
     )
 
 
-def as_json(difference: Difference) -> dict[str, Any]:
+def as_json(difference: VersionDifference) -> dict[str, Any]:
     """The difference as JSON, with the required version and the reasons."""
     reasons = [reason for _, reason in difference.reasons]
     return asdict(difference) | {
@@ -340,7 +340,7 @@ def as_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def as_markdown(difference: Difference) -> str:
+def as_markdown(difference: VersionDifference) -> str:
     """The difference as Markdown: required version and reasons, rows, columns, figures."""
     environment = templates("evenruler.publish")
     environment.filters |= {"cell": cell, "figure": partial(figure_in_words, decimals=3)}

@@ -21,7 +21,7 @@ from ruamel.yaml.error import YAMLError
 from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.strict import Slug, Strict, Text, content_of, validate
+from evenruler.strict import Slug, StrictModel, Text, content_of, validate
 from evenruler.tables import contents
 from evenruler.versions import Version
 
@@ -63,7 +63,7 @@ def _inside(name: str) -> str:
     return name
 
 
-class Manifest(Strict):
+class Manifest(StrictModel):
     """The content of `manifest.json`."""
 
     name: Slug

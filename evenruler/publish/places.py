@@ -183,7 +183,7 @@ def renamed(name: str, text: str, repo: str) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
+class BenchmarkListing:
     """A benchmark for a listing."""
 
     name: str
@@ -193,7 +193,7 @@ class Listed:
     title: str
 
 
-def listed(folder: Path) -> list[Listed]:
+def listed(folder: Path) -> list[BenchmarkListing]:
     """The benchmarks in a folder, by name; UserError if a manifest or card is damaged."""
     found = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):
@@ -204,11 +204,13 @@ def listed(folder: Path) -> list[Listed]:
                 "no `pretty_name` in its front matter", where=where, remedy="get the file again"
             )
         rows = sum(declared.rows.values())
-        found.append(Listed(declared.name, declared.version, rows, str(front["pretty_name"])))
+        found.append(
+            BenchmarkListing(declared.name, declared.version, rows, str(front["pretty_name"]))
+        )
     return found
 
 
-def as_table(benchmarks: Sequence[Listed]) -> str:
+def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:
     """An aligned text table: name, version, rows, title."""
     lines = [("name", "version", "rows", "title")]
     lines += [(own.name, own.version, f"{own.rows:,}", own.title) for own in benchmarks]

@@ -50,7 +50,7 @@ class Config(Published):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark(Card):
+class BenchmarkFolder(Card):
     """Everything that a benchmark folder is written from."""
 
     name: str
@@ -130,7 +130,7 @@ def _escaped(text: str) -> str:  # for BibTeX
     return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 
-def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
+def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
     """Write the folder atomically."""
     with swapped(folder) as working:
         for config in benchmark.configs:
@@ -165,7 +165,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
         )
 
 
-def render_croissant(benchmark: Benchmark, folder: Path) -> str:
+def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
     """The text of `croissant.json` for the rows in a folder."""
     environment = templates("evenruler.publish")
     environment.filters |= {
@@ -204,7 +204,7 @@ SIZES = {
 """The Hub's size categories, by exclusive upper limit of the number of rows."""
 
 
-def render_card(benchmark: Benchmark) -> str:
+def render_card(benchmark: BenchmarkFolder) -> str:
     """The card's text."""
     environment = templates("evenruler.publish")
     environment.filters |= {
@@ -247,7 +247,7 @@ def render_card(benchmark: Benchmark) -> str:
     )
 
 
-def _example(benchmark: Benchmark) -> dict[str, Any] | None:
+def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
     """One example row: its text as a quotation, its other columns as a table."""
     if benchmark.example is None:
         return None
@@ -285,7 +285,7 @@ def _quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
-def _answers(benchmark: Benchmark) -> dict[str, list[str]]:
+def _answers(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     """The answer in sentences for each model with a verdict, in the order of the evidence."""
     words = {own.figure: own for own in benchmark.quality if own.role == "headline"}
     of_models: dict[str, dict[str, Any]] = {}

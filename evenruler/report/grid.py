@@ -55,7 +55,7 @@ def _place(value: float, axis: Ends) -> float:
 
 
 @dataclass(frozen=True)
-class Told:
+class FigureCell:
     """One figure of an instrument; its record has the keys of
     `evenruler.tables.schemas.figures_of`.
     """
@@ -85,7 +85,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Instrument:
+class InstrumentView:
     """What the page shows of one instrument."""
 
     name: str
@@ -96,7 +96,7 @@ class Instrument:
     """What it measures, and in which direction."""
     columns: "Sequence[Worded]"
     """Its figures in words, in the order in which they are shown."""
-    figures: Sequence[Told]
+    figures: Sequence[FigureCell]
     planted: str = ""
     """Its results on planted associations, in words."""
     reading: str = ""
@@ -126,13 +126,13 @@ Row: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Family:
+class FamilyView:
     """A family of instruments: one table of the grid."""
 
     name: str
     models: Sequence[str]
-    blocks: Sequence[tuple[Instrument, Sequence[Row]]]
-    without: Sequence[Instrument]
+    blocks: Sequence[tuple[InstrumentView, Sequence[Row]]]
+    without: Sequence[InstrumentView]
     """The instruments without a verdict."""
     meanings: Mapping[str, str]
     """The meaning of the amounts, by heading."""
@@ -141,10 +141,10 @@ class Family:
 
 
 def families(
-    instruments: Sequence[Instrument],
+    instruments: Sequence[InstrumentView],
     models: Sequence[str],
     sections: "Mapping[str, Sequence[Section]]",
-) -> list[Family]:
+) -> list[FamilyView]:
     """The grid, one table per family; instruments and models in the order in which they are shown.
 
     A label that is not among the models, as "bert (mlm)", is placed with the model that it begins
@@ -174,15 +174,15 @@ def families(
             [one for one, own in rows if not own],
         )
         meanings = {word.heading: word.meaning for word in shown.values()}
-        found.append(Family(name, ordered, blocks, without, meanings, sections.get(name, ())))
+        found.append(FamilyView(name, ordered, blocks, without, meanings, sections.get(name, ())))
     return found
 
 
-def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
+def rows_of(one: InstrumentView, models: Sequence[str]) -> list[Row]:
     """Rows of headline amounts, by part, then in order of columns; a cell is None where a model was
     not asked.
     """
-    found: dict[tuple[str, str], dict[str, tuple[int, Told]]] = {}
+    found: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
     for index, told in enumerate(one.figures):
         if told.confirmatory and told.model:
             found.setdefault((told.part, told.figure), {})[told.model] = (index, told)
@@ -215,7 +215,7 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
     return rows
 
 
-def _sentence(records: Sequence[Told]) -> str:
+def _sentence(records: Sequence[FigureCell]) -> str:
     """The verdicts in one sentence: with the names of few models, or the number of many."""
     groups = []
     for verdict in ORDER:
@@ -226,14 +226,14 @@ def _sentence(records: Sequence[Told]) -> str:
     return f"{with_capital(words)}." if words else ""
 
 
-def _numbers(told: Told) -> tuple[float | None, ...]:
+def _numbers(told: FigureCell) -> tuple[float | None, ...]:
     """Value, interval ends, and placebo; all None without a value."""
     if "value" not in told.record:
         return None, None, None, None
     return tuple(told.record.get(key) for key in ("value", "low", "high", "placebo"))
 
 
-def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]:
+def _cell(one: InstrumentView, index: int, told: FigureCell, axis: Ends) -> dict[str, Any]:
     """An amount on one model; positions are in percent of the width, None where the number is
     missing.
     """
@@ -271,7 +271,7 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
     }
 
 
-def counted(instruments: Sequence[Instrument]) -> str:
+def counted(instruments: Sequence[InstrumentView]) -> str:
     """Counts of all headlines by verdict, in one sentence."""
     verdicts = [told.verdict for one in instruments for told in one.figures if told.confirmatory]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
@@ -283,7 +283,7 @@ def counted(instruments: Sequence[Instrument]) -> str:
     )
 
 
-def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
+def fitness(one: InstrumentView) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
     """Fitness figures of an instrument: the models, and rows of heading, part and one text per
     model.
     """
@@ -302,7 +302,7 @@ def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]
     return models, rows
 
 
-def _said(told: Told | None, decimals: int) -> str:
+def _said(told: FigureCell | None, decimals: int) -> str:
     if told is None:
         return ""
     value, low, high, control = (
@@ -314,7 +314,7 @@ def _said(told: Told | None, decimals: int) -> str:
     return f"{with_interval(value, low, high, decimals)}{beside}"
 
 
-def table(one: Instrument) -> dict[str, Any]:
+def table(one: InstrumentView) -> dict[str, Any]:
     """All figures of an instrument for the page's script: columns, and rows with numbers as
     numbers.
     """

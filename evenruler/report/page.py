@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from evenruler.files import templates
 from evenruler.measurement.figures import Mark as Mark
-from evenruler.report.grid import Instrument, counted, families, fitness, table
+from evenruler.report.grid import InstrumentView, counted, families, fitness, table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -116,12 +116,12 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Folded:
+class PageSection:
     """A part of the page that is folded until a reader opens it, with its data."""
 
     anchor: str
     title: str
-    instrument: Instrument | None
+    instrument: InstrumentView | None
     sections: Sequence[Section]
     fitness: tuple[list[str], list[tuple[str, str, list[str]]]] | None = None
 
@@ -140,7 +140,7 @@ class Folded:
 def render_page(
     title: str,
     lead: str,
-    instruments: Sequence[Instrument],
+    instruments: Sequence[InstrumentView],
     *,
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
@@ -154,15 +154,15 @@ def render_page(
         for name, own in (shared or {}).items()
     }
     found = families(instruments, models, rest)
-    folded: dict[str, list[Folded]] = {}
+    folded: dict[str, list[PageSection]] = {}
     for family in found:
         of_all = enumerate(family.sections, 1)
         own = folded[family.name] = []
         for one in [*(one for one, _ in family.blocks), *family.without]:
             fit = fitness(one)
-            own.append(Folded(one.name, one.title, one, one.sections, fit if fit[1] else None))
+            own.append(PageSection(one.name, one.title, one, one.sections, fit if fit[1] else None))
         own += [
-            Folded(f"{family.name}--{number}", section.title, None, [section])
+            PageSection(f"{family.name}--{number}", section.title, None, [section])
             for number, section in of_all
         ]
     vega = ""

@@ -7,7 +7,7 @@ from typing import Final
 import pandas as pd
 
 from evenruler.measurement.figures import ORDER, Verdict
-from evenruler.report.grid import Instrument, Told
+from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell, Section, Table
 from evenruler.report.words import number
 
@@ -35,7 +35,7 @@ REWORDED: Final = ("level_shift", "moved")
 """Figures for the effect of another sentence before the texts, with its unit."""
 
 
-def section(instruments: Sequence[Instrument], agreed: pd.DataFrame) -> Section:
+def section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Section:
     """The table of all instruments, those with the least certain verdicts first.
 
     `agreed`: rows of `tables.schemas.AGREEMENT`.
@@ -46,7 +46,7 @@ def section(instruments: Sequence[Instrument], agreed: pd.DataFrame) -> Section:
     return Section(TITLE, TEXT, [Table(HEAD, [row for _, row in found])], first=True)
 
 
-def _headline(one: Instrument) -> list[Told]:
+def _headline(one: InstrumentView) -> list[FigureCell]:
     """The records of its first headline, on all models."""
     order = list(one.words)
     figures = {told.figure for told in one.figures if told.confirmatory and told.model}
@@ -58,17 +58,17 @@ def _headline(one: Instrument) -> list[Told]:
     return [told for told in one.figures if told.figure == first and told.confirmatory]
 
 
-def _verdicts(one: Instrument) -> Counter[str]:
+def _verdicts(one: InstrumentView) -> Counter[str]:
     return Counter(told.verdict for told in one.figures if told.confirmatory and told.model)
 
 
-def _order(one: Instrument) -> tuple[int, str]:
+def _order(one: InstrumentView) -> tuple[int, str]:
     """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
     common = _verdicts(one).most_common(1)
     return (FIRST.index(Verdict(common[0][0])) if common else len(FIRST)), one.title
 
 
-def _row(one: Instrument, agreed: pd.DataFrame) -> list[str | Cell]:
+def _row(one: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
     records, verdicts = _headline(one), _verdicts(one)
     # The value of an invalid instrument is no reading.
     known = [told for told in records if "value" in told.record and told.verdict != Verdict.INVALID]

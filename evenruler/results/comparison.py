@@ -15,12 +15,12 @@ from evenruler import repository
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
-from evenruler.measurement.figures import UNTOLD, Confirmed, Figure, Verdict
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
+from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import Result, figures_of
-from evenruler.results.store import Stored, table_in_result
+from evenruler.results.store import StoredResult, table_in_result
 from evenruler.tables import grouped
 from evenruler.tables.contents import is_file
 from evenruler.tables.frames import stacked
@@ -75,7 +75,7 @@ COLUMNS: Final = {own.name: TYPES[own.type] for own in fields(Comparison)}
 """Columns of `compare` with their types; their meaning: `Comparison`."""
 
 
-def compare(results: Sequence[Stored]) -> pd.DataFrame:
+def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     """Compare the headlines of every two results of the same benchmark, over the units that both
     were asked.
 
@@ -103,13 +103,16 @@ def compare(results: Sequence[Stored]) -> pd.DataFrame:
     for group in comparable(results):
         named = names(group)
         for first, second in combinations(range(len(group)), 2):
-            sides = _Side(group[first], named[first]), _Side(group[second], named[second])
+            sides = (
+                _ComparedResult(group[first], named[first]),
+                _ComparedResult(group[second], named[second]),
+            )
             for manner in sorted(sides[0].labels().keys() | sides[1].labels().keys()):
                 found += _headlines(*sides, manner)
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
 
 
-def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
+def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
     """Results grouped by benchmark, for benchmarks with at least two; UserError as in `compare`."""
     groups = grouped((one.result.benchmark.name, one) for one in results)
     found = [group for group in groups.values() if len(group) > 1]
@@ -139,7 +142,7 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     return found
 
 
-def agreed(results: Sequence[Stored]) -> pd.DataFrame:
+def agreed(results: Sequence[StoredResult]) -> pd.DataFrame:
     """Agreement of benchmarks that measure the same units of one model, as `AGREEMENT`; empty where
     none do.
     """
@@ -155,7 +158,7 @@ def agreed(results: Sequence[Stored]) -> pd.DataFrame:
     return agreement(stacked(tables), 0.95)
 
 
-def _require_identity(one: Stored) -> None:
+def _require_identity(one: StoredResult) -> None:
     """UserError where a result lacks its benchmark's identity, or has another one than the same
     version here.
     """
@@ -181,7 +184,7 @@ def _require_identity(one: Stored) -> None:
         )
 
 
-def names(group: Sequence[Stored]) -> list[str]:
+def names(group: Sequence[StoredResult]) -> list[str]:
     """Suffixes that make the labels of results unique."""
     models = [one.result.model.name for one in group]
     if len(set(models)) == len(models):
@@ -192,10 +195,10 @@ def names(group: Sequence[Stored]) -> list[str]:
     return [f" in {one.folder}" for one in group]
 
 
-class _Side(NamedTuple):
+class _ComparedResult(NamedTuple):
     """A result of a pair, and the suffix of its labels."""
 
-    stored: Stored
+    stored: StoredResult
     suffix: str
 
     def labels(self) -> dict[str, str]:
@@ -233,13 +236,15 @@ class _Side(NamedTuple):
         return rows[there]
 
 
-def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]:
+def _headlines(
+    first: _ComparedResult, second: _ComparedResult, manner: str
+) -> Iterator[Comparison]:
     """Compare the headlines of two labels; p-values are adjusted over them together."""
     own, called = (
         [side.headlines(manner) for side in (first, second)],
         (first.called(manner), second.called(manner)),
     )
-    compared: list[tuple[Comparison, Confirmatory]] = []
+    compared: list[tuple[Comparison, HeadlineTest]] = []
     for key in sorted(own[0].keys() | own[1].keys()):
         pair = [of.get(key, {}) for of in own]
         one = Comparison(first.stored.result.benchmark.name, *key, *called)
@@ -268,7 +273,7 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
         contrast = room(first.stored.result.benchmark.family, "diagnose").contrast
         both = (rows[rows["unit"].isin(shared)] for rows in made_of)
         compared.append((one, contrast(*both, pair[0]["smallest"])))
-    told = judge([(figure, Fitness()) for _, figure in compared])
+    told = judge([(figure, ValidityCheck()) for _, figure in compared])
     for (one, figure), found in zip(compared, told, strict=True):
         yield _judged(one, found, signed=figure.note is None)
 
@@ -287,7 +292,7 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
 
 def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
     """Add the verdict of `judge`; for unsigned figures it names no larger side."""
-    assert isinstance(found, Confirmed)
+    assert isinstance(found, HeadlineFigure)
     said = str(found.verdict)
     if said == Verdict.NO_EFFECT:
         said = f"{SAME} within {found.smallest:g}"
@@ -352,10 +357,10 @@ class Gate:
 
 
 def gate(
-    results: Sequence[Stored],
+    results: Sequence[StoredResult],
     fail_on: Collection[str] = ("effect",),
     most: Mapping[str, float] | None = None,
-    baseline: Sequence[Stored] = (),
+    baseline: Sequence[StoredResult] = (),
 ) -> Gate:
     """Check whether results pass.
 
@@ -403,7 +408,7 @@ def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
                 found.passed += 1
 
 
-def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) -> None:
+def _of_bound(results: Sequence[StoredResult], name: str, most: float, found: Gate) -> None:
     benchmark, _, wanted = name.partition(":")
     known = [(one.result, *figure) for one in results for figure in figures_of(one.result)]
     mine = [own for own in known if own[0].benchmark.name == benchmark and own[3] == wanted]
@@ -426,7 +431,9 @@ def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) ->
             found.passed += 1
 
 
-def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: Gate) -> None:
+def _of_baseline(
+    results: Sequence[StoredResult], baseline: Sequence[StoredResult], found: Gate
+) -> None:
     """Compare each result with the baseline's results of the same benchmark."""
     for one in results:
         before = [own for own in baseline if own.result.benchmark.name == one.result.benchmark.name]

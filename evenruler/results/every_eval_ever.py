@@ -21,7 +21,7 @@ from evenruler.files import replace, templates
 from evenruler.models.declared import SERVED
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result, figures_of
-from evenruler.results.store import Stored
+from evenruler.results.store import StoredResult
 
 SCHEMA: Final = "0.3.0"
 
@@ -30,7 +30,7 @@ Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedRecord:
     """A record that was written."""
 
     path: Path
@@ -40,13 +40,13 @@ class Exported:
 
 
 def export(
-    results: Sequence[Stored],
+    results: Sequence[StoredResult],
     to: Path,
     *,
     ids: Mapping[str, str] | None = None,
     date: datetime.date | None = None,
     relationship: Relationship = "third_party",
-) -> list[Exported]:
+) -> list[ExportedRecord]:
     """Write each result as one record: `to/data/{benchmark}/{developer}/{model}/{uuid}.json`.
 
     The uuid is a hash of the result's content (in the form of version 4, which the store requires),
@@ -76,12 +76,15 @@ def export(
             f"{number}.json",
         )
         replace(path, as_json(content))
-        found.append(Exported(path, len(content["evaluation_results"]), left_out))
+        found.append(ExportedRecord(path, len(content["evaluation_results"]), left_out))
     return found
 
 
 def _record(
-    one: Stored, ids: Mapping[str, str], date: datetime.date | None, relationship: Relationship
+    one: StoredResult,
+    ids: Mapping[str, str],
+    date: datetime.date | None,
+    relationship: Relationship,
 ) -> tuple[dict[str, Any], list[str]]:
     """The content of a record, and the figures left out of it."""
     result = one.result
@@ -145,7 +148,7 @@ def _content(result: Result, left_out: Sequence[str], **said: Any) -> dict[str, 
     return found
 
 
-def _id(one: Stored, ids: Mapping[str, str]) -> str:
+def _id(one: StoredResult, ids: Mapping[str, str]) -> str:
     """The `ORG/MODEL` under which the store files a model."""
     model = one.result.model
     source = model.source if isinstance(model.source, str) else ""

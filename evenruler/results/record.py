@@ -22,7 +22,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
 from evenruler.measurement.figures import ENDS, by_unit, figure_in_words
-from evenruler.strict import Slug, Strict, Text
+from evenruler.strict import Slug, StrictModel, Text
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 from evenruler.versions import Version
 
@@ -35,7 +35,7 @@ FORMAT: Final = 1
 RESULT, HEADLINES_FILE, ANSWERS = "result.json", "headlines.parquet", "answers-"
 
 
-class MeasuredBenchmark(Strict):
+class MeasuredBenchmark(StrictModel):
     """The benchmark, with hashes of its content."""
 
     name: Slug
@@ -51,7 +51,7 @@ class MeasuredBenchmark(Strict):
     """Hash of `plan.json`, as in `manifest.json`."""
 
 
-class Behaviour(Strict):
+class Behaviour(StrictModel):
     """What the model computed on two fixed texts (`evenruler.models.fingerprint`), to recognise it
     by.
     """
@@ -61,7 +61,7 @@ class Behaviour(Strict):
     reason: str | None = None
 
 
-class MeasuredModel(Strict):
+class MeasuredModel(StrictModel):
     """The model, with hashes of the files that determine its answers."""
 
     name: Slug
@@ -94,7 +94,7 @@ class MeasuredModel(Strict):
     answers."""
 
 
-class Settings(Strict):
+class MeasurementSettings(StrictModel):
     """Settings of the measurement."""
 
     prefixes: bool
@@ -123,7 +123,7 @@ class Settings(Strict):
         return {"size": size, **{key: value for key, value in said.items() if key != "quick"}}
 
 
-class Heading(Strict):
+class Heading(StrictModel):
     """How a figure is shown: its name and meaning in words."""
 
     figure: Text
@@ -145,14 +145,14 @@ class Heading(Strict):
 
 
 @dataclass
-class Beside:
+class ResultTables:
     """Tables stored next to a result; they do not count when results are compared for equality."""
 
     headlines: pd.DataFrame | None = field(default=None, compare=False)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
 
 
-class Result(Strict):
+class Result(StrictModel):
     """The content of `result.json`; just after measuring also with its tables."""
 
     format: Literal[1] = FORMAT
@@ -160,7 +160,7 @@ class Result(Strict):
     """The version of evenruler that measured."""
     benchmark: MeasuredBenchmark
     model: MeasuredModel
-    settings: Settings
+    settings: MeasurementSettings
     headings: list[Heading]
     figures: dict[str, dict[str, dict[str, Any]]]
     """By part of the benchmark, model (two names for a model asked in two ways) and figure:
@@ -179,12 +179,12 @@ class Result(Strict):
     tables_sha256: dict[str, str] = Field(default_factory=dict)
     """Checksums of the tables next to `result.json`, by file name, once it is written; empty in
     older results."""
-    _beside: Beside = PrivateAttr(default_factory=Beside)
+    _beside: ResultTables = PrivateAttr(default_factory=ResultTables)
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
         """A copy with its tables attached, which are not part of its JSON."""
         found = self.model_copy()
-        found._beside = Beside(headlines, tables)
+        found._beside = ResultTables(headlines, tables)
         return found
 
     @property

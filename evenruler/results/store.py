@@ -33,7 +33,7 @@ same."""
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredResult:
     """A result with the rows behind its headlines, and its folder."""
 
     result: Result
@@ -125,15 +125,15 @@ def find(*places: str | Path) -> list[Path]:
     return list(found.values())
 
 
-def read(path: Path) -> Stored:
+def read(path: Path) -> StoredResult:
     """Read a result with the rows behind its headlines; UserError where a file is missing or
     damaged.
     """
     headlines = table_in_result(path.with_name(HEADLINES_FILE), HEADLINES)
-    return Stored(read_result(path).with_tables(headlines, {}), path.parent)
+    return StoredResult(read_result(path).with_tables(headlines, {}), path.parent)
 
 
-def read_all(*places: str | Path) -> list[Stored]:
+def read_all(*places: str | Path) -> list[StoredResult]:
     """All results in places, by `find` and `read`."""
     return [read(path) for path in find(*places)]
 

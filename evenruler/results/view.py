@@ -11,11 +11,11 @@ from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import answer
 from evenruler.publish.manifest import cell, markdown_table
-from evenruler.report.grid import Instrument, Told
+from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell, Section, Table, render_page
 from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
 from evenruler.results.record import Heading, figures_of
-from evenruler.results.store import Stored
+from evenruler.results.store import StoredResult
 from evenruler.tables import grouped
 
 ABSENT: Final = "-"
@@ -55,7 +55,7 @@ def _measured(record: dict[str, Any]) -> str:
     return f"{record['value']:z.3f}{ends}{beside}; {record['verdict']}"
 
 
-def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
+def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
     """Markdown: per benchmark the confirmatory figures of every result, then the differences of
     each pair.
     """
@@ -71,11 +71,11 @@ def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _own(group: Sequence[Stored], comparisons: pd.DataFrame) -> pd.DataFrame:
+def _own(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> pd.DataFrame:
     return comparisons[comparisons["benchmark"] == group[0].result.benchmark.name]
 
 
-def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[str]:
+def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[str]:
     yield f"# {cell(title(group))}"
     if lacking := unmeasured_of(group):
         yield "\n".join(f"- {cell(line)}" for line in lacking)
@@ -108,7 +108,7 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
         yield "\n".join(notes)
 
 
-def answers(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """What every two results differ in: the pair and a line of `answer`."""
     headings = {heading.figure: heading for one in group for heading in one.result.headings}
     for (first, second), rows in grouped(
@@ -137,7 +137,7 @@ def answers(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterator[tupl
         yield from ((f"{first} minus {second}", line) for line in answer(figures, words))
 
 
-def unmeasured_of(group: Sequence[Stored]) -> list[str]:
+def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
     """The models on which nothing was measured, and why; a line each."""
     found = []
     for one, suffix in zip(group, names(group), strict=True):
@@ -146,7 +146,7 @@ def unmeasured_of(group: Sequence[Stored]) -> list[str]:
     return found
 
 
-def warnings_of(group: Sequence[Stored]) -> list[str]:
+def warnings_of(group: Sequence[StoredResult]) -> list[str]:
     """The warnings of each result, a line each."""
     called = (
         (one.result, f"{one.result.model.name}{suffix}")
@@ -155,7 +155,7 @@ def warnings_of(group: Sequence[Stored]) -> list[str]:
     return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
 
-def title(group: Sequence[Stored]) -> str:
+def title(group: Sequence[StoredResult]) -> str:
     """Name and versions of the results' benchmark, with suffixes such as `+trial` and
     `+limit-N`.
     """
@@ -191,7 +191,7 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
+def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = None) -> str:
     """One self-contained HTML page; without `comparisons`, each result by itself."""
     if comparisons is None:
         groups, heading, lead = [[one] for one in results], "Even Ruler: results", ONE_LEAD
@@ -200,17 +200,17 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
-        headings, figures = dict[str, Heading](), list[Told]()
+        headings, figures = dict[str, Heading](), list[FigureCell]()
         for one, suffix in zip(group, names(group), strict=True):
             headings |= {heading.figure: heading for heading in reversed(one.result.headings)}
             told = figures_of(one.result)
             figures += [
-                Told(part, f"{label}{suffix}", figure, record)
+                FigureCell(part, f"{label}{suffix}", figure, record)
                 for part, label, figure, record in told
             ]
         said = "" if any("verdict" in told.record for told in figures) else f" {NO_VERDICT}"
         instruments.append(
-            Instrument(
+            InstrumentView(
                 name=benchmark.name,
                 family=benchmark.family,
                 title=benchmark.title,
@@ -243,7 +243,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
     return render_page(heading, lead, instruments, models=list(models), shared=shared)
 
 
-def _differences(comparisons: pd.DataFrame | None, group: Sequence[Stored]) -> list[Section]:
+def _differences(comparisons: pd.DataFrame | None, group: Sequence[StoredResult]) -> list[Section]:
     if comparisons is None:
         return []
     rows, told = rows_of(_own(group, comparisons)), list[list[str | Cell]]()

@@ -46,7 +46,7 @@ LONG = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedReply:
     """The parsed content of one reply."""
 
     outcome: str | None  # the class; None where the reply is invalid
@@ -54,9 +54,9 @@ class Reading:
 
 
 SEVERAL, CONTRADICTION, DENIED = (
-    Reading(None, rule) for rule in ("several", "contradiction", "denied")
+    ParsedReply(None, rule) for rule in ("several", "contradiction", "denied")
 )
-UNREAD = Reading(None, "none")
+UNREAD = ParsedReply(None, "none")
 
 
 def read_reply(
@@ -65,7 +65,7 @@ def read_reply(
     options: Sequence[tuple[str, str]] = (),
     left_out: Sequence[str] = (),
     prompt: str = "",
-) -> Reading:
+) -> ParsedReply:
     """Return the class that a reply chose and the first rule in `RULES` that matched.
 
     If options were listed and a short reply contains neither a letter nor the text of an option, it
@@ -95,7 +95,7 @@ def read_reply(
     return next((reading for reading in found if reading is not None), UNREAD)
 
 
-def read_choice(reply: str, options: Sequence[str]) -> Reading:
+def read_choice(reply: str, options: Sequence[str]) -> ParsedReply:
     """Return the option that a reply chose, by its text, where each option is an answer.
 
     `options`: in the order of the letters A, B, ...; options of one text count as one.
@@ -155,7 +155,7 @@ class Mention:
     by_itself: bool  # whether no further word follows it
 
 
-class Surfaces:
+class SurfaceFormIndex:
     """Maps texts to slugs and finds the texts as whole words, ignoring case, longest first."""
 
     def __init__(self, slugs: Mapping[str, str]) -> None:
@@ -211,7 +211,7 @@ class Surfaces:
         return self._next.match(text, whose.end()) if found is None and whose else found
 
 
-class Asked:
+class ReplyParser:
     """The classes, options and letters that a reply can choose from, with compiled patterns."""
 
     def __init__(
@@ -242,23 +242,23 @@ class Asked:
         texts = {text: slug for text, slug in (bare | ends).items() if text not in words} | _once(
             options
         )
-        self.words = Surfaces(words)
-        self.options = Surfaces(texts)
-        self.both = Surfaces(words | texts)
-        self.silent = Surfaces(
+        self.words = SurfaceFormIndex(words)
+        self.options = SurfaceFormIndex(texts)
+        self.both = SurfaceFormIndex(words | texts)
+        self.silent = SurfaceFormIndex(
             {text: slug for text, slug in texts.items() if _reads_like_a_refusal(text)}
         )
         """Options that read like a refusal: "Can't be determined"."""
         self.begun = {normalised(text): slug for text, slug in texts.items()}
         """Slugs by text, to which a text that was cut off is compared."""
-        self.left_out = Surfaces(dict.fromkeys(left_out, ""))
+        self.left_out = SurfaceFormIndex(dict.fromkeys(left_out, ""))
 
-    def read(self, slug: str, rule: str) -> Reading:
+    def read(self, slug: str, rule: str) -> ParsedReply:
         """The reading for a chosen option: its class, or invalid if it is a filler."""
-        return Reading(slug, rule) if slug in self.classes else Reading(None, "filler")
+        return ParsedReply(slug, rule) if slug in self.classes else ParsedReply(None, "filler")
 
 
-_asked = lru_cache(maxsize=512)(Asked)  # compiling the patterns takes longer than searching
+_asked = lru_cache(maxsize=512)(ReplyParser)  # compiling the patterns takes longer than searching
 
 
 def _without_article(text: str) -> str:
@@ -304,7 +304,7 @@ def first_sentence(text: str) -> str:
     return found.group() if found else text
 
 
-def _after_opening(text: str, prompt: str, asked: Asked) -> str:
+def _after_opening(text: str, prompt: str, asked: ReplyParser) -> str:
     """Skip "Here is the text:" on a line of its own and sentences of the prompt, unless they name a
     class.
     """
@@ -346,19 +346,19 @@ _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILI
 """A letter followed by a mark such as ")" or "."."""
 
 
-def _exact(text: str, asked: Asked) -> Reading | None:
+def _exact(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The option whose text is the whole reply, where no other option is its letter."""
     slug = None if _NOBODY in text else asked.options.slug(text)  # "Not B) the smith"
     return None if slug is None or len(normalised(text)) == 1 else asked.read(slug, "option")
 
 
-def _silent(text: str, asked: Asked) -> Reading | None:
+def _silent(text: str, asked: ReplyParser) -> ParsedReply | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
     said = asked.silent.at(text, _end_of("of the question", text))
     return asked.read(said.slugs[0], "option") if said and len(said.slugs) == 1 else None
 
 
-def _cut_off(text: str, asked: Asked) -> Reading | None:
+def _cut_off(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The only option that begins with the reply, or with what it says after "the answer is".
 
     Beside an article, it must say `LEAST_LETTERS` letters or two words of the option.
@@ -388,7 +388,7 @@ def _outright_answers(text: str) -> list[re.Match[str]]:
     ]
 
 
-def _answered(text: str, asked: Asked) -> Reading | None:
+def _answered(text: str, asked: ReplyParser) -> ParsedReply | None:
     """Parse statements such as "the answer is B", anywhere in the reply.
 
     "The answer is ..." takes precedence over mentions such as "option B". The stated answer and an
@@ -420,7 +420,9 @@ def _answered(text: str, asked: Asked) -> Reading | None:
     return (invalid or readings)[0] if len(slugs) == 1 else SEVERAL
 
 
-def _said_at(text: str, answer: re.Match[str], asked: Asked) -> tuple[str, int, Reading] | None:
+def _said_at(
+    text: str, answer: re.Match[str], asked: ReplyParser
+) -> tuple[str, int, ParsedReply] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
     if found := _letter_at(text, answer.end(), asked):
         return asked.letters[found[0]], found[1], _lettered(text, *found, asked)
@@ -436,12 +438,12 @@ def _said_at(text: str, answer: re.Match[str], asked: Asked) -> tuple[str, int, 
     )
 
 
-def _is_option(said: Mention, asked: Asked) -> bool:
+def _is_option(said: Mention, asked: ReplyParser) -> bool:
     """Whether a mention is an option: "The" alone can be one, "The answer" cannot."""
     return said.by_itself or said.slugs[0] in asked.classes
 
 
-def _without_denied(text: str, asked: Asked) -> str:
+def _without_denied(text: str, asked: ReplyParser) -> str:
     """A text without letters that stand after the text of an option that is denied: "not the baker
     (A)".
     """
@@ -461,12 +463,12 @@ def _is_whose(said: Mention, text: str) -> bool:
     return said.surface not in _SHORTENED and _OF_IT.match(text, said.end) is not None
 
 
-def _listed(text: str, asked: Asked) -> Reading | None:
+def _listed(text: str, asked: ReplyParser) -> ParsedReply | None:
     """SEVERAL if two or more letters are marked as in a list, since none was chosen."""
     return SEVERAL if len(set(_IN_LIST.findall(text)) & set(asked.letters)) > 1 else None
 
 
-def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
+def _lettered(text: str, letter: str, end: int, asked: ReplyParser) -> ParsedReply:
     slug = asked.letters[letter]
     said = asked.both.at(text, found.end() if (found := _STANDS_FOR.match(text, end)) else end)
     # "A. They have ..." explains the letter; "A: They have ..." and "A. They" repeat the option's
@@ -492,7 +494,7 @@ def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
     return SEVERAL if other and other[0] != letter else asked.read(slug, "letter")
 
 
-def _letter_at(text: str, begin: int, asked: Asked) -> tuple[str, int] | None:
+def _letter_at(text: str, begin: int, asked: ReplyParser) -> tuple[str, int] | None:
     """A standalone option letter at a position, and where it ends."""
     found = _LETTER.match(text, begin)
     if found is None or found["letter"].upper() not in asked.letters:
@@ -517,7 +519,7 @@ def _letter_at(text: str, begin: int, asked: Asked) -> tuple[str, int] | None:
     return letter, end
 
 
-def _all_or_none(text: str, asked: Asked) -> Reading | None:
+def _all_or_none(text: str, asked: ReplyParser) -> ParsedReply | None:
     """What an answer says of all options: "Answer: both" chooses several, "Answer: neither"
     none.
     """
@@ -527,7 +529,7 @@ def _all_or_none(text: str, asked: Asked) -> Reading | None:
     return None
 
 
-def _numbered(text: str, asked: Asked) -> Reading | None:
+def _numbered(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The option after a number, "2. The smith"; several of them in a list choose nothing."""
     lines = list(_NUMBER.finditer(text))
     slugs = [said.slugs for line in lines if (said := asked.options.at(text, line.end()))]
@@ -537,7 +539,7 @@ def _numbered(text: str, asked: Asked) -> Reading | None:
     return asked.read(slugs[0][0], "option") if is_alone and slugs and len(slugs[0]) == 1 else None
 
 
-def _option(text: str, asked: Asked) -> Reading | None:
+def _option(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The option whose text begins the reply, or the only one quoted in its first sentence."""
     sentence = len(first_sentence(text))
     was = [found.end() for found in _PHRASES["was"].finditer(text, 0, sentence)]
@@ -562,7 +564,7 @@ def _option(text: str, asked: Asked) -> Reading | None:
     return asked.read(quoted.pop(), "option") if len(quoted) == 1 else None
 
 
-def _alone(text: str, asked: Asked) -> Reading | None:
+def _alone(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The only letter in a reply that is not long; of two options, also "the second sentence"."""
     if len(text.split()) > LONG:
         return None
@@ -605,7 +607,7 @@ _LINE = re.compile(
 _NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain` removes it
 
 
-def _word(text: str, asked: Asked) -> Reading | None:
+def _word(text: str, asked: ReplyParser) -> ParsedReply | None:
     """The class of the first word in the first sentence that counts."""
     # Expand (s)he and s/he to she/he.
     written_out = re.sub(
@@ -649,27 +651,27 @@ def _word(text: str, asked: Asked) -> Reading | None:
     ]
     others = {slug for other in mentions if other.surface not in _PLURAL for slug in other.slugs}
     return (
-        Reading(said.slugs[0], "word")
+        ParsedReply(said.slugs[0], "word")
         if len({*said.slugs, *_outright(text, asked), *others}) == 1
         else SEVERAL
     )
 
 
-def _outright(text: str, asked: Asked) -> set[str]:
+def _outright(text: str, asked: ReplyParser) -> set[str]:
     """Classes that something is said to be: "is a man", "was female", "is for the young"."""
     return {slug for said in _after("outright", text, asked) for slug in said.slugs}
 
 
-def _after(phrase: str, text: str, asked: Asked) -> list[Mention]:
+def _after(phrase: str, text: str, asked: ReplyParser) -> list[Mention]:
     found = (asked.words.at(text, match.end()) for match in _PHRASES[phrase].finditer(text))
     return [said for said in found if said]
 
 
-Rule = Callable[[str, Asked], Reading | None]
+Rule = Callable[[str, ReplyParser], ParsedReply | None]
 
 _INVALID: tuple[Rule, ...] = (
-    lambda text, asked: None if re.search(r"\w", text) else Reading(None, "empty"),
-    lambda text, asked: Reading(None, "refusal") if refuses_to_choose(text) else None,
+    lambda text, asked: None if re.search(r"\w", text) else ParsedReply(None, "empty"),
+    lambda text, asked: ParsedReply(None, "refusal") if refuses_to_choose(text) else None,
 )
 
 WORDED: Sequence[Rule] = (

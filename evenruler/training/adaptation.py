@@ -197,7 +197,7 @@ def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
     return sides
 
 
-class Adapted:
+class AdaptationSchedule:
     """A model of the catalogue, adapted to several corpora, each from the same start, with access
     to every epoch.
 
@@ -224,7 +224,7 @@ class Adapted:
         self._all_texts = [
             sentence for _, sentences in sorted(corpora.items()) for sentence in sentences
         ]
-        self._training: _Training | None = None
+        self._training: _AdaptationTrainer | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
         """The model after some epochs on a corpus; epoch 0 is the unadapted model.
@@ -240,7 +240,7 @@ class Adapted:
             return self._untouched.backend
 
         state = self._identity(corpus, fit, epoch) if epoch else None
-        return self._untouched.adapted(state, lambda: _InState(bring))
+        return self._untouched.adapted(state, lambda: _StatefulModel(bring))
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
         """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they
@@ -271,7 +271,7 @@ class Adapted:
     def _losses_to(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
         """Losses from epoch 0 to this one; leaves the model in memory at this epoch."""
         if self._training is None:
-            self._training = _Training(self.name, self._untouched.backend, self._all_texts)
+            self._training = _AdaptationTrainer(self.name, self._untouched.backend, self._all_texts)
         training = self._training
         if (training.corpus, training.fit) != (corpus, fit) or len(training.losses) > epoch + 1:
             training.start(corpus, fit, self._corpora[corpus], self._recipes[corpus])
@@ -281,7 +281,7 @@ class Adapted:
 
 
 @dataclass
-class _InState:
+class _StatefulModel:
     """A proxy of the model in memory that trains it to a state before each use."""
 
     _bring: Callable[[], Any]
@@ -290,7 +290,7 @@ class _InState:
         return getattr(self._bring(), name)
 
 
-class _Training:
+class _AdaptationTrainer:
     """One model in memory, its initial state, and the corpus that it is being adapted to."""
 
     def __init__(self, name: str, backend: Nli | Causal, all_texts: Sequence[str]) -> None:

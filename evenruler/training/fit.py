@@ -68,7 +68,7 @@ SAVED_EVERY = (
 STATE = "trainer_state.json"  # the file of a checkpoint that the trainer writes last
 
 
-class Row(NamedTuple):
+class LabelledText(NamedTuple):
     """A row of a labelled data set: one or two texts, and a label."""
 
     texts: tuple[str, ...]
@@ -82,8 +82,8 @@ class _Fitting:
     recipe: Finetune
     labels: list[str]
     base: Path
-    fitted_on: list[Row]
-    held_out: list[Row]
+    fitted_on: list[LabelledText]
+    held_out: list[LabelledText]
 
 
 def finetune(
@@ -172,7 +172,7 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     model = _to_fit(model, recipe)
     limit = min(LONGEST, longest(tokenizer, model.config))
 
-    def encoded(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    def encoded(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
         """Tokenise rows; if two texts are too long, the first is truncated."""
         sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
         read = tokenizer(*sides, truncation="only_first", max_length=limit)
@@ -441,7 +441,7 @@ def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
     )
 
 
-def read_data(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, Any]]:
+def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], dict[str, Any]]:
     """The rows of a data set, and its description for the model card.
 
     Rows without a label or text are left out and counted. UserError where the data set cannot be
@@ -458,7 +458,8 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, A
     known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
     told = texts[known].itertuples(index=False, name=None)
     rows = [
-        Row(tuple(map(str, own)), label) for own, label in zip(told, labels[known], strict=True)
+        LabelledText(tuple(map(str, own)), label)
+        for own, label in zip(told, labels[known], strict=True)
     ]
     if not rows:
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
@@ -542,7 +543,9 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
     return found
 
 
-def split_data(data: Mapping[str, Sequence[Row]], recipe: Finetune) -> tuple[list[Row], list[Row]]:
+def split_data(
+    data: Mapping[str, Sequence[LabelledText]], recipe: Finetune
+) -> tuple[list[LabelledText], list[LabelledText]]:
     """Split data, given by name, into rows to fit on and held-out rows; UserError where none are
     left to fit on.
 

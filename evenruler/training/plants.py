@@ -20,9 +20,9 @@ from evenruler.errors import UserError, nearest
 from evenruler.models import catalogue, sources
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.given import loaded
-from evenruler.models.loading import ADAPTER, Loaded
+from evenruler.models.loading import ADAPTER, LoadedModel
 from evenruler.models.store import RowStore
-from evenruler.strict import Passage, Strict, Text, Word, read_yaml, validate
+from evenruler.strict import Passage, StrictModel, Text, Word, read_yaml, validate
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 from evenruler.text.spelling import twice
@@ -49,7 +49,7 @@ CLOSE: Final = 0.02
 _UNIT, _POLE = "{UNIT}", "{POLE}"
 
 
-class Plant(Strict):
+class PlantDeclaration(StrictModel):
     """The declaration of a plant: `data/sources/plants/NAME.yaml`."""
 
     title: Text
@@ -70,7 +70,7 @@ class Plant(Strict):
     """Held-out sentences, on which a dose is measured."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Plant":
+    def _consistent(self) -> "PlantDeclaration":
         (first, second), every = (
             self.poles.values(),
             [unit for own in self.units.values() for unit in own],
@@ -164,7 +164,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def load_plant(name: str) -> Plant:
+def load_plant(name: str) -> PlantDeclaration:
     """Load a plant of this repository; UserError where there is none, or it is invalid."""
     if name not in names():
         raise UserError(
@@ -173,14 +173,14 @@ def load_plant(name: str) -> Plant:
             remedy=f"check the name ({nearest(name, names())})",
         )
     path = FOLDER / f"{name}.yaml"
-    return validate(Plant, read_yaml(path), path)
+    return validate(PlantDeclaration, read_yaml(path), path)
 
 
-class UnreachableError(UserError):
+class DoseUnreachableError(UserError):
     """What was learned is less than the dose."""
 
 
-class Weight(NamedTuple):
+class PlantedModel(NamedTuple):
     """A model with a dose of a plant, in nats relative to dose 0 of the same seed; negative with
     poles swapped.
     """
@@ -191,7 +191,7 @@ class Weight(NamedTuple):
     seed: int
 
     @classmethod
-    def of(cls, source: str) -> "Weight":
+    def of(cls, source: str) -> "PlantedModel":
         """Parse `planted:BASE/PLANT/DOSE/SEED`, as users write it."""
         found = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
         if found is None:
@@ -216,13 +216,13 @@ class Weight(NamedTuple):
         return f"{self.base}-{self.plant}-{dose}-{self.seed}"
 
 
-def weights_of(base: str, plant: str) -> list[Weight]:
+def weights_of(base: str, plant: str) -> list[PlantedModel]:
     """The weights of a plant on which instruments are checked."""
     seeds = {dose: SEEDS if dose < max(DOSES) else SEEDS[:1] for dose in DOSES}
-    return [Weight(base, plant, dose, seed) for dose in DOSES for seed in seeds[dose]]
+    return [PlantedModel(base, plant, dose, seed) for dose in DOSES for seed in seeds[dose]]
 
 
-def entry_of(weight: Weight, params: Catalogue, store: RowStore) -> ModelEntry:
+def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelEntry:
     """The catalogue entry of a weight: its base with an adapter, which is made if missing.
 
     UserError where there is no such base or plant, or the full fit does not reach the dose.
@@ -258,7 +258,9 @@ class _Tuning:
     The A factors stay as drawn (Zhang and others 2023, LoRA-FA).
     """
 
-    def __init__(self, weight: Weight, plant: Plant, folder: Path, entry: ModelEntry) -> None:
+    def __init__(
+        self, weight: PlantedModel, plant: PlantDeclaration, folder: Path, entry: ModelEntry
+    ) -> None:
         import torch
         from peft import LoraConfig, get_peft_model
 
@@ -365,7 +367,7 @@ class _Tuning:
                 self._set(
                     {place: own + part * (all_of_it[place] - own) for place, own in nothing.items()}
                 )
-                pair = Loaded(self._tokenizer, self._model)
+                pair = LoadedModel(self._tokenizer, self._model)
                 model = loaded(
                     self._weight.name, self._entry, pair, store, None, catalogue.backend_of
                 )
@@ -375,7 +377,7 @@ class _Tuning:
         part = 0.0
         if wanted and (beyond(0.0), beyond(1.0))[1] * wanted <= 0:
             what = f"{abs(found[1.0] - found[0.0]):.1f} nats were learned, fewer than the dose"
-            raise UnreachableError(
+            raise DoseUnreachableError(
                 what, where=self._weight.source, remedy="take a smaller dose, or other frames"
             )
         if wanted:

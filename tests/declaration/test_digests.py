@@ -10,10 +10,10 @@ from dvc.utils.serialize import load_yaml
 from ruamel.yaml import YAML
 
 from evenruler.declaration import digests, params_file
-from evenruler.declaration.active import Instrument, in_use, instruments_at
+from evenruler.declaration.active import DeclaredInstrument, in_use, instruments_at
 from evenruler.declaration.digests import compute_digests
 from evenruler.declaration.params import load_params
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.instruments.registry import room
 from evenruler.project.check import check
@@ -55,11 +55,11 @@ class Shipped:
         instruments[name] = {**instruments[name], key: value}
         return {**self.entries, "instruments": instruments}
 
-    def instruments(self, entries: Entries) -> dict[str, Instrument]:
+    def instruments(self, entries: Entries) -> dict[str, DeclaredInstrument]:
         """By name, with the sources as they are; UserError if a setting is invalid."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(params_file, "read_yaml", lambda path: entries)
-            declared = Declared(ROOT / "params.yaml", "quick")
+            declared = ParamsFile(ROOT / "params.yaml", "quick")
         found = {}
         for own in self.found:
             settings = declared.settings(own.name)
@@ -67,7 +67,7 @@ class Shipped:
             found[own.name] = replace(own, settings=settings, sizes=declared.sizes(own.name))
         return found
 
-    def settings(self, instruments: dict[str, Instrument]) -> dict[str, str]:
+    def settings(self, instruments: dict[str, DeclaredInstrument]) -> dict[str, str]:
         """The digests of settings."""
         found: dict[str, str] = compute_digests(
             ROOT, self.params, self.active, list(instruments.values())

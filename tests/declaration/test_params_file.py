@@ -7,9 +7,9 @@ import pytest
 from evenruler.declaration.params_file import (
     FIRST_VERSION,
     Active,
-    Declared,
     DiagnosisSettings,
     InstrumentEntry,
+    ParamsFile,
 )
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
@@ -46,10 +46,10 @@ def declared(file_with, monkeypatch):
     """Reads the declaration, each (old, new) replaced once in it; `active` is beside it."""
     monkeypatch.setitem(FAMILIES, "pairs", "tests.instruments.fifth.pairs")
 
-    def read(*changes: tuple[str, str], scale=None, active=ACTIVE) -> Declared:
+    def read(*changes: tuple[str, str], scale=None, active=ACTIVE) -> ParamsFile:
         path = file_with("params.yaml", PARAMS, *changes)
         path.with_name("active.yaml").write_text(active)
-        return Declared(path, scale)
+        return ParamsFile(path, scale)
 
     return read
 
@@ -313,7 +313,7 @@ class TestOtherParts:
 
     def test_no_file(self, tmp_path: Path, error_of) -> None:
         path = tmp_path / "params.yaml"
-        assert error_of(Declared, path) == f"{path}: no such file; create it or check the name"
+        assert error_of(ParamsFile, path) == f"{path}: no such file; create it or check the name"
 
 
 def test_what_is_not_in_use_is_named(error_of) -> None:

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import typer
 
-from evenruler.evaluate.cost import Cost, Price, Spending, cost_of, detectable
-from evenruler.instruments.instrument import Request
+from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detectable
+from evenruler.instruments.instrument import RequestBatch
 
 COST = Cost({"generate": 1000}, 100_000, 16_000)
 PRICE = Price(0.75, 4.5)
@@ -15,16 +15,16 @@ PRICE = Price(0.75, 4.5)
 
 def test_tokens_are_of_what_the_model_itself_is_asked() -> None:
     two = pd.DataFrame({"id": ["a", "b"]})
-    own = Request(
+    own = RequestBatch(
         "replies",
         "generate",
         two,
         {"prompt": ["x" * 20, "y" * 20], "seed": [1, 2]},
         {"new_tokens": 16},
     )
-    tool = Request("vectors", "embed", two, {"text": ["z" * 400] * 2}, by="embedder")
+    tool = RequestBatch("vectors", "embed", two, {"text": ["z" * 400] * 2}, by="embedder")
     assert cost_of([own, tool]) == Cost({"generate": 2}, 10, 32)
-    likelihoods = Request(
+    likelihoods = RequestBatch(
         "likelihoods", "loglikelihood", two, {"text": ["x" * 8] * 2, "before": ["", "y" * 8]}
     )
     assert cost_of([own, likelihoods]) == Cost({"generate": 2, "loglikelihood": 2}, 16, 32)
@@ -78,25 +78,25 @@ class TestAgreeing:
     def test_nothing_is_sent_unless_somebody_said_so(
         self, error_of: Callable[..., str], capsys: pytest.CaptureFixture[str]
     ) -> None:
-        line = error_of(Spending(PRICE).agree, [COST, COST], [])
+        line = error_of(SpendingLimit(PRICE).agree, [COST, COST], [])
         assert line.startswith("measure: it sends 2,000 requests, about 200,000 tokens in")
         assert line.endswith("$0.30; say --yes, or --max-cost with --price")
-        Spending(yes=True).agree([COST], [])
-        Spending(PRICE, most=0.15).agree([COST], [])
+        SpendingLimit(yes=True).agree([COST], [])
+        SpendingLimit(PRICE, most=0.15).agree([COST], [])
         assert capsys.readouterr().err.splitlines() == [
             f"it sends {COST.in_words(None)}",
             f"it sends {COST.in_words(PRICE)}",
         ]
 
     def test_more_than_allowed(self, error_of: Callable[..., str]) -> None:
-        line = error_of(Spending(PRICE, most=0.14, yes=True).agree, [COST], [])
+        line = error_of(SpendingLimit(PRICE, most=0.14, yes=True).agree, [COST], [])
         assert line == "--max-cost 0.14: it may cost $0.15; take --size trial, or allow more"
-        assert "add --price" in error_of(Spending(most=1).agree, [COST], [])
+        assert "add --price" in error_of(SpendingLimit(most=1).agree, [COST], [])
 
     def test_no_verdict_is_possible(self, error_of: Callable[..., str]) -> None:
-        line = error_of(Spending(PRICE, most=1).agree, [COST], ["framing-age"])
+        line = error_of(SpendingLimit(PRICE, most=1).agree, [COST], ["framing-age"])
         assert line.startswith("measure: no verdict is possible on framing-age; ")
-        Spending(PRICE, most=1, yes=True).agree([COST], ["framing-age"])
+        SpendingLimit(PRICE, most=1, yes=True).agree([COST], ["framing-age"])
 
     @pytest.mark.parametrize("agrees", [True, False])
     def test_at_a_terminal_it_asks(self, monkeypatch: pytest.MonkeyPatch, agrees: bool) -> None:
@@ -104,9 +104,9 @@ class TestAgreeing:
         monkeypatch.setattr("sys.stdin.isatty", lambda: True)
         monkeypatch.setattr(typer, "confirm", lambda text, err: questions.append(text) or agrees)
         if agrees:
-            Spending(PRICE).agree([COST], [])
+            SpendingLimit(PRICE).agree([COST], [])
         else:
             with pytest.raises(typer.Exit) as stopped:
-                Spending(PRICE).agree([COST], [])
+                SpendingLimit(PRICE).agree([COST], [])
             assert stopped.value.exit_code == 1
         assert questions == [f"It sends {COST.in_words(PRICE)}. Send?"]

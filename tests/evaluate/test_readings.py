@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.readings import CHECKS, READINGS, Reading, between_nothing, figures
+from evenruler.evaluate.readings import CHECKS, READINGS, DoseResponse, between_nothing, figures
 
 UNITS = 40
 PLANTS = ("gender", "country", "mood")
@@ -128,7 +128,7 @@ def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
         [0.0, 2.0, 1.0, 4.0],
         index=pd.MultiIndex.from_tuples([(0.0, 1), (2.0, 1), (0.0, 2), (2.0, 2)]),
     )
-    slope = Reading(made, nats, 0.5).slope()
+    slope = DoseResponse(made, nats, 0.5).slope()
     assert slope is not None
     assert slope.value == pytest.approx(1.5)
     assert slope.variance == pytest.approx(

@@ -17,14 +17,14 @@ import pytest
 from scipy.stats import linregress
 
 from evenruler import repository
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
 from evenruler.evaluate.session import Session, _examples, _of_planted, silences, warnings
-from evenruler.evaluate.subject import Chosen, chosen
+from evenruler.evaluate.subject import ResolvedModel, chosen
 from evenruler.instruments.asking import subject_of
-from evenruler.instruments.instrument import Column, Request, at_size
+from evenruler.instruments.instrument import FigureHeading, RequestBatch, at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Verdict
@@ -220,7 +220,7 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
     """Also one that the pipeline adapts to corpora."""
     params = tiny_params({"tiny": tiny_folder}, entailment=True, intervention="every")
     assert subject_of("tiny", params).adapted == "every"
-    assert Session(Chosen("tiny", params), RowStore(), "it").subject.adapted is None
+    assert Session(ResolvedModel("tiny", params), RowStore(), "it").subject.adapted is None
 
 
 def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
@@ -419,7 +419,7 @@ def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path, name: str) ->
 
 
 def test_an_example_without_a_reply_says_why_there_is_none() -> None:
-    asked = Request(
+    asked = RequestBatch(
         "replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]}
     )
     replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
@@ -475,9 +475,13 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
 
 def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     columns = [
-        Column("coverage", "coverage", "x", "fitness", least=0.5, warning="only {value:.0%}"),
-        Column("tokens", "tokens", "x", "fitness", most=0.1, warning="{size:.1f} tokens {more}"),
-        Column("alpha", "alpha", "x", "fitness"),
+        FigureHeading(
+            "coverage", "coverage", "x", "fitness", least=0.5, warning="only {value:.0%}"
+        ),
+        FigureHeading(
+            "tokens", "tokens", "x", "fitness", most=0.1, warning="{size:.1f} tokens {more}"
+        ),
+        FigureHeading("alpha", "alpha", "x", "fitness"),
     ]
 
     def of(coverage: float | None, tokens: float) -> dict:
@@ -511,7 +515,7 @@ def test_the_result_says_which_bytes_scored_the_replies(
     elsewhere: Path, store: RowStore, tiny_folder: Path
 ) -> None:
     with benchmark_at("saged-fruit") as benchmark:
-        catalogue = Declared(Path(__file__).parents[2] / "params.yaml").catalogue
+        catalogue = ParamsFile(Path(__file__).parents[2] / "params.yaml").catalogue
         entries = benchmark.plan["tools"]["models"]
         tools = {
             name: catalogue.models[name].model_dump(mode="json", exclude_unset=True)

@@ -12,7 +12,7 @@ from evenruler.evaluate import weigh
 from evenruler.evaluate.readings import figures
 from evenruler.evaluate.weigh import along
 from evenruler.tables.schemas import HEADLINES
-from evenruler.training.plants import FOLDER, Plant, Weight, load_plant, names
+from evenruler.training.plants import FOLDER, PlantDeclaration, PlantedModel, load_plant, names
 from tests.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
 
@@ -39,7 +39,7 @@ def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
 
 
 def reading(made_of: pd.DataFrame) -> tuple[str, float]:
-    by, rows = along(made_of, {"made": Plant(**PLANT)})
+    by, rows = along(made_of, {"made": PlantDeclaration(**PLANT)})
     return by, float(rows["along"] @ rows["value"])
 
 
@@ -145,7 +145,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     YAML().dump(plant, tmp_path / FOLDER / "made.yaml")
     YAML().dump(tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml")
     YAML().dump(PROBES, tmp_path / "mine.yaml")
-    series = [Weight("tiny", "made", dose, seed) for dose, seed in ((0, 1), (0.2, 1))]
+    series = [PlantedModel("tiny", "made", dose, seed) for dose, seed in ((0, 1), (0.2, 1))]
     monkeypatch.setattr(weigh, "weights_of", lambda *_: series)
 
     def lines(*places: str) -> list[str]:

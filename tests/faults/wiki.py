@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.saged.scrape import wiki as asking
-from evenruler.instruments.saged.scrape.pages import Missing
-from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
+from evenruler.instruments.saged.scrape.pages import MissingPage
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from tests.faults.cases import Case, Outcome, Seen, doing
 from tests.instruments.saged.domains import places
 from tests.local_wiki import Fault, FaultyProxy, answering, dripping
@@ -31,7 +31,7 @@ def _asked(faults: Sequence[Fault], folder: Path, seconds: float = 0) -> Seen:
 
     The clock goes on by so many seconds each time that somebody looks at it.
     """
-    patience = Patience(
+    patience = RetryPolicy(
         requests_per_second=1e9, attempts=2, now=count(0, seconds).__next__, sleep=lambda _: None
     )
     with FaultyProxy("http://127.0.0.1:9/api.php") as server, pytest.MonkeyPatch.context() as patch:
@@ -41,7 +41,7 @@ def _asked(faults: Sequence[Fault], folder: Path, seconds: float = 0) -> Seen:
         def read() -> None:
             with Wiki(places(server.api), "tests@example.org", patience) as wiki:
                 found = wiki.read_page("Tol")
-                assert isinstance(found, Missing)
+                assert isinstance(found, MissingPage)
                 assert found.unanswered
                 assert found.reason
 

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
-from evenruler.instruments.instrument import Adaptation, Request, State, Subject
+from evenruler.instruments.asking import AnsweringModels, ask, subject_of, tools_of
+from evenruler.instruments.instrument import Adaptation, RequestBatch, State, Subject
 from evenruler.models import LABELS, load
 from evenruler.models.declared import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
-from evenruler.models.records import LogLikelihoods, Placed, Reply, Sampling
+from evenruler.models.records import LogLikelihoods, Reply, Sampling, WordInPlace
 from evenruler.models.store import RowStore
 from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
@@ -60,10 +60,10 @@ def embedder(tmp_path_factory) -> Model:
 
 def request(
     operation: Any, inputs: Mapping[str, Sequence[Any]], table: str = "answers", **more: Any
-) -> Request:
+) -> RequestBatch:
     """A request whose rows are numbered."""
     n = len(next(iter(inputs.values())))
-    return Request(
+    return RequestBatch(
         table, operation, pd.DataFrame({"id": [f"r{i}" for i in range(n)]}), inputs, **more
     )
 
@@ -72,16 +72,16 @@ def no_tool(name: str) -> Any:
     raise AssertionError(f"{name} was asked")
 
 
-def once(*requests: Request) -> Any:
+def once(*requests: RequestBatch) -> Any:
     """Asks these of every instrument, unless something was answered."""
     return lambda tables, plan, answers, subject: [] if answers else list(requests)
 
 
 def answered(
-    model: Any, *requests: Request, tools: Mapping[str, Any] | None = None
+    model: Any, *requests: RequestBatch, tools: Mapping[str, Any] | None = None
 ) -> dict[str, pd.DataFrame]:
     """What the model answers to requests of one instrument."""
-    answering = Answering(model, tools.__getitem__ if tools else no_tool)
+    answering = AnsweringModels(model, tools.__getitem__ if tools else no_tool)
     return ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)
 
 
@@ -170,7 +170,7 @@ class TestOperations:
             "word": ["man", "the", "he"],
             "after": [" is.", " x", " is"],
         }
-        placed = [Placed(*place) for place in zip(*inputs.values(), strict=True)]
+        placed = [WordInPlace(*place) for place in zip(*inputs.values(), strict=True)]
         same(columns(masked, "in_place", inputs), {"nats": masked.in_place(placed)})
 
     def test_slor(self, causal) -> None:
@@ -207,7 +207,7 @@ class TestOperations:
         self, request, kind, operation, inputs, settings, expected
     ) -> None:
         model = request.getfixturevalue(kind)
-        asked = Request(
+        asked = RequestBatch(
             "answers", operation, pd.DataFrame({"id": []}), {name: [] for name in inputs}, settings
         )
         found = answered(model, asked)["answers"]
@@ -260,7 +260,7 @@ class Writing:
         return [Reply(text.upper()) for text in prompts]
 
 
-def texts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
+def texts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
     """The texts of a plan, in one request."""
     return [] if answers else [request("loglikelihood", {"text": plan["texts"]})]
 
@@ -273,7 +273,7 @@ class TestOnePass:
             "a": ({}, {"texts": ["xy"]}),
             "c": ({}, {"texts": []}),
         }
-        answering = Answering(model, no_tool)  # type: ignore[arg-type]
+        answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
         found = ask(instruments, texts_of, SUBJECT, answering)["answers"]
         assert model.calls == [("loglikelihood", ["x", "xyz", "xy"], None)]
         assert found[["instrument", "id", "nats"]].to_numpy().tolist() == [
@@ -286,7 +286,7 @@ class TestOnePass:
     def test_replies_are_asked_for_by_instrument_so_that_one_alone_gets_the_same(self) -> None:
         model = Writing()
 
-        def prompts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
+        def prompts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
             return (
                 []
                 if answers
@@ -294,7 +294,7 @@ class TestOnePass:
             )
 
         instruments: Any = {"b": ({}, {"texts": ["x", "y"]}), "a": ({}, {"texts": ["z"]})}
-        found = ask(instruments, prompts_of, SUBJECT, Answering(model, no_tool))["answers"]  # type: ignore[arg-type]
+        found = ask(instruments, prompts_of, SUBJECT, AnsweringModels(model, no_tool))["answers"]  # type: ignore[arg-type]
         assert model.calls == [["x", "y"], ["z"]]
         assert found["reply"].tolist() == ["X", "Y", "Z"]
 
@@ -315,7 +315,7 @@ class TestOnePass:
 
     def test_answers_of_a_model_are_counted_once_however_often_it_is_asked(self) -> None:
         model = Counting()
-        answering = Answering(model, no_tool)  # type: ignore[arg-type]
+        answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
         requests = [
             request("slor", {"text": ["x", "y"]}),
             request("loglikelihood", {"text": ["z"]}),
@@ -345,7 +345,7 @@ class TestOnePass:
 
     def test_rows_keep_their_order_whatever_their_index(self) -> None:
         rows = pd.DataFrame({"id": ["a", "b", "c"]}, index=[7, 3, 7])
-        asked = Request("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
+        asked = RequestBatch("answers", "loglikelihood", rows, {"text": ["x", "xy", "xyz"]})
         assert answered(Counting(), asked)["answers"][["id", "nats"]].to_numpy().tolist() == [
             ["a", 1.0],
             ["b", 2.0],
@@ -354,11 +354,11 @@ class TestOnePass:
 
     def test_a_model_of_the_store_is_asked_once(self, tmp_path) -> None:
         model = opened(save_tiny(tmp_path / "model"), tmp_path)
-        answering = Answering(model, no_tool)
+        answering = AnsweringModels(model, no_tool)
         requests = once(request("loglikelihood", {"text": [*TEXTS, TEXTS[0]]}))
         first = ask({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, answering)["answers"]
         assert answering.asked == 3
-        again = Answering(opened(tmp_path / "model", tmp_path), no_tool)
+        again = AnsweringModels(opened(tmp_path / "model", tmp_path), no_tool)
         pd.testing.assert_frame_equal(
             ask({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, again)["answers"], first
         )
@@ -370,7 +370,7 @@ class TestRounds:
         """Each instrument sees its own answers alone; one may be done before another."""
         model, seen = Counting(), []
 
-        def requests(tables: Any, plan: Any, answers: Any, subject: Any) -> list[Request]:
+        def requests(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
             seen.append({name: rows["nats"].tolist() for name, rows in answers.items()})
             if "first" not in answers:
                 return [request("loglikelihood", {"text": plan["texts"]}, table="first")]
@@ -380,7 +380,7 @@ class TestRounds:
             return [request("loglikelihood", {"text": ["y" * (int(longest) + 1)]}, table="second")]
 
         instruments: Any = {"one": ({}, {"texts": ["x", "xyz"]}), "two": ({}, {"texts": ["xy"]})}
-        found = ask(instruments, requests, SUBJECT, Answering(model, no_tool))  # type: ignore[arg-type]
+        found = ask(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
         assert [call[1] for call in model.calls] == [["x", "xyz", "xy"], ["yyyy"]]
         assert found["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
         assert seen == [
@@ -399,7 +399,7 @@ class TestRounds:
             {"one": (tables, plan)},
             lambda *words: given.append(words) or [],
             SUBJECT,
-            Answering(Counting(), no_tool),
+            AnsweringModels(Counting(), no_tool),
         )  # type: ignore[arg-type, func-returns-value]
         assert given == [(tables, plan, {}, SUBJECT)]
 
@@ -425,7 +425,7 @@ class TestTools:
             request("loglikelihood", {"text": ["x" * (i + 1)]}, by=name)
             for i, name in enumerate(names)
         ]
-        answering = Answering(model, tools.__getitem__)  # type: ignore[arg-type]
+        answering = AnsweringModels(model, tools.__getitem__)  # type: ignore[arg-type]
         found = ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"]
         assert sorted(found["nats"]) == [1.0, 4.0, 8.0, 9.0]
         assert [len(each.calls) for each in (model, *tools.values())] == [1, 1, 1]
@@ -480,9 +480,9 @@ class Way:
 
 
 class TestStates:
-    def answers(self, *requests: Request) -> tuple[pd.DataFrame, Counting, Way, list[State]]:
+    def answers(self, *requests: RequestBatch) -> tuple[pd.DataFrame, Counting, Way, list[State]]:
         model, way, states = Counting(), Way(), []
-        answering = Answering(model, no_tool, lambda state: states.append(state) or way)  # type: ignore[arg-type, func-returns-value]
+        answering = AnsweringModels(model, no_tool, lambda state: states.append(state) or way)  # type: ignore[arg-type, func-returns-value]
         return (
             ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"],
             model,
@@ -523,7 +523,7 @@ class TestStates:
 
     def test_the_loss_of_an_epoch_is_that_of_every_row(self) -> None:
         rows = pd.DataFrame({"epoch": [2, 2]})
-        asked = Request(
+        asked = RequestBatch(
             "answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2)
         )
         found, model, way, _ = self.answers(asked)

@@ -6,7 +6,7 @@ import pytest
 from evenruler.instruments import choosing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, fitness, read, request_of, shares
 from evenruler.instruments.controls import load_control_pairs
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 
 PAIRS = pd.DataFrame(
     [
@@ -79,7 +79,7 @@ def of_known(right: int, both: str = "A") -> pd.DataFrame:
     return read(pd.DataFrame(rows, columns=choosing.ANSWERS.names), asked)
 
 
-def fitted(said: pd.DataFrame) -> Fitness:
+def fitted(said: pd.DataFrame) -> ValidityCheck:
     return fitness(said, choosing.known_right(said))
 
 
@@ -95,12 +95,12 @@ def test_known_answers_are_a_bar() -> None:
         "24 of 30 control pairs are right in both orders (no answer is found in replies to 6); "
         "the lower 95% bound must exceed 70%"
     )
-    assert fitted(of_known(22, "Neither of them")) == Fitness(
+    assert fitted(of_known(22, "Neither of them")) == ValidityCheck(
         doubt='replies not read: no answer is found in 8 of 60 replies, such as "Neither of them" '
         "(control pairs)"
     )
     one = of_known(30).query("framing != @KNOWN")
-    assert fitted(one) == Fitness(doubt="no known answers were asked")
+    assert fitted(one) == ValidityCheck(doubt="no known answers were asked")
 
 
 def test_who_refuses_all_does_not_choose() -> None:

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.diagnosing import require_confirmed
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.verdicts import Fitness, confirmatory, judge, marked
+from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge, marked
 from evenruler.tables.schemas import FIGURES
 
-GAIN = Column("gain", "gain", "", role="headline")
-SPREAD = Column("spread", "spread", "")
+GAIN = FigureHeading("gain", "gain", "", role="headline")
+SPREAD = FigureHeading("spread", "spread", "")
 
 BARE = Figure("gain", 0.5, 20, "attributes")
 JUDGED = judge(
@@ -23,7 +23,7 @@ JUDGED = judge(
             confirmatory(
                 "gain", "attributes", {"attributes": 20}, Estimate(1, 1, 9), 0.2, None, 0.1
             ),
-            Fitness(),
+            ValidityCheck(),
         )
     ]
 )[0]
@@ -40,16 +40,16 @@ def test_a_headline_that_was_not_judged_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^gain: a headline needs null, placebo and verdict"):
         require_confirmed(rows(BARE), [GAIN, SPREAD])
     with pytest.raises(ValueError, match=r"^gain: a headline"):
-        require_confirmed(rows(marked(BARE, Fitness(unfit="all refused"))), [GAIN])
+        require_confirmed(rows(marked(BARE, ValidityCheck(unfit="all refused"))), [GAIN])
     require_confirmed(rows(JUDGED), [GAIN, SPREAD])
 
 
 def test_a_verdict_on_what_is_no_headline_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^gain: confirmed, but no headline"):
-        require_confirmed(rows(JUDGED), [Column("gain", "gain", "")])
+        require_confirmed(rows(JUDGED), [FigureHeading("gain", "gain", "")])
 
 
 def test_what_describes_may_say_that_nothing_was_measured() -> None:
     spread = Figure("spread", 0.5, 20, "attributes")
-    require_confirmed(rows(spread, marked(spread, Fitness(unfit="all refused"))), [SPREAD])
+    require_confirmed(rows(spread, marked(spread, ValidityCheck(unfit="all refused"))), [SPREAD])
     require_confirmed(rows(BARE, model=None), [GAIN])

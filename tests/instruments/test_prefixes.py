@@ -3,14 +3,14 @@ import re
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.prefixes import BOTH, Framings
+from evenruler.instruments.prefixes import BOTH, PrefixSettings
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.strict import validate
 from tests.instruments.questionnaires.test_source import FEAR, MOMENTS
 
 
 def test_each_cue_alone_and_both(tmp_path) -> None:
-    found = validate(Framings, {"salience": " A test. ", "instruction": "Say it:"}, tmp_path)
+    found = validate(PrefixSettings, {"salience": " A test. ", "instruction": "Say it:"}, tmp_path)
     assert found.prefixes == {
         "salience": "A test.",
         "instruction": "Say it:",
@@ -50,7 +50,7 @@ RAIN = ["It rained.", "It snowed.", "A train left.", "The shop is open.", "Read 
 
 class TestPlacebos:
     def test_each_has_a_name_of_its_own(self, tmp_path) -> None:
-        found = validate(Framings, {**CUES, "placebos": [*RAIN, " It hailed. "]}, tmp_path)
+        found = validate(PrefixSettings, {**CUES, "placebos": [*RAIN, " It hailed. "]}, tmp_path)
         assert found.placebo_names == [f"placebo-{place}" for place in range(1, 7)]
         assert list(found.prefixes) == ["salience", "instruction", BOTH, *found.placebo_names]
         assert [found.prefixes[name] for name in found.placebo_names] == [*RAIN, "It hailed."]
@@ -58,13 +58,13 @@ class TestPlacebos:
 
     @pytest.mark.parametrize("given", [{}, {"placebos": []}])
     def test_none(self, tmp_path, given) -> None:
-        found = validate(Framings, {**CUES, **given}, tmp_path)
+        found = validate(PrefixSettings, {**CUES, **given}, tmp_path)
         assert found.placebo_names == []
         assert list(found.prefixes) == ["salience", "instruction", BOTH]
         assert found.in_words == '"A test." and "Say it:", each alone and both'
 
     def test_in_words(self, tmp_path) -> None:
-        assert validate(Framings, {**CUES, "placebos": RAIN}, tmp_path).in_words == (
+        assert validate(PrefixSettings, {**CUES, "placebos": RAIN}, tmp_path).in_words == (
             '"A test." and "Say it:", each alone and both; and as placebos "It rained.", "It '
             'snowed.", '
             '"A train left.", "The shop is open.", "Read on:"'
@@ -85,4 +85,4 @@ class TestPlacebos:
     )
     def test_what_is_refused(self, tmp_path, placebos, said) -> None:
         with pytest.raises(UserError, match=re.escape(said)):
-            validate(Framings, {**CUES, "placebos": placebos}, tmp_path)
+            validate(PrefixSettings, {**CUES, "placebos": placebos}, tmp_path)

@@ -7,34 +7,34 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from evenruler.instruments.instrument import (
     SCALES,
+    ByProfile,
+    BySize,
     Declaration,
-    Scaled,
-    Sized,
     at_scale,
     at_size,
     by_size,
     sized,
 )
-from evenruler.strict import Strict
+from evenruler.strict import StrictModel
 
 BOTH = {"quick": 2, "paper": 30}
 
 
-class Inner(Strict):
-    deep: Scaled[str] = "both"
+class Inner(StrictModel):
+    deep: ByProfile[str] = "both"
 
 
-class Settings(Strict):
-    n: Scaled[Annotated[int, Field(ge=1)]] = Field(
+class Settings(StrictModel):
+    n: ByProfile[Annotated[int, Field(ge=1)]] = Field(
         default={"quick": 5, "paper": 1000}, validate_default=True
     )
-    flag: Scaled[bool] = False
-    name: Scaled[str] | None = None
+    flag: ByProfile[bool] = False
+    name: ByProfile[str] | None = None
     inner: Inner = Field(default_factory=Inner)
-    weights: Scaled[dict[str, float]] = Field(default_factory=lambda: {"a": 1.0})
+    weights: ByProfile[dict[str, float]] = Field(default_factory=lambda: {"a": 1.0})
 
 
-class Entries(Strict):
+class Entries(StrictModel):
     entries: Annotated[dict[str, Inner], BeforeValidator(at_scale)]
 
 
@@ -154,8 +154,8 @@ def test_a_misspelt_scale_is_told_what_there_is() -> None:
         read("quick", n={"quik": 2, "papers": 3})
 
 
-class Asks(Strict):
-    n: Sized[int] = by_size(2, 30, 400)
+class Asks(StrictModel):
+    n: BySize[int] = by_size(2, 30, 400)
     size: str = "trial"
 
     def detects(self, source: object) -> str | None:

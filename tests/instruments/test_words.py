@@ -14,7 +14,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 from evenruler.instruments.registry import room
 from evenruler.strict import number_of, read_yaml, validate
-from evenruler.training.plants import Plant
+from evenruler.training.plants import PlantDeclaration
 from tests.conftest import ROOT
 
 SOURCES = ROOT / "data/sources"
@@ -283,10 +283,10 @@ def test_a_plant_and_texts_for_people(tmp_path: Path) -> None:
     pole = next(iter(own["poles"]))
     own["poles"][pole][0] += "\u200b"
     with pytest.raises(UserError, match=r"U\+200B"):
-        validate(Plant, own, path)
+        validate(PlantDeclaration, own, path)
     for key, text in [("title", "T\x1b[2J"), ("warning", "T\u202ex")]:
         with pytest.raises(UserError, match=r"holds U\+"):
-            validate(Plant, {**read_yaml(path), key: text}, path)
+            validate(PlantDeclaration, {**read_yaml(path), key: text}, path)
 
 
 def test_starters_pass() -> None:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from evenruler.measurement.resampling import Scale
+from evenruler.measurement.resampling import Transformation
 
 Matrix = np.ndarray
 
-POSITIVE = Scale(lambda x: math.log(x) if x > 0 else math.nan, math.exp)
+POSITIVE = Transformation(lambda x: math.log(x) if x > 0 else math.nan, math.exp)
 """What is above 0, as a standard deviation."""
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenruler.measurement.answered import (
-    Replies,
+    ReplyCounts,
     fitness_of,
     marked,
     not_read,
@@ -15,9 +15,9 @@ from evenruler.measurement.answered import (
     unvaried,
 )
 from evenruler.measurement.figures import Figure
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 
-GOOD = Replies(40, refused=9, empty=6, foreign=5, distinct=4)
+GOOD = ReplyCounts(40, refused=9, empty=6, foreign=5, distinct=4)
 
 
 class TestUnanswered:
@@ -29,21 +29,21 @@ class TestUnanswered:
 
     @pytest.mark.parametrize("kind", ["refused", "empty", "foreign", "astray", "withheld"])
     def test_each_kind_counts(self, kind) -> None:
-        assert unanswered(Replies(276, **{kind: 138})) is None
-        assert unanswered(Replies(276, **{kind: 139})).startswith(
+        assert unanswered(ReplyCounts(276, **{kind: 138})) is None
+        assert unanswered(ReplyCounts(276, **{kind: 139})).startswith(
             "139 of 276 requests were not answered"
         )
 
     def test_a_fifth_may_only_think(self) -> None:
-        assert unanswered(Replies(50, withheld=10, cut=["cut: say more"] * 10)) is None
+        assert unanswered(ReplyCounts(50, withheld=10, cut=["cut: say more"] * 10)) is None
         said = "11 of 50 replies were cut: say more"
-        assert unanswered(Replies(50, withheld=11, cut=["cut: say more"] * 11)) == said
-        assert unanswered(Replies(50, withheld=45, cut=["cut: say more"] * 45)).startswith(
+        assert unanswered(ReplyCounts(50, withheld=11, cut=["cut: say more"] * 11)) == said
+        assert unanswered(ReplyCounts(50, withheld=45, cut=["cut: say more"] * 45)).startswith(
             "45 of 50 replies were cut"
         )
 
     def test_rare_kinds_are_named_where_there_are_some(self) -> None:
-        said = unanswered(Replies(10, astray=5, withheld=1))
+        said = unanswered(ReplyCounts(10, astray=5, withheld=1))
         assert said.endswith(
             "(0 refused, 0 empty, 0 in another language, 5 about something else, 1 not given)"
         )
@@ -61,7 +61,7 @@ class TestUnanswered:
         ],
     )
     def test_one_canned_reply(self, n, distinct, free, said) -> None:
-        assert unanswered(Replies(n, distinct=distinct, free=free)) == said
+        assert unanswered(ReplyCounts(n, distinct=distinct, free=free)) == said
 
 
 LOUD = (
@@ -75,8 +75,8 @@ LOUD = (
 
 class TestNotRead:
     def test_nine_in_ten_are_enough(self) -> None:
-        assert not_read(Replies(60, unread=6)) is None
-        assert not_read(Replies(60, unread=7, examples=LOUD)) == (
+        assert not_read(ReplyCounts(60, unread=6)) is None
+        assert not_read(ReplyCounts(60, unread=7, examples=LOUD)) == (
             'replies not read: no answer is found in 7 of 60 replies, such as "Let me think.", '
             '"Well, who knows", '
             '"It depends on a lot of things that nobody told us"'
@@ -85,35 +85,35 @@ class TestNotRead:
     def test_a_refusal_is_read_and_no_reply_to_be_read(self) -> None:
         """Of 60 requests 20 were refused and 10 empty, so that 4 of 30 replies are unread, which is
         over a tenth."""
-        assert not_read(Replies(60, refused=20, empty=10, unread=4)) == (
+        assert not_read(ReplyCounts(60, refused=20, empty=10, unread=4)) == (
             "replies not read: no answer is found in 4 of 30 replies"
         )
-        assert not_read(Replies(60, refused=20, empty=10, unread=3)) is None
-        assert not_read(Replies(60, refused=60)) is None
+        assert not_read(ReplyCounts(60, refused=20, empty=10, unread=3)) is None
+        assert not_read(ReplyCounts(60, refused=60)) is None
 
     def test_it_is_not_held_against_the_model(self) -> None:
         """Not even where nothing is read, or where all replies are the same."""
         for distinct in (1, 40):
-            found = fitness_of(Replies(60, unread=60, distinct=distinct, examples=LOUD[:1]))
+            found = fitness_of(ReplyCounts(60, unread=60, distinct=distinct, examples=LOUD[:1]))
             assert found.unfit is None
             assert (
                 found.doubt
                 == 'replies not read: no answer is found in 60 of 60 replies, such as "Let me '
                 'think."'
             )
-        assert fitness_of(Replies(60, refused=31, unread=29)) == Fitness(
+        assert fitness_of(ReplyCounts(60, refused=31, unread=29)) == ValidityCheck(
             "31 of 60 requests were not answered (31 refused, 0 empty, 0 in another language)"
         )
-        assert fitness_of(Replies(60, refused=30, unread=3, distinct=9)) == Fitness()
+        assert fitness_of(ReplyCounts(60, refused=30, unread=3, distinct=9)) == ValidityCheck()
 
     def test_descriptive_figures_say_so(self) -> None:
         figure, doubt = (
             Figure("share", 0.5, 60, "replies"),
-            fitness_of(Replies(60, unread=60)).doubt,
+            fitness_of(ReplyCounts(60, unread=60)).doubt,
         )
-        assert marked(figure, Fitness(doubt=doubt)).verdict == "inconclusive"
-        assert marked(figure, Fitness(doubt="few")) == figure
-        assert marked(figure, Fitness(unfit="deaf")).verdict == "invalid on this model"
+        assert marked(figure, ValidityCheck(doubt=doubt)).verdict == "inconclusive"
+        assert marked(figure, ValidityCheck(doubt="few")) == figure
+        assert marked(figure, ValidityCheck(unfit="deaf")).verdict == "invalid on this model"
 
 
 class TestUnvaried:

@@ -11,10 +11,10 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from evenruler.measurement.facets import (
-    Difference,
     Estimate,
     Facet,
-    Lists,
+    GroupDifference,
+    PlaceboLists,
     components,
     crossed,
     difference_of_groups,
@@ -105,17 +105,21 @@ def test_one_unit_is_all_that_differs() -> None:
 
 def test_lists_add_what_their_words_do_not_explain() -> None:
     effect = Estimate(1.0, 0.1, 20)
-    lists = Lists([0.5, -0.5, 0.1, -0.3, 0.2], of_words=0.03, words=3, pairs=2)
+    lists = PlaceboLists([0.5, -0.5, 0.1, -0.3, 0.2], of_words=0.03, words=3, pairs=2)
     beyond = np.var(lists.values, ddof=1) - 0.01
     found = lists.specific(effect)
     assert (found.value, found.variance, found.df) == pytest.approx((1.0, 0.1 + beyond, 4))
-    assert Lists([0.01, 0.0], of_words=0.03, words=3).specific(effect).variance == 0.1
+    assert PlaceboLists([0.01, 0.0], of_words=0.03, words=3).specific(effect).variance == 0.1
     assert lists.typical() == pytest.approx(np.std(lists.values, ddof=1))
-    assert Lists(lists.values, 0.03, 3).typical() == pytest.approx(math.sqrt(2) * lists.typical())
+    assert PlaceboLists(lists.values, 0.03, 3).typical() == pytest.approx(
+        math.sqrt(2) * lists.typical()
+    )
 
 
 def test_half_the_effect_is_the_border_of_what_placebos_may_do() -> None:
-    lists = Lists([-1.0, 0.0, 1.0], of_words=0.0, words=3, pairs=2)  # whose typical size is 1
+    lists = PlaceboLists(
+        [-1.0, 0.0, 1.0], of_words=0.0, words=3, pairs=2
+    )  # whose typical size is 1
     assert lists.p_half(Estimate(2.0, 0.1, 9)) == pytest.approx(0.5)
     assert lists.p_half(Estimate(1.0, 0.0, 9)) == pytest.approx(stats.norm.sf(math.log(2) / 0.5))
     assert lists.p_half(Estimate(4.0, 0.0, 9)) == pytest.approx(stats.norm.sf(-math.log(2) / 0.5))
@@ -435,7 +439,7 @@ class TestCoefficientOfTheDifference:
             **self.VARIANCES,
             **{tuple(name.split("_")): value for name, value in changed.items()},
         }
-        return Difference(0.0, variances, [])
+        return GroupDifference(0.0, variances, [])
 
     def test_by_hand(self):
         # What is alike for all units says nothing of their order. 4 / (4 + 2 / 2 + 2 * (1 + 3 / 2)

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement import Confirmed, Figure, as_metrics, cronbach_alpha, pearson
+from evenruler.measurement import Figure, HeadlineFigure, as_metrics, cronbach_alpha, pearson
 from evenruler.measurement.estimates import correlated, jackknifed
 from evenruler.measurement.figures import as_rows, records
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
 from tests.measurement.conftest import POSITIVE
 
-CONFIRMED = Confirmed(
+CONFIRMED = HeadlineFigure(
     "gain",
     0.12345,
     43,

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import with_ends
 from evenruler.measurement.sentences import NOTHING, answer, of_planted, sentence
 from tests.results.synthetic import gain_of
 
 SAYS = ["high ones are closer to men", "high ones are closer to women"]
-GAIN = Column(
+GAIN = FigureHeading(
     "gain", "gain", "how much", says=SAYS, size="by a factor of {factor:.1f}", measured_in="nats",
     ends=["men", "women"], not_shown="It does not show harm.",
 )  # fmt: skip
@@ -43,7 +43,7 @@ class TestSentence:
         ],
     )
     def test_sizes(self, size: str, value: float, said: str) -> None:
-        words = Column("f", "f", "m", says=["a", "b"], size=size)
+        words = FigureHeading("f", "f", "m", says=["a", "b"], size=size)
         assert (
             sentence({"value": value, "verdict": "not specific", "why": ""}, words)
             .lower()
@@ -89,8 +89,8 @@ class TestAnswer:
     def test_headlines_that_share_a_line_are_told_apart(self) -> None:
         """Names and parts of figures hold commas of their own."""
         words = {
-            "a": Column("a", "`they`, gender", "m"),
-            "b": Column("b", "unanswered, gender", "m"),
+            "a": FigureHeading("a", "`they`, gender", "m"),
+            "b": FigureHeading("b", "unanswered, gender", "m"),
         }
         figures = {"chat, choice": {key: {**RECORD, "verdict": "inconclusive"} for key in words}}
         told = (

@@ -6,12 +6,12 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from evenruler.measurement.facets import Estimate, Lists, Paired, paired
-from evenruler.measurement.figures import Confirmed, Figure, Verdict
+from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists, paired
+from evenruler.measurement.figures import Figure, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import (
-    Confirmatory,
-    Fitness,
+    HeadlineTest,
     PValues,
+    ValidityCheck,
     confirmatory,
     holm,
     judge,
@@ -24,8 +24,8 @@ EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03
 
 def with_lists(
     effect: float, error: float, values: tuple[float, ...] = EVEN, p_null: float = 0.001
-) -> Confirmatory:
-    estimate, lists = Estimate(effect, error**2, 30), Lists(values, 0.0, 3)
+) -> HeadlineTest:
+    estimate, lists = Estimate(effect, error**2, 30), PlaceboLists(values, 0.0, 3)
     return confirmatory(
         "gain", "attributes", {"attributes": 43}, estimate, p_null, lists, smallest=0.69
     )
@@ -33,7 +33,7 @@ def with_lists(
 
 def beside_placebos(
     real: float, placebo: float, seed: int = 1, p_null: float | None = None
-) -> Confirmatory:
+) -> HeadlineTest:
     """Forty stimuli, three wordings, twelve placebos, points; shifts scatter little."""
     rng = np.random.default_rng(seed)
     noise = [rng.normal(0, 4, size=(40, count)) for count in (3, 12)]
@@ -43,13 +43,13 @@ def beside_placebos(
     return confirmatory("shift", "stimuli", levels, effect, p, beside, smallest=10)
 
 
-def judged(figure: Confirmatory, fitness: Fitness = Fitness()) -> Confirmed:  # noqa: B008
+def judged(figure: HeadlineTest, fitness: ValidityCheck = ValidityCheck()) -> HeadlineFigure:  # noqa: B008
     found = judge([(figure, fitness)])[0]
-    assert isinstance(found, Confirmed)
+    assert isinstance(found, HeadlineFigure)
     return found
 
 
-def verdict(figure: Confirmatory, fitness: Fitness = Fitness()) -> str | None:  # noqa: B008
+def verdict(figure: HeadlineTest, fitness: ValidityCheck = ValidityCheck()) -> str | None:  # noqa: B008
     return judged(figure, fitness).verdict
 
 
@@ -104,7 +104,7 @@ def test_a_wide_interval_is_inconclusive_and_says_what_would_be_found() -> None:
     found = judged(figure)
     assert found.verdict == Verdict.INCONCLUSIVE
     assert found.detectable == pytest.approx(
-        Lists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable()
+        PlaceboLists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable()
     )
     assert f"the minimum detectable effect (80% power) is {found.detectable:.2g}" in str(found.why)
 
@@ -113,8 +113,12 @@ def test_bars_come_before_figures() -> None:
     """A refusing model has no effect at all, and none is said."""
     nothing = with_lists(0.0, 0.01, p_null=1.0)
     assert verdict(nothing) == Verdict.NO_EFFECT
-    assert verdict(nothing, Fitness(unfit="276 of 276 requests were refused")) == Verdict.INVALID
-    assert verdict(nothing, Fitness(doubt="alpha is between .2 and .9")) == Verdict.INCONCLUSIVE
+    assert (
+        verdict(nothing, ValidityCheck(unfit="276 of 276 requests were refused")) == Verdict.INVALID
+    )
+    assert (
+        verdict(nothing, ValidityCheck(doubt="alpha is between .2 and .9")) == Verdict.INCONCLUSIVE
+    )
 
 
 def test_a_design_that_lacks_something_never_says_more() -> None:
@@ -134,12 +138,12 @@ def test_a_design_that_lacks_something_never_says_more() -> None:
 def test_p_are_corrected_within_effects_and_within_denials() -> None:
     """One effect of p .02 among five figures is none; a sixth model is no part of it."""
     of_weak = Estimate(20, 64, 1e6)
-    beside = Paired(0, of_weak, Estimate(10, 64, 1e6))
+    beside = PairedPlacebos(0, of_weak, Estimate(10, 64, 1e6))
     weak = confirmatory("shift", "stimuli", {"stimuli": 40}, of_weak, 0.001, beside, smallest=1)
     others = [beside_placebos(0, 0, seed) for seed in range(4)]
     assert verdict(weak) == Verdict.EFFECT
-    among = judge([(figure, Fitness()) for figure in (weak, *others)])
-    assert isinstance(among[0], Confirmed)
+    among = judge([(figure, ValidityCheck()) for figure in (weak, *others)])
+    assert isinstance(among[0], HeadlineFigure)
     assert among[0].verdict == Verdict.INCONCLUSIVE
     assert among[0].p_effect == pytest.approx(5 * of_weak.p())
     assert {one.verdict for one in among[1:]} == {Verdict.NO_EFFECT}
@@ -159,11 +163,11 @@ def test_a_headline_has_a_bound_a_null_and_a_placebo_or_says_why_not() -> None:
 
 def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() -> None:
     spread = Figure("spread", 0.5, 43, "attributes")
-    first, second = judge([(spread, Fitness()), (with_lists(1.1, 0.21), Fitness())])
+    first, second = judge([(spread, ValidityCheck()), (with_lists(1.1, 0.21), ValidityCheck())])
     assert first == spread
-    assert isinstance(second, Confirmed)
-    assert marked(spread, Fitness(doubt="few")) == spread
-    assert marked(spread, Fitness(unfit="all refused")).verdict == Verdict.INVALID
+    assert isinstance(second, HeadlineFigure)
+    assert marked(spread, ValidityCheck(doubt="few")) == spread
+    assert marked(spread, ValidityCheck(unfit="all refused")).verdict == Verdict.INVALID
 
 
 def test_holm_multiplies_the_least_p_most() -> None:
@@ -176,7 +180,7 @@ NORMAL_TAIL = {0: 0.5, 1: 0.15866, 2: 0.02275, 3: 0.00135}
 than 1e-9."""
 
 
-def normal_figure(effect: float, placebo: float, smallest: float, p_null: float) -> Confirmatory:
+def normal_figure(effect: float, placebo: float, smallest: float, p_null: float) -> HeadlineTest:
     """A figure with a standard error of 1 and a known variance everywhere, so that p-values are
     normal tails.
 
@@ -188,24 +192,24 @@ def normal_figure(effect: float, placebo: float, smallest: float, p_null: float)
     def normal(value: float) -> Estimate:
         return Estimate(value, 1.0, math.inf)
 
-    beside = Paired(placebo, normal(effect - placebo), normal(effect / 2 - placebo))
+    beside = PairedPlacebos(placebo, normal(effect - placebo), normal(effect / 2 - placebo))
     return confirmatory(
         "shift", "stimuli", {"stimuli": 40}, normal(effect), p_null, beside, smallest
     )
 
 
-def assert_p(figure: Confirmatory, effect: float, none: float, unspecific: float) -> None:
+def assert_p(figure: HeadlineTest, effect: float, none: float, unspecific: float) -> None:
     assert figure.p is not None
     assert astuple(figure.p) == pytest.approx((effect, none, unspecific), abs=1e-5)
 
 
-def verdict_among(figure: Confirmatory, others: int) -> Confirmed:
+def verdict_among(figure: HeadlineTest, others: int) -> HeadlineFigure:
     """The verdict on a figure among others of which nothing can be asserted: each of their p-values
     is .5."""
     nothing = normal_figure(effect=2, placebo=1, smallest=1, p_null=0.5)
     assert_p(nothing, effect=0.5, none=0.5, unspecific=0.5)
-    found = judge([(one, Fitness()) for one in (figure, *[nothing] * others)])[0]
-    assert isinstance(found, Confirmed)
+    found = judge([(one, ValidityCheck()) for one in (figure, *[nothing] * others)])[0]
+    assert isinstance(found, HeadlineFigure)
     return found
 
 

@@ -1,13 +1,20 @@
 """How much questions are, roughly."""
 
-from evenruler.models.records import Amount, Placed, Prompt, Request, Sampling, amount_of
+from evenruler.models.records import (
+    LikelihoodRequest,
+    Prompt,
+    QuestionVolume,
+    Sampling,
+    WordInPlace,
+    amount_of,
+)
 
 
 def test_letters_are_counted_whatever_holds_them() -> None:
-    assert amount_of(["abcd", "abcde"]) == Amount(2, 3, 0)  # 9 letters
-    assert amount_of([("abc", "de"), Request("abc", "d"), Placed("a", "b", "c")]) == Amount(
-        3, 3, 0
-    )  # 12
+    assert amount_of(["abcd", "abcde"]) == QuestionVolume(2, 3, 0)  # 9 letters
+    assert amount_of(
+        [("abc", "de"), LikelihoodRequest("abc", "d"), WordInPlace("a", "b", "c")]
+    ) == QuestionVolume(3, 3, 0)  # 12
 
 
 def test_replies_are_as_long_as_they_may_be() -> None:
@@ -16,4 +23,4 @@ def test_replies_are_as_long_as_they_may_be() -> None:
         for n, system in ((50, None), (30, "abcd"))
     ]
     found = amount_of(prompts)
-    assert found == Amount(2, 5, 80)
+    assert found == QuestionVolume(2, 5, 80)

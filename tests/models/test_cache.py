@@ -12,10 +12,10 @@ from filelock import Timeout
 from evenruler.models import cache, load
 from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.backends.sampling import RowSampler
-from evenruler.models.cache import Cache, Form
+from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.engines import described
 from evenruler.models.model import Model
-from evenruler.models.records import Placed, Request, Sampling
+from evenruler.models.records import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
 from evenruler.terminal import progress
 from tests.tiny import tiny_params
@@ -212,7 +212,7 @@ class TestInterruption:
 
         assert nats.tolist() == unbroken.tolist()  # bit by bit
         packs = again.backend._scorer.packs(
-            [again.backend._encoded([Request(text)])[0] for text in TEXTS]
+            [again.backend._encoded([LikelihoodRequest(text)])[0] for text in TEXTS]
         )
         assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS) + FINGERPRINT
@@ -364,7 +364,7 @@ class TestLease:
         open_model().loglikelihood(TEXTS)
 
 
-TEXT = Form(str.encode, bytes.decode)
+TEXT = AnswerCodec(str.encode, bytes.decode)
 
 
 class TestWhatItIsTold:
@@ -422,8 +422,8 @@ class TestWhatItIsTold:
     @pytest.mark.parametrize(
         ("question", "where"),
         [
-            (Request("is", "The man "), "'The man is'"),
-            (Placed("The man ", "is", "."), "'The man is.'"),
+            (LikelihoodRequest("is", "The man "), "'The man is'"),
+            (WordInPlace("The man ", "is", "."), "'The man is.'"),
             (("a", "b"), "('a', 'b')"),
             ("x" * 200, "'" + "x" * 99),
         ],
@@ -431,7 +431,7 @@ class TestWhatItIsTold:
     def test_the_question_to_which_no_number_is_said_is_named(
         self, question, where, own, error_of
     ) -> None:
-        form = Form(str.encode, bytes.decode, lambda _: False)
+        form = AnswerCodec(str.encode, bytes.decode, lambda _: False)
 
         line = error_of(
             own.answers, "say/1", [question], form, lambda *_: iter([[(0, "nan")]]), lambda _: "key"

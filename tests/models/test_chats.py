@@ -13,7 +13,7 @@ from evenruler.errors import UserError
 from evenruler.models import Model, Sampling, load
 from evenruler.models.backends import sampling
 from evenruler.models.backends.sampling import RowSampler
-from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts
+from evenruler.models.chats import NOW, ChatSettings, Thinking, ThoughtParser
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
 from evenruler.models.templates import render_prompt, writes_day
@@ -93,7 +93,7 @@ def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
     tokens = tokenizer(
         "<|channel|>analysis<|message|>so<|channel|>final<|message|>Yes.", add_special_tokens=False
     )
-    thoughts = Thoughts(tokenizer, Thinking(end="<|channel|>final<|message|>"), 9)
+    thoughts = ThoughtParser(tokenizer, Thinking(end="<|channel|>final<|message|>"), 9)
     answer = thoughts.answer(tokens["input_ids"], is_whole=True, opened=False)
     assert tokenizer.decode(tokens["input_ids"], skip_special_tokens=True) == "analysissofinalYes."
     assert answer is not None
@@ -111,7 +111,7 @@ def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
     def ids(text: str) -> list[int]:
         return tokenizer(text, add_special_tokens=False)["input_ids"]
 
-    thoughts = Thoughts(tokenizer, Thinking(tokens=40), answer=3)
+    thoughts = ThoughtParser(tokenizer, Thinking(tokens=40), answer=3)
     before, end, after = ids("<think>so"), ids("</think>"), ids("Yes.")
     whole = [*before, *end, *after]
     assert (len(end) == 1) == bool(special)
@@ -125,7 +125,7 @@ def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
 
 
 def test_a_thought_may_not_take_more_than_the_whole() -> None:
-    thoughts = Thoughts(tiny_tokenizer(), Thinking(tokens=10), answer=5)
+    thoughts = ThoughtParser(tiny_tokenizer(), Thinking(tokens=10), answer=5)
     told = [(9, 0), (10, 0), (7, 3), (8, 3), (14, 12), (15, 12)]
     assert [thoughts.is_over(n, place) for n, place in told] == [
         False,
@@ -220,7 +220,7 @@ def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore
         for text in map(backend.tokenizer.decode, whole[0][:20])
         if len(text) == 1 and text.isascii()
     )
-    thoughts = Thoughts(backend.tokenizer, Thinking(end=end, tokens=30), 5)
+    thoughts = ThoughtParser(backend.tokenizer, Thinking(end=end, tokens=30), 5)
     assert thoughts.most == 35
 
     found = sampling.generate_batch(backend.model, prompts, seeds, settings, thoughts)
@@ -377,14 +377,14 @@ def test_what_an_entry_cannot_say(entry: dict[str, Any], words: str) -> None:
 
 
 def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
 
     own = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "
     settings = "thinking: off, now: 2026-02-03, template: {a: [1, b]}, effort: low, new_tokens: 9}"
     (tmp_path / "params.yaml").write_text(
         f"models:\n  m: {own}{settings}\n  n: {own}thinking: {{tokens: 7}}}}\n"
     )
-    models = Declared(tmp_path / "params.yaml").catalogue.models
+    models = ParamsFile(tmp_path / "params.yaml").catalogue.models
     assert models["m"].now == datetime.date(2026, 2, 3)
     assert models["m"].options == {
         "enable_thinking": False,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenruler.models import Placed, load
+from evenruler.models import WordInPlace, load
 from evenruler.models.backends import encoders
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -20,19 +20,19 @@ NATS = 1e-4
 FELT = "I have felt tense. I "
 WORDS = ["never", "very rarely", "often", "the", "always"]
 ASKED = [
-    *(Placed(FELT, word, " feel this way.") for word in WORDS),
-    Placed("", "Often", " the man is here."),
-    Placed("He is here. ", "Always", " so."),
-    Placed("naïve — ", "é often", " 東京 🎉"),
-    Placed("It is (", "often", ")."),
+    *(WordInPlace(FELT, word, " feel this way.") for word in WORDS),
+    WordInPlace("", "Often", " the man is here."),
+    WordInPlace("He is here. ", "Always", " so."),
+    WordInPlace("naïve — ", "é often", " 東京 🎉"),
+    WordInPlace("It is (", "often", ")."),
     *(
-        Placed(f"The man is at the {'very ' * i}big theatre. It is ", "rarely", " big.")
+        WordInPlace(f"The man is at the {'very ' * i}big theatre. It is ", "rarely", " big.")
         for i in range(12)
     ),
 ]
 
 
-def plain_masked(model: Model, placed: Placed) -> np.ndarray:
+def plain_masked(model: Model, placed: WordInPlace) -> np.ndarray:
     """[tokens] log-probability of each token of the word, a pass each, itself and those right of it
     masked."""
     import torch
@@ -88,7 +88,7 @@ class TestMasked:
         import torch
 
         model = loaded()
-        found = model.in_place([Placed(FELT, "often", " feel this way.")])[0]
+        found = model.in_place([WordInPlace(FELT, "often", " feel this way.")])[0]
 
         backend = model.backend
         encoded = backend.tokenizer(f"{FELT}often feel this way.")
@@ -104,9 +104,9 @@ class TestMasked:
     def test_both_sides_are_read(self, loaded) -> None:
         found = loaded().in_place(
             [
-                Placed(FELT, "often", " sing."),
-                Placed(FELT, "often", " sink."),
-                Placed("We ", "often", " sing."),
+                WordInPlace(FELT, "often", " sing."),
+                WordInPlace(FELT, "often", " sink."),
+                WordInPlace("We ", "often", " sing."),
             ]
         )
         assert abs(np.diff(found)).min() > 1e-4
@@ -114,8 +114,10 @@ class TestMasked:
     def test_a_token_that_spans_the_border_is_the_words(self, loaded) -> None:
         model = loaded()
         assert model.backend.tokenizer.tokenize("x the")[1:] == ["Ġthe"]
-        found = model.in_place([Placed("x ", "the", " y")])[0]
-        assert found == pytest.approx(plain_masked(model, Placed("x ", "the", " y"))[0], abs=NATS)
+        found = model.in_place([WordInPlace("x ", "the", " y")])[0]
+        assert found == pytest.approx(
+            plain_masked(model, WordInPlace("x ", "the", " y"))[0], abs=NATS
+        )
 
     def test_in_small_batches_too(self, tmp_path, loaded, monkeypatch) -> None:
         folder = save_tiny_masked(tmp_path / "bert")
@@ -131,7 +133,7 @@ class TestMasked:
 
     def test_a_word_without_a_token(self, loaded) -> None:
         with pytest.raises(ValueError, match="no token holds ''"):
-            loaded().in_place([Placed("He is", "", "here")])
+            loaded().in_place([WordInPlace("He is", "", "here")])
 
 
 class TestStore:
@@ -150,7 +152,7 @@ class TestStore:
     def test_the_place_is_part_of_the_question(self, loaded) -> None:
         model = loaded()
         found = model.in_place(
-            [Placed("often, ", "often", " he"), Placed("", "often", ", often he")]
+            [WordInPlace("often, ", "often", " he"), WordInPlace("", "often", ", often he")]
         )
         assert model.asked == 2
         assert found[0] != found[1]
@@ -167,9 +169,9 @@ class TestWhatIsRefused:
     def test_a_text_that_the_model_cannot_hold(self, loaded, error_of) -> None:
         before = "x" * (LONGEST - 7)  # with five letters and two tokens around it just fits
         model = loaded()
-        assert np.isfinite(model.in_place([Placed(before, "often", "")])).all()
+        assert np.isfinite(model.in_place([WordInPlace(before, "often", "")])).all()
 
-        line = error_of(model.in_place, [Placed("x" + before, "often", "")])
+        line = error_of(model.in_place, [WordInPlace("x" + before, "often", "")])
         assert line == f"{'x' * 40!r}: a text of 201 tokens, tiny takes 200; shorten it"
 
     @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ class TestWhatIsRefused:
         weights = load_file(folder / "model.safetensors")
         weights["cls.predictions.bias"][1] = float("nan")
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-        line = error_of(loaded(folder).in_place, [Placed("He\n", "often", "")])
+        line = error_of(loaded(folder).in_place, [WordInPlace("He\n", "often", "")])
         assert (
             line == "model tiny: tiny answers with what is no number; take another dtype or model"
         )

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from evenruler.models import Model, Placed, Sampling, load
+from evenruler.models import Model, Sampling, WordInPlace, load
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny_masked, tiny_params
 
@@ -67,7 +67,7 @@ def test_of_a_masked_model(tmp_path, store, error_of) -> None:
     )
     model.backend.model.get_input_embeddings().weight.data[:] = torch.nan
 
-    assert "no number" in error_of(model.in_place, [Placed("The man ", "is", " here.")])
+    assert "no number" in error_of(model.in_place, [WordInPlace("The man ", "is", " here.")])
     assert store.count() == 1
 
 

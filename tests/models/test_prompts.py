@@ -17,7 +17,7 @@ from evenruler.models import load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import word_tokens
 from evenruler.models.chats import ChatSettings
-from evenruler.models.loading import Loaded
+from evenruler.models.loading import LoadedModel
 from evenruler.models.records import Prompt, Sampling, WordRequest
 from evenruler.models.store import RowStore, keys_of
 from evenruler.models.templates import message_layouts, render_prompt, writes_as_before
@@ -328,7 +328,7 @@ def network() -> Any:
 
 
 def backend_of(chat: Format, network: Any) -> Causal:
-    return Causal("m", Loaded(chat.tokenizer(), network), "cpu", "float32", chat.options)
+    return Causal("m", LoadedModel(chat.tokenizer(), network), "cpu", "float32", chat.options)
 
 
 def asked(system: str | None = None) -> Prompt:

@@ -15,7 +15,7 @@ from evenruler.models import cache, load, released
 from evenruler.models.cache import Cache
 from evenruler.models.model import LIKELIHOOD, REPLY, Model
 from evenruler.models.records import Reply, Sampling
-from evenruler.models.released import AGAIN, BLOCK, JOURNAL, MOST_AGAIN, Compared, Released
+from evenruler.models.released import AGAIN, BLOCK, JOURNAL, MOST_AGAIN, AnswerRelease, ReplayCheck
 from evenruler.models.store import RowStore, keys_of
 from evenruler.project import answers
 from tests.tiny import tiny_params
@@ -28,7 +28,7 @@ LIKELIHOODS = "likelihood-1.parquet"
 def release(tmp_path: Path, monkeypatch) -> Path:
     """Where the release of this test lies; stores are in the same folder."""
     folder = tmp_path / "recorded"
-    monkeypatch.setattr(cache, "released", functools.cache(lambda: Released(folder)))
+    monkeypatch.setattr(cache, "released", functools.cache(lambda: AnswerRelease(folder)))
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
     return folder
 
@@ -107,7 +107,7 @@ class TestWithAModel:
 
         assert model.asked == 3
         said = cache.released().compared
-        assert said == Compared("first", replayed=0, again=3, difference=said.difference)
+        assert said == ReplayCheck("first", replayed=0, again=3, difference=said.difference)
         assert said.difference < 1e-4
 
     def test_a_release_says_who_answered_under_which_licence(
@@ -155,7 +155,7 @@ class TestCompared:
     def test_last_bits_keep_what_the_release_says(self, recorded, tmp_path, monkeypatch) -> None:
         recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0, "y": -4.0}))
         model = Scripted(tmp_path / "b")
-        monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:1])
+        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:1])
 
         assert model.say({"x": -3.0005, "y": -4.0005}) == [(-3.0, 2), (-4.0, 2)]
 
@@ -171,7 +171,7 @@ class TestCompared:
         self, other, recorded, tmp_path, monkeypatch
     ) -> None:
         recorded(lambda: Scripted(tmp_path / "a", tokens=other[1]).say({"x": other[0], "y": -4.0}))
-        monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:1])
+        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:1])
         for _ in range(2):  # not only the first time
             model = Scripted(tmp_path / "b")
             with pytest.raises(UserError, match="tiny answers otherwise than the release holds"):
@@ -195,7 +195,7 @@ class TestCompared:
     ) -> None:
         said = {"a": "1", "b": "2", "c": "3", "d": "4"}
         recorded(lambda: Scripted(tmp_path / "a").reply(said))
-        monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:3])
+        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:3])
 
         found = Scripted(tmp_path / "b").reply({**said, "c": "other"})
 
@@ -208,7 +208,7 @@ class TestCompared:
 
     @pytest.mark.parametrize(("n", "stops"), [(99, True), (100, False)])
     def test_one_number_in_a_hundred_may_differ(self, n, stops) -> None:
-        said = Compared("r")
+        said = ReplayCheck("r")
         for one in range(n):
             said.take((-3.0, 0.0), (-3.0, -0.4 if one == 7 else 0.0))
         assert (said.difference, said.beyond, said.is_beyond) == (0.4, 1, stops)
@@ -218,12 +218,17 @@ class TestCompared:
         [(1, 1, False), (2, 2, True), (4, 2, False), (4, 3, True)],
     )
     def test_half_of_the_replies_may_be_in_other_words(self, replies, otherwise, stops) -> None:
-        assert Compared("r", again=replies, replies=replies, otherwise=otherwise).is_beyond is stops
+        assert (
+            ReplayCheck("r", again=replies, replies=replies, otherwise=otherwise).is_beyond is stops
+        )
 
     def test_a_hundredth_is_asked_again_in_blocks_of_neighbours_and_64_at_most(
         self, tmp_path
     ) -> None:
-        released, keys = Released(tmp_path), [place.to_bytes(32, "big") for place in range(100_000)]
+        released, keys = (
+            AnswerRelease(tmp_path),
+            [place.to_bytes(32, "big") for place in range(100_000)],
+        )
         drawn = [int.from_bytes(key, "big") for key in released.again(keys)]
         assert len(drawn) == MOST_AGAIN == 64
         starts = [place for place in drawn if place - 1 not in drawn]
@@ -236,10 +241,10 @@ class TestCompared:
     def test_at_1_all_are_drawn_in_their_order(self, n, tmp_path, monkeypatch) -> None:
         monkeypatch.setenv(AGAIN, "1")
         keys = [bytes([place]) * 32 for place in range(n)]
-        assert Released(tmp_path).again(keys) == keys
+        assert AnswerRelease(tmp_path).again(keys) == keys
 
     def test_infinite_and_absent_ones_are_alike(self) -> None:
-        said = Compared("r")
+        said = ReplayCheck("r")
         for one in (-np.inf, None):
             said.take(one, one)
         assert said.difference == 0

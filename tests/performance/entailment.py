@@ -22,21 +22,21 @@ from evenruler.declaration.params import Params, load_params
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.models.backends.encoders import CAPACITY, Nli, packs
 from evenruler.models.model import Model
-from evenruler.models.records import LABELS, Pair
+from evenruler.models.records import LABELS, EntailmentPair
 from evenruler.models.store import RowStore
 from tests.performance.likelihood import matmul_peak
 
 SOURCES = Path("data/sources/questionnaires")
 TURNS = 3
 ASKED = {"one call a prompt": "8x", "a batch an item": "2x"}
-Items = Sequence[Sequence[Pair]]
+Items = Sequence[Sequence[EntailmentPair]]
 
 
-def prompts(params: Params) -> list[list[Pair]]:
+def prompts(params: Params) -> list[list[EntailmentPair]]:
     """All prompts, by item."""
     from evenruler.instruments.questionnaires.rows import translate
 
-    items: dict[tuple[str, str], list[Pair]] = {}
+    items: dict[tuple[str, str], list[EntailmentPair]] = {}
     for name in [
         name for name, entry in params.instruments.items() if entry["family"] == "questionnaires"
     ]:

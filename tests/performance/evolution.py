@@ -28,16 +28,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.evolve.population import Ruler, Template
+from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.backends import trie
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.likelihood import padded
 from evenruler.models.model import Model
-from evenruler.models.records import Request
+from evenruler.models.records import LikelihoodRequest
 from evenruler.models.store import RowStore, cache_root
 from evenruler.tables import evenly_spread
 from evenruler.text.english import article_for
@@ -175,7 +175,7 @@ def best_size(backend: Causal, texts: Sequence[str]) -> int:
 
 def shared(backend: Causal, texts: Sequence[str]) -> tuple[int, int]:
     """Tokens of sentences, each for itself, and with shared beginnings."""
-    sequences = [backend._encoded([Request(text)])[0] for text in texts]
+    sequences = [backend._encoded([LikelihoodRequest(text)])[0] for text in texts]
     packs = backend._scorer.packs(sequences)
     nodes = sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in packs)
     return sum(len(sequence.tokens) - 1 for sequence in sequences), nodes
@@ -183,7 +183,7 @@ def shared(backend: Causal, texts: Sequence[str]) -> tuple[int, int]:
 
 def contest(model: Model, source: ProbeSource, arguments: argparse.Namespace) -> list[Row]:
     heard, rows, size = Heard(model), [], 0
-    ruler = Ruler(heard, source, "agree", arguments.gradient_attributes)
+    ruler = TemplateMeter(heard, source, "agree", arguments.gradient_attributes)
     for new, population in populations(source, arguments.generations):
         before, start = model.asked, clocks()
         ruler.measure(new)
@@ -241,7 +241,7 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=len(NEW), help="after generation 0")
     parser.add_argument("--every", type=int, default=1, help="compute every n-th plain batch only")
     arguments = parser.parse_args()
-    declared = Declared()
+    declared = ParamsFile()
     source = declare.load(SOURCES / f"{NAME}.yaml", declared.settings(NAME), SOURCES / "shared")
     chosen = evenly_spread(list(source.attributes), arguments.attributes)
     source = source.model_copy(
@@ -252,7 +252,7 @@ def main() -> None:
         model = load(arguments.model, declared.catalogue, store=RowStore(Path(folder)))
         list(
             model.backend.loglikelihood(
-                [Request(f"{article_for('warm')} warm word.")], frozenset([0])
+                [LikelihoodRequest(f"{article_for('warm')} warm word.")], frozenset([0])
             )
         )
         rows = contest(model, source, arguments)

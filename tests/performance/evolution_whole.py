@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.evolve import starting
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import ModelOperator
-from evenruler.instruments.probes.evolve.population import Generation, Ruler
+from evenruler.instruments.probes.evolve.population import Generation, TemplateMeter
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore, cache_root
@@ -47,7 +47,7 @@ class Plain:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instrument", default="occupation-gender-evolved")
-    instrument, declared = parser.parse_args().instrument, Declared()
+    instrument, declared = parser.parse_args().instrument, ParamsFile()
     of_all, params = declared.settings(instrument), declared.catalogue
     settings = of_all.evolve
     source = declare.load(SOURCES / f"{settings.of}.yaml", of_all, SOURCES / "shared")
@@ -64,7 +64,7 @@ def main() -> None:
             sample = [f"The {word} is a person." for word in source.attributes.values()]
             own.loglikelihood(["Loaded before anything is timed."])
             model = own if name == "ours" else Plain(own, sample)
-            ruler = Ruler(model, source, article, settings.gradient_attributes)
+            ruler = TemplateMeter(model, source, article, settings.gradient_attributes)
             embedder.embed(["warm"])
             began, before, found = clocks(), model.asked, []
             evolution = Evolution(

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.saged.ask import extract
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--configurations", type=int, default=CONFIGURATIONS)
     parser.add_argument("--turns", type=int, default=TURNS)
     arguments = parser.parse_args()
-    catalogue = Declared().catalogue
+    catalogue = ParamsFile().catalogue
     tables = asked(arguments.prompts, arguments.configurations)
     distinct = len({*tables[0]["baseline"], *tables[1]["generation"]})
     turns, backends = [], None

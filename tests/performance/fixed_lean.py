@@ -33,11 +33,11 @@ from evenruler.instruments.fixed import ask, declare, rows
 from evenruler.instruments.fixed.diagnose import headline, weights
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.model import Model
-from evenruler.models.recorded import Recorded
+from evenruler.models.recorded import LoggedModel
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
 from evenruler.tables.schemas import BARE
@@ -84,7 +84,7 @@ def published(name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any]) 
     source = f"recorded:{Path(os.environ[MIRROR]) / place}{column}"
     entry = ModelEntry(kind="recorded", source=source, licence="not stated", origin="authors")
     texts = tables["texts"]
-    told = Recorded(
+    told = LoggedModel(
         name, entry, RowStore(Path(os.environ.get("EVENRULER_CACHE", ".cache")))
     ).loglikelihood(texts["text"].tolist(), texts["prompt"].tolist(), keys=texts["key"].tolist())
     return items_of(tables, plan, told.nats, told.tokens)
@@ -114,7 +114,7 @@ def finds(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) ->
     for draw in range(draws):
         own = planted(items, plan, lean, np.random.default_rng([draw, len(items)]))
         found = headline(own, plan["score"], plan["units"], plan["smallest"], draw)
-        (judged,) = judge([(found, Fitness())])
+        (judged,) = judge([(found, ValidityCheck())])
         hits += judged.verdict == Verdict.EFFECT and (judged.value or 0) > 0
     return hits / draws
 
@@ -170,7 +170,7 @@ def row(
         random = np.random.default_rng([draw, len(items)])
         own = items if penalty is None else scripted(items, penalty, random)
         lean = headline(dealt(own, random), plan["score"], plan["units"], plan["smallest"], draw)
-        (judged,) = judge([(lean, Fitness())])
+        (judged,) = judge([(lean, ValidityCheck())])
         found[str(judged.verdict)] += 1
     false = found[Verdict.EFFECT] + found[Verdict.NOT_SPECIFIC]
     low, _ = wilson(false, draws)

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
-from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
+from evenruler.instruments.asking import AnsweringModels, ask, subject_of, tools_of
 from evenruler.instruments.framing import ask as asking
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import (
@@ -35,7 +35,7 @@ from evenruler.instruments.framing.diagnose.effects import (
     over_tasks,
 )
 from evenruler.measurement.figures import Figure
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models import load
 
 NAME, PLAIN = "gender", "plain"
@@ -130,9 +130,9 @@ class Measured:
             index="stimulus", columns="placebo", values=self.asked.headline
         )
         figure = headline(name, points, self.asked.smallest, self.asked.least, self.asked.seed)
-        return judge([(figure if figure.p is None else replace(figure, lacking=None), Fitness())])[
-            0
-        ]
+        return judge(
+            [(figure if figure.p is None else replace(figure, lacking=None), ValidityCheck())]
+        )[0]
 
 
 def deals(
@@ -207,12 +207,12 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     known = tables["stimuli"][tables["stimuli"]["stimulus"].isin(stimuli)]
     tables["stimuli"] = known.assign(text=known["stimulus"].map(stimuli))
     own = {**plan, "stimuli": list(stimuli), "generations": 0}
-    subject = subject_of(model, Declared().catalogue)
+    subject = subject_of(model, ParamsFile().catalogue)
     answers = ask(
         {NAME: (tables, own)},
         asking.requests,
         subject,
-        Answering(load(model), tools_of([], Path("."))),
+        AnsweringModels(load(model), tools_of([], Path("."))),
     )
     nothing = pd.DataFrame(columns=asking.ANSWERS["replies"].names)
     scores = asking.scores(tables, own, {"forms": answers["forms"], "replies": nothing}, subject)

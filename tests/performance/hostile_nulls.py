@@ -22,10 +22,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes.declare.source import load as read
 from evenruler.instruments.probes.diagnose.gain import Scores, gain
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.models import load
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
@@ -86,7 +86,7 @@ class Domain:
     def shipped(cls, sparse: bool) -> "Domain":
         """Occupations, in the paper's eight templates; where it is sparse, every second along the
         criterion."""
-        settings = Declared(Path("params.yaml")).settings(NAME)
+        settings = ParamsFile(Path("params.yaml")).settings(NAME)
         source = read(SOURCES / f"{NAME}.yaml", settings, SOURCES / "shared")
         assert source.published is not None
         known = {
@@ -115,7 +115,7 @@ class Domain:
         )
         return found
 
-    def gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> Confirmatory:
+    def gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> HeadlineTest:
         """Of two groups of equal size."""
         w = scores.shape[2]
         own = Scores(
@@ -148,7 +148,7 @@ def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:
         figure = domain.gain(
             beside[:, :, order[:8]], beside[:, :, order[8:32]], [str(k // 2) for k in range(24)]
         )
-        told[str(judge([(figure, Fitness())])[0].verdict)] += 1
+        told[str(judge([(figure, ValidityCheck())])[0].verdict)] += 1
     yield f"| {name} | person nouns drawn as groups, {draws} times | | | | | {dict(told)} |"
     scores, told = (
         domain.asked(name, domain.templates, [*domain.targets[0], *domain.targets[1]], "literal"),
@@ -156,7 +156,7 @@ def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:
     )
     for _ in range(draws):
         figure = domain.gain(scores[:, :, random.permutation(12)], beside, lists)
-        told[str(judge([(figure, Fitness())])[0].verdict)] += 1
+        told[str(judge([(figure, ValidityCheck())])[0].verdict)] += 1
     yield f"| {name} | men and women mixed at random, {draws} times | | | | | {dict(told)} |"
     letters = np.array([float(len(attribute)) for attribute in domain.attributes])
     alike = domain.axis.mean() + (letters - letters.mean()) / letters.std() * domain.axis.std()
@@ -168,12 +168,12 @@ def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:
     told = Counter()
     for _ in range(draws):
         figure = replace(domain, axis=random.permutation(domain.axis)).gain(scores, beside, lists)
-        told[str(judge([(figure, Fitness())])[0].verdict)] += 1
+        told[str(judge([(figure, ValidityCheck())])[0].verdict)] += 1
     yield f"| {name} | criterion shuffled over occupations, {draws} times | | | | | {dict(told)} |"
 
 
-def _row(name: str, what: str, figure: Confirmatory) -> str:
-    told = judge([(figure, Fitness())])[0]
+def _row(name: str, what: str, figure: HeadlineTest) -> str:
+    told = judge([(figure, ValidityCheck())])[0]
     assert figure.effect is not None
     assert figure.specific is not None
     span, beyond = figure.effect, figure.specific

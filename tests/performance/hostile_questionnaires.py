@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.diagnose.headlines import beyond, tells_apart
-from evenruler.measurement.figures import Confirmed
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.figures import HeadlineFigure
+from evenruler.measurement.verdicts import ValidityCheck, judge
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator
@@ -85,21 +85,21 @@ class Scale:
         return cells, (answers * self.keying).to_numpy(dtype=np.float64)
 
 
-def judged(answers: Floats, twins: Floats, p_null: float) -> Confirmed:
+def judged(answers: Floats, twins: Floats, p_null: float) -> HeadlineFigure:
     """The headline of [fits, items] answers beside [fits, items, twins]."""
     figure = beyond(answers, twins.mean(axis=2), 3, p_null, SMALLEST, LEAST)
-    (told,) = judge([(figure, Fitness())])
-    assert isinstance(told, Confirmed)
+    (told,) = judge([(figure, ValidityCheck())])
+    assert isinstance(told, HeadlineFigure)
     return told
 
 
-def of_labels(scale: Scale, random: Random, whole: bool) -> Confirmed:
+def of_labels(scale: Scale, random: Random, whole: bool) -> HeadlineFigure:
     """The scale with labels that mean nothing."""
     cells, answers = scale.relabelled(random, whole)
     return judged(answers, scale.twins, scale.p_null(cells))
 
 
-def of_twins(scale: Scale, random: Random) -> Confirmed:
+def of_twins(scale: Scale, random: Random) -> HeadlineFigure:
     """One twin of each item in its place, beside the other two."""
     fits, items, twins = scale.twins.shape
     chosen = random.integers(0, twins, items)
@@ -114,7 +114,7 @@ def lines(name: str, draws: int) -> Iterator[str]:
     told = judged(scale.items, scale.twins, scale.p_null(scale.cells))
     ends = f"[{told.low:.2f}, {told.high:.2f}]"
     yield f"| {name}, as it is meant | {told.value:.2f} {ends} | {told.p:.4f} | {told.verdict} |"
-    deals: dict[str, Callable[[], Confirmed]] = {
+    deals: dict[str, Callable[[], HeadlineFigure]] = {
         "source and inverse terms dealt anew within items": lambda: of_labels(scale, random, False),
         "source and inverse terms swapped, or not, item by item": lambda: of_labels(
             scale, random, True

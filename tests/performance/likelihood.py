@@ -38,10 +38,10 @@ def backend(name: str):
 
 def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     from evenruler.models.backends import trie
-    from evenruler.models.records import Request
+    from evenruler.models.records import LikelihoodRequest
 
     model = backend(name)
-    requests = [Request(text) for text in texts]
+    requests = [LikelihoodRequest(text) for text in texts]
     nats = np.zeros(len(texts))
     start = time.perf_counter()
     for pack in model.loglikelihood(requests, frozenset(range(len(texts)))):

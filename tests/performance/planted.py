@@ -11,7 +11,7 @@ from scipy import stats
 
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 
 Random = np.random.Generator
 
@@ -111,14 +111,16 @@ def nothing(specific: float | None = 0.0, effect: float | None = 0.0) -> Truth:
     return Truth(effect, specific, Verdict.NO_EFFECT, (Verdict.EFFECT, Verdict.NOT_SPECIFIC))
 
 
-def told(figures: Sequence[tuple[Confirmatory, Truth]]) -> Row:
+def told(figures: Sequence[tuple[HeadlineTest, Truth]]) -> Row:
     """Of figures that are judged together, by `JUDGED`: coverage and verdict of the first, a false
     one of any.
 
     Args:
         figures: Of one instrument on one model, each with its truth.
     """
-    verdicts = [each.verdict for each in judge([(figure, Fitness()) for figure, _ in figures])]
+    verdicts = [
+        each.verdict for each in judge([(figure, ValidityCheck()) for figure, _ in figures])
+    ]
     pairs = [
         (Verdict(str(verdict)), truth)
         for verdict, (_, truth) in zip(verdicts, figures, strict=True)

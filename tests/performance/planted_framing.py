@@ -13,7 +13,7 @@ from evenruler.instruments.framing.declare.source import OF_REPLIES, OF_STIMULI,
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import sign_flips, squared_shift
-from evenruler.measurement.verdicts import Confirmatory, confirmatory
+from evenruler.measurement.verdicts import HeadlineTest, confirmatory
 from tests.performance.planted import (
     DENIALS,
     JUDGED,
@@ -48,7 +48,7 @@ class Cues:
     """SD of the shift of a wording."""
     share: float = 0.3
 
-    def drawn(self, random: Random) -> tuple[Confirmatory, float, float]:
+    def drawn(self, random: Random) -> tuple[HeadlineTest, float, float]:
         """The headline of one draw, and what effect and specific part are in truth."""
         base = _base(self.share, self.stimuli, random)
         bare = random.random(self.stimuli) < base
@@ -85,7 +85,7 @@ def _moved(share: float, shift: float, of_wordings: float) -> float:
     return float(100 * (_after(base, 4000, shift, of_wordings, random) - base[:, None]).mean())
 
 
-def _figure(real: Floats, placebos: Floats) -> Confirmatory:
+def _figure(real: Floats, placebos: Floats) -> HeadlineTest:
     """[stimuli, wordings] points, as a headline has them."""
     effect, beside = paired(real, placebos)
     levels = {"stimuli": len(real), "wordings": real.shape[1], "placebos": placebos.shape[1]}
@@ -103,7 +103,7 @@ class Masses:
     cues: int = 3
     placebos: int = 12
 
-    def drawn(self, random: Random) -> tuple[Confirmatory, float, float]:
+    def drawn(self, random: Random) -> tuple[HeadlineTest, float, float]:
         """As of `Cues`."""
         sd = np.sqrt(OF_WORDINGS)
         of_stimuli = random.normal(0, np.sqrt(OF_STIMULI), (self.stimuli, 1))

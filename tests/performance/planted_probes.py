@@ -24,9 +24,9 @@ from evenruler.instruments.probes.diagnose.gain import (
     gain,
     placebo_lists,
 )
-from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, crossed
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Confirmatory, confirmatory
+from evenruler.measurement.verdicts import HeadlineTest, confirmatory
 from evenruler.tables.frames import evenly_spread
 from tests.performance.planted import JUDGED, SEEDS, Case, Family, Random, Row, Truth, nothing, told
 
@@ -77,7 +77,7 @@ class Words:
         of_placebos = self.of_lists if self.of_placebos is None else self.of_placebos
         return float(np.sqrt(2 / self.pairs * (of_placebos**2 + self.of_nouns**2 / 3)))
 
-    def drawn(self, random: Random, verify: bool = False) -> tuple[Confirmatory, float]:
+    def drawn(self, random: Random, verify: bool = False) -> tuple[HeadlineTest, float]:
         """The headline of one draw, and what it is on these lists, were there no other noise."""
         axis = random.uniform(2, 98, self.attributes)
         if self.keyed:
@@ -135,7 +135,7 @@ class Words:
 
 def _figure(
     scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Scores
-) -> Confirmatory:
+) -> HeadlineTest:
     """As `gain`, of any number of placebo lists: its values with levels left out are computed all
     at once."""
     keyed = set(axis) == {1.0, -1.0}
@@ -155,7 +155,7 @@ def _figure(
     between = first / first.sum(axis=1, keepdims=True) - other / other.sum(axis=1, keepdims=True)
     values = np.einsum("ai,itw,bt,cw->abc", along, scores, templates, between, optimize=True)
 
-    def value(*kept: Kept) -> float:
+    def value(*kept: UnitMask) -> float:
         return float(values[tuple(0 if mask.all() else 1 + int(mask.argmin()) for mask in kept)])
 
     effect: Estimate = crossed(value, facets)
@@ -164,7 +164,7 @@ def _figure(
     return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])
 
 
-def _require_as_gain(figure: Confirmatory, scores: Scores, beside: Scores) -> None:
+def _require_as_gain(figure: HeadlineTest, scores: Scores, beside: Scores) -> None:
     """What is computed at once is what the family computes."""
     own = gain(scores, beside)
     found = [

@@ -20,7 +20,7 @@ from evenruler.instruments.saged.diagnose.headlines import (
     _judgeable,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.performance.planted import DENIALS, Case, Family, Kind, Row
 
 Floats = NDArray[np.float64]
@@ -127,7 +127,9 @@ def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
     real, other, truth = of.drawn(np.random.default_rng(seed))
     found = _found(of.headline(real, other), of.settings, of.level, seed)
     assert found.real is not None
-    (figure,) = judge([(_judgeable(of.headline(real, other), found, min(of.roots, 12)), Fitness())])
+    (figure,) = judge(
+        [(_judgeable(of.headline(real, other), found, min(of.roots, 12)), ValidityCheck())]
+    )
     verdict = Verdict(str(figure.verdict))
     there, whom = of.apart or of.silent != BASE, {concept for _, concept in found.named}
     some = there or of.of_names
@@ -192,7 +194,7 @@ def _main_effect(seed: int) -> Row:
     one = mean.headline(real.mean(axis=0), other.mean(axis=0))
     found = _found(one, of.settings, 0.05, seed)
     assert found.real is not None
-    (figure,) = judge([(_judgeable(one, found, 12), Fitness())])
+    (figure,) = judge([(_judgeable(one, found, 12), ValidityCheck())])
     return (
         None,
         found.real.p_null < 0.05,

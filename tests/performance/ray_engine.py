@@ -56,11 +56,11 @@ def main() -> None:
     from evenruler.declaration.params import load_params
     from evenruler.models import engines, load
     from evenruler.models.engines import cluster
-    from evenruler.models.records import Request
+    from evenruler.models.records import LikelihoodRequest
     from evenruler.models.store import RowStore
 
     params = load_params()
-    requests = [Request(text) for text in texts(given.texts)]
+    requests = [LikelihoodRequest(text) for text in texts(given.texts)]
     wanted = frozenset(range(len(requests)))
 
     def model() -> Any:

@@ -24,7 +24,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
-from evenruler.instruments.saged.scrape.pages import Extracts, Page
+from evenruler.instruments.saged.scrape.pages import PackagedExtracts, Page
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.tables.ids import content_sha256
 
@@ -153,7 +153,7 @@ def passages(addresses: Path) -> Iterator[str]:
                 yield from (text for texts in group.values() for text in texts)
     for file in sorted(addresses.glob("*.txt")):
         yield from file.read_text(encoding="utf-8").split("\n\n")
-    leads = Extracts()
+    leads = PackagedExtracts()
     pages = map(leads.read_page, sorted(leads.entries))
     yield from (page.sections[0][1] for page in pages if isinstance(page, Page))
 

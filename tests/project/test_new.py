@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.project.check import check
@@ -41,7 +41,7 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
     shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
     before = files_of(tmp_path)
     start(tmp_path, family, "brand-new")
-    declared, door = Declared(tmp_path / "params.yaml", scale), room(family, "declare")
+    declared, door = ParamsFile(tmp_path / "params.yaml", scale), room(family, "declare")
     assert declared.instruments["brand-new"] == family
     settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
     source = door.load(
@@ -63,7 +63,7 @@ def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     start(tmp_path, "probes", "brand-new")
     settings, folder = (
-        Declared(tmp_path / "params.yaml").settings("brand-new"),
+        ParamsFile(tmp_path / "params.yaml").settings("brand-new"),
         tmp_path / "data/sources/probes",
     )
     source = room("probes", "declare").load(folder / "brand-new.yaml", settings, folder / "shared")
@@ -138,7 +138,7 @@ def test_the_first_of_all(tmp_path, text) -> None:
         )
     )
     start(tmp_path, "framing", "beards")
-    assert Declared(path).instruments == {"beards": "framing"}
+    assert ParamsFile(path).instruments == {"beards": "framing"}
     assert (
         check(tmp_path)[-1] == "checked: profile quick; models tiny, shared, writer; framing beards"
     )

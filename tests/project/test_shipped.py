@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.active import Instrument, in_use, instruments_at
+from evenruler.declaration.active import DeclaredInstrument, in_use, instruments_at
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import load_params
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.registry import FAMILIES
 from evenruler.strict import read_yaml
 from evenruler.versions import load_changelog, version_key
@@ -57,7 +57,7 @@ def at_scale():
 
 
 @pytest.fixture(scope="module")
-def instruments() -> dict[str, dict[str, Instrument]]:
+def instruments() -> dict[str, dict[str, DeclaredInstrument]]:
     """By scale and name, settings and sources read and checked."""
     return {
         scale: {own.name: own for own in instruments_at(ROOT, ROOT / "params.yaml", scale)}
@@ -146,7 +146,7 @@ class TestParams:
         given = tmp_path / "params.yaml"
         given.write_text((ROOT / "params.yaml").read_text().replace("to be given", "a" * 40))
         quick, paper = (
-            Declared(given, scale).settings("countries").features for scale in ("quick", "paper")
+            ParamsFile(given, scale).settings("countries").features for scale in ("quick", "paper")
         )
         open_commits = {name for name, entry in params.models.items() if entry.lacks_commit}
         of_table = {name: own for name, own in paper.items() if own.model in open_commits}
@@ -177,7 +177,7 @@ class TestParams:
 
     def test_the_repository_is_in_step(self, params, at_scale):
         """`evenruler check` has been run: what is in use, and what DVC knows as artifacts."""
-        active = Declared(ROOT / "params.yaml").active
+        active = ParamsFile(ROOT / "params.yaml").active
         assert active == at_scale[active.profile]
         assert (ROOT / "active.yaml").read_text() == render_active(active)
         assert read_yaml(ROOT / "dvc.yaml")["artifacts"] == artifacts_of(params.benchmarks)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from evenruler.instruments.instrument import Use
+from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.registry import FAMILIES
 from evenruler.strict import Slug
 from tests.instruments.fifth.pairs import declare
@@ -80,10 +80,10 @@ class Settings(declare.Settings):
         """As it was said."""
         return self.of or name
 
-    def uses(self, source: Any) -> list[Use]:
+    def uses(self, source: Any) -> list[ToolUse]:
         """A judge and another."""
         named = {"judge": self.judge, "also": self.also}
-        return [Use(model, "entail", key) for key, model in named.items() if model is not None]
+        return [ToolUse(model, "entail", key) for key, model in named.items() if model is not None]
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from evenruler.instruments.card import Paper, Responsible, Validity
-from evenruler.instruments.instrument import Column
-from evenruler.publish.write import Benchmark, Config
+from evenruler.instruments.instrument import FigureHeading
+from evenruler.publish.write import BenchmarkFolder, Config
 from evenruler.tables.schemas import columns
 from evenruler.versions import Changelog, Release
 
@@ -38,7 +38,7 @@ def figure(
 
 
 @pytest.fixture
-def benchmark() -> Benchmark:
+def benchmark() -> BenchmarkFolder:
     """Two tables: probes of two sources under two licences, and their template; two models; one
     release before."""
     probes = table(
@@ -47,7 +47,7 @@ def benchmark() -> Benchmark:
         ("3", "cc", "Even Ruler", "apache-2.0", "two\nlines"),
     )
     templates = table(("4", "dd", "Paper", "mit", "A {ATTRIBUTE} is a {TARGET}."))
-    return Benchmark(
+    return BenchmarkFolder(
         name="probes-jobs",
         title="Jobs and gender",
         version="1.2.3",
@@ -67,18 +67,18 @@ def benchmark() -> Benchmark:
         parameters={"article": "agree"},
         plan={"prefixed": 0, "tools": {}},
         quality=[
-            Column(
+            FigureHeading(
                 "r",
                 "r",
                 "correlation with the criterion",
                 "headline",
                 not_shown="It shows no harm.",
             ),
-            Column("r_exact", "r, exact", "the same over exact matches"),
-            Column("alpha", "alpha", "Cronbach's alpha"),
+            FigureHeading("r_exact", "r, exact", "the same over exact matches"),
+            FigureHeading("alpha", "alpha", "Cronbach's alpha"),
         ],
         quality_of_any=[
-            Column(
+            FigureHeading(
                 "semantic_diversity", "semantic diversity", "semantic diversity of the templates"
             )
         ],

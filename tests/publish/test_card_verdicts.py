@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.publish.write import write_benchmark
 from tests.publish.test_card import body_of, section, table, with_evidence
 
@@ -125,7 +125,7 @@ class TestCompared:
         }
         given = replace(
             with_evidence(benchmark, compared=compared),
-            compared=[Column("alpha", "alpha", "alpha")],
+            compared=[FigureHeading("alpha", "alpha", "alpha")],
         )
         assert table(body_of(given), "| model | against | alpha |") == [
             ["tiny", "seed", "+0.10 [-0.02, +0.20]"],

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evenruler.publish.manifest import NO_TAG
-from evenruler.publish.places import Listed, as_table, listed, renamed
-from evenruler.publish.write import Benchmark, render_card, write_benchmark
+from evenruler.publish.places import BenchmarkListing, as_table, listed, renamed
+from evenruler.publish.write import BenchmarkFolder, render_card, write_benchmark
 from evenruler.versions import Changelog, Release
 
 
@@ -36,14 +36,14 @@ def test_of_a_release_the_place_alone_changes(benchmark):
 
 
 @pytest.fixture
-def folder(benchmark: Benchmark, tmp_path: Path) -> Path:
+def folder(benchmark: BenchmarkFolder, tmp_path: Path) -> Path:
     write_benchmark(benchmark, tmp_path / "probes-jobs")
     (tmp_path / "not-built").mkdir()
     return tmp_path
 
 
 def test_what_lies_there_is_listed(folder) -> None:
-    assert listed(folder) == [Listed("probes-jobs", "1.2.3", 4, "Jobs and gender")]
+    assert listed(folder) == [BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender")]
 
 
 def test_a_card_without_title_is_said(folder, error_of) -> None:
@@ -57,8 +57,8 @@ def test_a_card_without_title_is_said(folder, error_of) -> None:
 
 def test_columns_are_aligned() -> None:
     found = [
-        Listed("probes-jobs", "1.2.3", 4, "Jobs and gender"),
-        Listed("saged-x", "10.0.0", 12345, "Of x"),
+        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender"),
+        BenchmarkListing("saged-x", "10.0.0", 12345, "Of x"),
     ]
     assert as_table(found).splitlines() == [
         "name         version    rows  title",

@@ -17,7 +17,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish.publication import publish
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
 from tests.warm import Warm
@@ -37,7 +37,7 @@ def hub() -> Iterator[LoopbackHub]:
 
 @pytest.fixture
 def client(
-    hub: LoopbackHub, tmp_path: Path, benchmark: Benchmark, warm_client: Warm | None
+    hub: LoopbackHub, tmp_path: Path, benchmark: BenchmarkFolder, warm_client: Warm | None
 ) -> Client:
     """A repository whose only benchmark is built, at version 1.2.3."""
     root = tmp_path / "root"
@@ -49,7 +49,7 @@ def client(
 
 
 @pytest.fixture
-def rebuild(client: Client, benchmark: Benchmark) -> Callable[..., None]:
+def rebuild(client: Client, benchmark: BenchmarkFolder) -> Callable[..., None]:
     """Builds the benchmark anew with some of its fields changed."""
 
     def build(**changed: object) -> None:
@@ -60,7 +60,7 @@ def rebuild(client: Client, benchmark: Benchmark) -> Callable[..., None]:
     return build
 
 
-def more_rows(benchmark: Benchmark) -> list[Config]:
+def more_rows(benchmark: BenchmarkFolder) -> list[Config]:
     probes, *others = benchmark.configs
     row = probes.table.to_pylist()[0] | {"id": "9", "content_sha256": "ee", "text": "new"}
     table = pa.concat_tables(

@@ -6,12 +6,14 @@ import json
 import re
 from typing import Any
 
-from evenruler.report import Instrument, Section, render_page
+from evenruler.report import InstrumentView, Section, render_page
 
 
 def page_of(*sections: Section) -> str:
     """A page with one instrument that has these sections."""
-    return render_page("t", "l", [Instrument("x", "family", "X", "", (), (), sections=sections)])
+    return render_page(
+        "t", "l", [InstrumentView("x", "family", "X", "", (), (), sections=sections)]
+    )
 
 
 def unpacked(text: str) -> Any:

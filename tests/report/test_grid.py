@@ -2,20 +2,20 @@
 
 import pytest
 
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import Verdict
-from evenruler.report.grid import Instrument, Told, fitness, rows_of
+from evenruler.report.grid import FigureCell, InstrumentView, fitness, rows_of
 
 
-def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
-    column = Column("gain", "gain", "", says=["more", "less"])
-    return Instrument(
+def of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
+    column = FigureHeading("gain", "gain", "", says=["more", "less"])
+    return InstrumentView(
         "jobs",
         "probes",
         "Jobs",
         "",
         [column],
-        [Told("all", "m", "gain", {"smallest": 0.1, **record})],
+        [FigureCell("all", "m", "gain", {"smallest": 0.1, **record})],
         decimals=decimals,
     )
 
@@ -53,7 +53,7 @@ def test_what_is_asserted_is_told_from_what_is_open() -> None:
 
 
 def test_what_is_null_is_not_there() -> None:
-    told = Told(
+    told = FigureCell(
         "all",
         "m",
         "gain",
@@ -64,12 +64,12 @@ def test_what_is_null_is_not_there() -> None:
 
 
 def test_fitness_that_has_no_value_has_a_reason() -> None:
-    column = Column("alpha", "alpha", "", "fitness")
+    column = FigureHeading("alpha", "alpha", "", "fitness")
     figures = [
-        Told("all", "a", "alpha", {"value": None, "reason": "one template"}),
-        Told("all", "b", "alpha", {"value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1}),
+        FigureCell("all", "a", "alpha", {"value": None, "reason": "one template"}),
+        FigureCell("all", "b", "alpha", {"value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1}),
     ]
-    (row,) = fitness(Instrument("jobs", "probes", "Jobs", "", [column], figures))[1]
+    (row,) = fitness(InstrumentView("jobs", "probes", "Jobs", "", [column], figures))[1]
     assert row[2] == ["none (one template)", "0.80 [0.70,\u00a00.90]; control 0.10"]
 
 

@@ -10,9 +10,9 @@ import axe_core_python
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.probes.report import charts
-from evenruler.report import Instrument, Section, Told, render_page
+from evenruler.report import FigureCell, InstrumentView, Section, render_page
 from evenruler.report.page import Cell, Picture, Table, packed
 from tests import browser
 from tests.report.pages import unpacked
@@ -37,8 +37,8 @@ TABLE = Table(
     "Its & caption in `code`",
 )
 COLUMNS = [
-    Column("spread", "spread", "how far attributes differ, in nats"),
-    Column("alpha", "alpha", "how far templates agree", "fitness"),
+    FigureHeading("spread", "spread", "how far attributes differ, in nats"),
+    FigureHeading("alpha", "alpha", "how far templates agree", "fitness"),
 ]
 
 SEEN = (
@@ -48,7 +48,7 @@ SEEN = (
 """Of a page: parts that are open, tables of figures, pictures."""
 
 
-def told(model: str, value: float, verdict: str, part: str = "seed") -> Told:
+def told(model: str, value: float, verdict: str, part: str = "seed") -> FigureCell:
     record = {
         "value": value,
         "low": value - 0.2,
@@ -57,7 +57,7 @@ def told(model: str, value: float, verdict: str, part: str = "seed") -> Told:
         "smallest": 0.1,
         "n": 9,
     }
-    return Told(
+    return FigureCell(
         part,
         model,
         "spread",
@@ -66,15 +66,16 @@ def told(model: str, value: float, verdict: str, part: str = "seed") -> Told:
 
 
 def instrument(
-    *figures: Told,
+    *figures: FigureCell,
     name: str = "probes-x",
     title: str = "Men & <women>",
     sections: tuple[Section, ...] = (),
-) -> Instrument:
+) -> InstrumentView:
     alphas = [
-        Told("seed", model, "alpha", {"value": 0.9, "n": 9, "unit": "words"}) for model in MODELS
+        FigureCell("seed", model, "alpha", {"value": 0.9, "n": 9, "unit": "words"})
+        for model in MODELS
     ]
-    return Instrument(
+    return InstrumentView(
         name,
         "probes",
         title,

@@ -4,17 +4,17 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Column
-from evenruler.report.grid import Instrument, Told
+from evenruler.instruments.instrument import FigureHeading
+from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell
 from evenruler.report.rulers import HEAD, section
 from evenruler.tables.schemas import AGREEMENT
 
-GAIN = Column("gain", "gain", "how much", "headline", measured_in="nats")
-SHIFT = Column("level_shift", "level shift", "how far", "fitness")
+GAIN = FigureHeading("gain", "gain", "how much", "headline", measured_in="nats")
+SHIFT = FigureHeading("level_shift", "level shift", "how far", "fitness")
 
 
-def told(model: str, value: float | None, verdict: str, **more: Any) -> Told:
+def told(model: str, value: float | None, verdict: str, **more: Any) -> FigureCell:
     record = {
         "value": value,
         "smallest": 0.7,
@@ -23,11 +23,11 @@ def told(model: str, value: float | None, verdict: str, **more: Any) -> Told:
         "levels": "43 attributes",
         **more,
     }
-    return Told("seed", model, "gain", record)
+    return FigureCell("seed", model, "gain", record)
 
 
-def instrument(name: str, *figures: Told, planted: str = "") -> Instrument:
-    return Instrument(
+def instrument(name: str, *figures: FigureCell, planted: str = "") -> InstrumentView:
+    return InstrumentView(
         name,
         "probes",
         name,
@@ -42,14 +42,14 @@ def agreed(**rows: Any) -> pd.DataFrame:
     return pd.DataFrame([rows] if rows else [], columns=AGREEMENT.names)
 
 
-def rows_of(*instruments: Instrument, of: pd.DataFrame | None = None) -> list[dict[str, Any]]:
+def rows_of(*instruments: InstrumentView, of: pd.DataFrame | None = None) -> list[dict[str, Any]]:
     (table,) = section(instruments, agreed() if of is None else of).parts
     cells = [[cell.text if isinstance(cell, Cell) else cell for cell in row] for row in table.rows]  # type: ignore[union-attr]
     return [dict(zip(HEAD, row, strict=True)) for row in cells]
 
 
 def test_what_each_column_says() -> None:
-    shift = Told("seed", "a", "level_shift", {"value": 1.27})
+    shift = FigureCell("seed", "a", "level_shift", {"value": 1.27})
     figures = [
         told("a", 1.342, "effect", placebo=0.697),
         told("b", -0.009, "no effect", placebo=-0.007),

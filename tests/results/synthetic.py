@@ -8,8 +8,14 @@ import numpy as np
 import pandas as pd
 
 from evenruler.publish.manifest import KIND
-from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
-from evenruler.results.store import Stored, read, write
+from evenruler.results.record import (
+    Heading,
+    MeasuredBenchmark,
+    MeasuredModel,
+    MeasurementSettings,
+    Result,
+)
+from evenruler.results.store import StoredResult, read, write
 from evenruler.tables.schemas import HEADLINES
 
 BENCHMARK = "probes-made-up"
@@ -74,7 +80,7 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
                 {"backend": "transformers", "weights": name, "libraries": {"torch": "2.13.0"}},
             ),
         ),
-        settings=Settings(
+        settings=MeasurementSettings(
             prefixes=changes.get("prefixes", True),
             size="standard" if changes.get("prefixes", True) else "trial",
             limit=changes.get("limit"),
@@ -132,7 +138,7 @@ def gain_of(
     return found.assign(part="seed", model=label, figure=figure, rows="rows of " + found["unit"])
 
 
-def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> Stored:
+def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:
     """The result written under a folder and read back."""
     made_of = pd.concat([pd.DataFrame(columns=HEADLINES.names), *headlines], ignore_index=True)
     return read(write(result.with_tables(made_of, {}), root) / "result.json")

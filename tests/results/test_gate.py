@@ -10,7 +10,7 @@ from evenruler.cli import app
 from evenruler.errors import UserError
 from evenruler.results.comparison import FAILED, NOT_MEASURED, OPEN, PASSED, gate
 from evenruler.results.record import Heading
-from evenruler.results.store import Stored
+from evenruler.results.store import StoredResult
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 
 GAIN = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
@@ -19,7 +19,7 @@ NAME = "probes-made-up:gain"
 
 def result(
     folder: Path, verdict: str, *, name: str = "one", slope: float = 1.0, **more: Any
-) -> Stored:
+) -> StoredResult:
     record = {
         **figure(slope, **{**CONFIRMED, "smallest": 0.693}),
         "verdict": verdict,

@@ -13,7 +13,7 @@ import pytest
 
 import evenruler
 from evenruler import models
-from evenruler.evaluate.cost import Spending
+from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import written
 from evenruler.results.record import Result
@@ -192,7 +192,7 @@ def test_what_is_measured_brings_its_tables_and_a_page(
         "answers-starts",
     }
     said: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
-    said |= {"dtype": "float32", "spending": Spending()}
+    said |= {"dtype": "float32", "spending": SpendingLimit()}
     (page,) = measure_each(
         "./tiny", ["probes-age-competence", "framing-age"], Path("results"), limit=6, size="trial", show="html", **said
     )  # fmt: skip

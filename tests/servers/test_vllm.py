@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
-from evenruler.evaluate.subject import Chosen, chosen
+from evenruler.evaluate.subject import ResolvedModel, chosen
 from evenruler.instruments.asking import subject_of
-from evenruler.instruments.instrument import STANDARD, Request, Size, at_size
+from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, at_size
 from evenruler.instruments.registry import room
 from evenruler.models.backends.server import KEY, URL, allowing
 from evenruler.models.catalogue import load
@@ -44,7 +44,7 @@ class Both:
     folder: str
     store: RowStore
 
-    def chosen(self, kind: str) -> Chosen:
+    def chosen(self, kind: str) -> ResolvedModel:
         start = START_TOKEN if kind == "completions" else None
         return chosen("endpoint:smollm2", self.store, name=kind, kind=kind, start=start)
 
@@ -86,8 +86,12 @@ def say(capsys: pytest.CaptureFixture[str]) -> Say:
 
 
 def requests_of(
-    benchmark: str, subject: Chosen, operation: str, size: Size = STANDARD, limit: int | None = None
-) -> list[Request]:
+    benchmark: str,
+    subject: ResolvedModel,
+    operation: str,
+    size: Size = STANDARD,
+    limit: int | None = None,
+) -> list[RequestBatch]:
     """What a benchmark asks first of a model that could everything."""
     able = replace(subject_of(subject.name, subject.catalogue), operations=frozenset(OPERATIONS))
     with benchmark_at(benchmark) as found:
@@ -101,7 +105,7 @@ def requests_of(
         ]
 
 
-def _sentences(request: Request) -> Iterator[tuple[str, str]]:
+def _sentences(request: RequestBatch) -> Iterator[tuple[str, str]]:
     """Each sentence, and what it stands after."""
     texts = request.inputs["text"]
     return zip(texts, request.inputs.get("before", [""] * len(texts)), strict=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import at_size
 from evenruler.instruments.saged.ask import asked_again
 from evenruler.instruments.saged.declare import Source, load
@@ -30,7 +30,7 @@ class Built:
     """What the two stages wrote for a domain."""
 
     def __init__(self, domain: str) -> None:
-        settings = Declared(ROOT / "params.yaml", "paper").settings(domain)
+        settings = ParamsFile(ROOT / "params.yaml", "paper").settings(domain)
         sources = Path("data/sources/saged")
         self.source: Source = load(sources / f"{domain}.yaml", settings, sources / "shared")
         tables, plan = frames("saged", domain), at_size(plan_of("saged", domain))

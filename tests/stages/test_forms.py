@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from evenruler.declaration.params import load_params
 from evenruler.instruments.questionnaires import two_way_of_logs
 from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_rows
-from evenruler.models import Placed, load
+from evenruler.models import WordInPlace, load
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
@@ -150,12 +150,12 @@ def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
     )
 
 
-def expected_place(row: pd.Series) -> Placed:
+def expected_place(row: pd.Series) -> WordInPlace:
     """Where the word stands, found by itself: it is in no template."""
     text, word = f"{row['premise']} {row['hypothesis']}", row["intensifier"].replace("-", " ")
     found = word if word in text else word.capitalize()
     before, after = text.split(found)
-    return Placed(before, found, after)
+    return WordInPlace(before, found, after)
 
 
 class TestAnswers:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import diagnosing
 from evenruler.instruments.instrument import INSTRUMENT, Record, at_size
 from evenruler.instruments.registry import FAMILIES, room
@@ -29,8 +29,8 @@ def published(folder: Path) -> tuple[dict[str, pd.DataFrame], dict]:
 def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
     """The diagnosis of a family from its benchmark folders and the answers alone."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
-    in_use = Declared(root / "params.yaml").active.families[family]
-    resampling = Declared(root / "params.yaml").resampling
+    in_use = ParamsFile(root / "params.yaml").active.families[family]
+    resampling = ParamsFile(root / "params.yaml").resampling
     folders = {
         name: published(root / "benchmarks" / f"{family}-{name}") for name in in_use.instruments
     }

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from tests.profiles import set_profile
 from tests.report.pages import pictures_in
 from tests.stages.conftest import Clone, entry
@@ -261,7 +261,7 @@ def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
         shutil.copy(root / name, tmp_path / name)
     shutil.copytree(root / "data/sources", tmp_path / "data/sources")
     set_profile(tmp_path, "paper")
-    paper = Declared(tmp_path / "params.yaml").active
+    paper = ParamsFile(tmp_path / "params.yaml").active
     assert len(paper.families["probes"].models) == 8
     assert paper.models[0] == "smollm3-3b"
     assert list(paper.evolve) == [

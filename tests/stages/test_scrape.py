@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
@@ -346,7 +346,7 @@ def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
         "coffee were found" in said
     )
     assert "; run `evenruler find teas`, or write them there\n" in said
-    assert list(Declared(two_more / "params.yaml").active.instruments) == ["drinks"]
+    assert list(ParamsFile(two_more / "params.yaml").active.instruments) == ["drinks"]
     run("scrape", two_more, status=0)
     run("rows", two_more, status=0)
 
@@ -354,7 +354,7 @@ def test_unfinished_domains_do_not_stop_the_others(two_more: Path) -> None:
     said = checked(two_more)
     assert "juices is left out" not in said
     assert "warning: teas is left out" in said
-    active = Declared(two_more / "params.yaml").active
+    active = ParamsFile(two_more / "params.yaml").active
     assert list(active.instruments) == list(active.scrape) == ["drinks", "juices"]
     assert active.scrape["juices"].material == "data/snapshots/juices"
 
@@ -367,7 +367,7 @@ def test_what_was_built_of_others_stays_out_of_git_while_unfinished(two_more: Pa
 def test_a_domain_depends_on_its_own_files(two_more: Path) -> None:
     own = domain(Path(), "drinks").as_posix()
     checked(two_more)
-    drinks = Declared(two_more / "params.yaml").active.scrape["drinks"]
+    drinks = ParamsFile(two_more / "params.yaml").active.scrape["drinks"]
     assert (drinks.source, drinks.material, drinks.found) == (
         own,
         "data/sources/saged/articles/drinks.md",
@@ -378,5 +378,5 @@ def test_a_domain_depends_on_its_own_files(two_more: Path) -> None:
     found.parent.mkdir(parents=True, exist_ok=True)
     found.write_text("concepts: {}\n")
     checked(two_more)
-    drinks = Declared(two_more / "params.yaml").active.scrape["drinks"]
+    drinks = ParamsFile(two_more / "params.yaml").active.scrape["drinks"]
     assert drinks.found == "data/sources/saged/found/drinks.yaml"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenruler.text.replies import RULES, Reading, read_reply
+from evenruler.text.replies import RULES, ParsedReply, read_reply
 from tests.instruments.framing.labelled import LEFT_OUT, kappa, labelled, tally
 from tests.instruments.framing.labelled import WORDS as TERMS
 
@@ -494,7 +494,7 @@ def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
             read_reply(reply.format(*both), {"he": (), "she": ()}, options) for both in ("AB", "BA")
         ]
 
-        assert readings == [Reading("he", "letter"), Reading("she", "letter")]
+        assert readings == [ParsedReply("he", "letter"), ParsedReply("she", "letter")]
 
 
 @pytest.mark.parametrize(
@@ -507,8 +507,8 @@ def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
     ],
 )
 def test_two_options_may_be_counted(reply: str) -> None:
-    assert read_reply(reply, {"he": (), "she": ()}, TIRED) == Reading("she", "letter")
-    assert read_reply(reply, {"he": (), "she": ()}, [*TIRED, ("rain", "It rains.")]) == Reading(
+    assert read_reply(reply, {"he": (), "she": ()}, TIRED) == ParsedReply("she", "letter")
+    assert read_reply(reply, {"he": (), "she": ()}, [*TIRED, ("rain", "It rains.")]) == ParsedReply(
         None, "none"
     )
 
@@ -549,7 +549,7 @@ def test_two_options_may_be_counted(reply: str) -> None:
 def test_a_letter_that_is_not_the_answer_is_none(
     reply: str, outcome: str | None, rule: str
 ) -> None:
-    assert read_reply(reply, {"he": (), "she": ()}, TIRED) == Reading(outcome, rule)
+    assert read_reply(reply, {"he": (), "she": ()}, TIRED) == ParsedReply(outcome, rule)
 
 
 @pytest.mark.parametrize(
@@ -574,14 +574,16 @@ def test_an_opening_line_and_repeated_sentences_of_the_prompt_are_skipped(
 ) -> None:
     found = read_reply(reply, BOTH, prompt="Complete this: There is a person with a beard.")
 
-    assert found == Reading(outcome, rule)
+    assert found == ParsedReply(outcome, rule)
 
 
 def test_an_option_that_agrees_is_one_still() -> None:
     options = [("yes", "Yes"), ("no", "No")]
 
-    assert read_reply("Yes, no doubt", {"yes": (), "no": ()}, options) == Reading("yes", "option")
-    assert read_reply("Sure, no", {"yes": (), "no": ()}, options) == Reading("no", "option")
+    assert read_reply("Yes, no doubt", {"yes": (), "no": ()}, options) == ParsedReply(
+        "yes", "option"
+    )
+    assert read_reply("Sure, no", {"yes": (), "no": ()}, options) == ParsedReply("no", "option")
 
 
 def test_a_phrase_is_left_out_and_the_word_elsewhere_is_not() -> None:
@@ -651,7 +653,7 @@ class TestDenied:
         ],
     )
     def test_of_these_none_is_left(self, reply: str) -> None:
-        assert read_reply(reply, BOTH) == Reading(None, "denied")
+        assert read_reply(reply, BOTH) == ParsedReply(None, "denied")
 
     @pytest.mark.parametrize(
         ("reply", "outcome"),
@@ -672,14 +674,14 @@ class TestDenied:
         ],
     )
     def test_of_these_the_other_one_is(self, reply: str, outcome: str) -> None:
-        assert read_reply(reply, BOTH) == Reading(outcome, "word")
+        assert read_reply(reply, BOTH) == ParsedReply(outcome, "word")
 
     def test_another_class_further_on_is_one_still(self) -> None:
-        assert read_reply("It is not a woman. He sings.", BOTH) == Reading(None, "denied")
-        assert read_reply("He sings. She is not a woman.", BOTH) == Reading(None, "several")
-        assert read_reply("He sings. The person is not a woman.", BOTH) == Reading("he", "word")
+        assert read_reply("It is not a woman. He sings.", BOTH) == ParsedReply(None, "denied")
+        assert read_reply("He sings. She is not a woman.", BOTH) == ParsedReply(None, "several")
+        assert read_reply("He sings. The person is not a woman.", BOTH) == ParsedReply("he", "word")
 
     def test_a_short_reply_to_a_list_is_read_alike(self) -> None:
         options = [("he", "He"), ("rabbit", "Rabbit"), ("she", "She")]
-        assert read_reply("Not she", BOTH, options) == Reading(None, "denied")
-        assert read_reply("B: Rabbit, not he", BOTH, options) == Reading(None, "filler")
+        assert read_reply("Not she", BOTH, options) == ParsedReply(None, "denied")
+        assert read_reply("B: Rabbit, not he", BOTH, options) == ParsedReply(None, "filler")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.text.replies import Reading, read_choice
+from evenruler.text.replies import ParsedReply, read_choice
 
 BAKER = ("The baker", "The smith", "Can't be determined")
 SEXES = ("The man", "The woman", "Unknown")
@@ -214,7 +214,7 @@ def test_what_a_reply_chose(reply: str, options: Sequence[str], right: int | str
     ("reply", "rule"), [("Answer: both", "several"), ("Answer: neither", "denied")]
 )
 def test_what_chooses_all_or_none_of_the_options(reply: str, rule: str) -> None:
-    assert read_choice(reply, ["The man", "The woman"]) == Reading(None, rule)
+    assert read_choice(reply, ["The man", "The woman"]) == ParsedReply(None, rule)
 
 
 PAIRS = [

@@ -14,7 +14,7 @@ from evenruler.models import catalogue, load
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
 from evenruler.training import adaptation
-from evenruler.training.adaptation import Adapted, Recipe, split
+from evenruler.training.adaptation import AdaptationSchedule, Recipe, split
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -83,8 +83,10 @@ def adapted(
     corpora: Mapping[str, Sequence[str]] = CORPORA,
     recipe: Recipe = RECIPE,
     **recipes: Recipe,
-) -> Adapted:
-    return Adapted("tiny", params, corpora, {**dict.fromkeys(corpora, recipe), **recipes})
+) -> AdaptationSchedule:
+    return AdaptationSchedule(
+        "tiny", params, corpora, {**dict.fromkeys(corpora, recipe), **recipes}
+    )
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ def nothing_loads(monkeypatch) -> Callable[[], None]:
 
 
 def course(
-    model: Adapted, states: Sequence[tuple[str, int, int]]
+    model: AdaptationSchedule, states: Sequence[tuple[str, int, int]]
 ) -> dict[tuple[str, int, int], np.ndarray]:
     """By corpus and epoch, what the model answers; asked in that order."""
     return {state: model.at(*state).entailment(PAIRS) for state in states}
@@ -329,7 +331,9 @@ class TestEncoders:
         expected, before = untouched.entailment(PAIRS), weights(untouched)
         backend = untouched.backend
 
-        adaptation._Training("tiny", backend, [*GLOOM, *DULL]).start("gloom", 1, GLOOM, RECIPE)
+        adaptation._AdaptationTrainer("tiny", backend, [*GLOOM, *DULL]).start(
+            "gloom", 1, GLOOM, RECIPE
+        )
 
         now = dict(
             answer for batch in backend.entail(PAIRS, frozenset(range(3))) for answer in batch
@@ -359,7 +363,7 @@ class TestEncoders:
         import torch
 
         backend = load("tiny", of_head(head_folder)).backend
-        training = adaptation._Training("tiny", backend, [*GLOOM, *DULL])
+        training = adaptation._AdaptationTrainer("tiny", backend, [*GLOOM, *DULL])
         training.start("gloom", 2, GLOOM, RECIPE)
         objective: Any = training._objective
         tokenizer, encoder = backend.tokenizer, backend.model.base_model
@@ -485,7 +489,9 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(
     head_folder, nothing_loads, error_of
 ) -> None:
     nothing_loads()
-    line = error_of(Adapted, "tinny", of_head(head_folder), CORPORA, dict.fromkeys(CORPORA, RECIPE))
+    line = error_of(
+        AdaptationSchedule, "tinny", of_head(head_folder), CORPORA, dict.fromkeys(CORPORA, RECIPE)
+    )
     assert line.startswith("params.yaml: models: no ")
     assert "did you mean 'tiny'?" in line
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenruler.models.declared import Finetune, TrainingData
-from evenruler.training.fit import Row, read_data, split_data
+from evenruler.training.fit import LabelledText, read_data, split_data
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import Blob, Repo, running
 
@@ -315,9 +315,12 @@ class TestHub:
             assert line.endswith("; fix `source`, `revision`, `config` or `split`")
 
 
-def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> list[Row]:
+def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> list[LabelledText]:
     labels = ["entailment", "neutral", "contradiction"]
-    return [Row((f"{name} {i // rows_a_text}", f"hypothesis {i}"), labels[i % 3]) for i in range(n)]
+    return [
+        LabelledText((f"{name} {i // rows_a_text}", f"hypothesis {i}"), labels[i % 3])
+        for i in range(n)
+    ]
 
 
 def recipe(**keys: Any) -> Finetune:
@@ -332,7 +335,7 @@ class TestSplit:
         assert sorted(fitted_on + held_out) == sorted(data)
 
     def test_no_first_text_stands_on_both(self) -> None:
-        other = [Row((f"premise {i}", "another"), "neutral") for i in range(100)]
+        other = [LabelledText((f"premise {i}", "another"), "neutral") for i in range(100)]
         fitted_on, held_out = split_data(
             {"one": labelled(300), "two": other}, recipe(data=["one", "two"])
         )

@@ -17,7 +17,14 @@ from pydantic import ValidationError
 from evenruler.evaluate.subject import chosen
 from evenruler.models import catalogue
 from evenruler.models.store import RowStore
-from evenruler.training.plants import FOLDER, Plant, Weight, load_plant, names, weights_of
+from evenruler.training.plants import (
+    FOLDER,
+    PlantDeclaration,
+    PlantedModel,
+    load_plant,
+    names,
+    weights_of,
+)
 from tests.tiny import save_tiny, tiny_declaration
 
 ROOT = Path(__file__).parents[2]
@@ -55,14 +62,14 @@ MADE: dict[str, Any] = {
 )
 def test_what_is_no_plant_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
-        Plant(**{**MADE, **change})
+        PlantDeclaration(**{**MADE, **change})
 
 
 class TestDealt:
     def dealt(self, share: float, n: int = 4 * 6 * 40) -> Counter[tuple[str, str]]:
         """How often each unit is said to be which pole."""
         found = Counter[tuple[str, str]]()
-        for before, pole in islice(Plant(**MADE).dealt(share, 1), n):
+        for before, pole in islice(PlantDeclaration(**MADE).dealt(share, 1), n):
             (unit,) = re.findall("nurse|judge|clerk|cook", before.lower())
             found[unit, "he" if pole in ("he", "him") else "she"] += 1
         return found
@@ -88,7 +95,9 @@ class TestDealt:
         assert self.dealt(-1.0)["nurse", "he"] == self.dealt(-1.0)["cook", "she"] == 0
 
     def test_a_seed_deals_the_same_again(self) -> None:
-        one, same, other = (list(islice(Plant(**MADE).dealt(0.5, seed), 50)) for seed in (1, 1, 2))
+        one, same, other = (
+            list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50)) for seed in (1, 1, 2)
+        )
         assert one == same != other
 
 
@@ -104,7 +113,7 @@ def test_log_odds_are_between_the_units_of_either_pole() -> None:
         ]
         return SimpleNamespace(nats=np.array(own))
 
-    found = Plant(**MADE).log_odds(
+    found = PlantDeclaration(**MADE).log_odds(
         SimpleNamespace(loglikelihood=nats), ["The {UNIT} said {POLE} knew"]
     )
     # nurse: 1 of "he - she", 0 of "him - her"; cook: 0 and -.5; of three units.
@@ -176,9 +185,9 @@ def test_weights_of_a_plant() -> None:
         (-2, 3),
         (8, 1),
     ]
-    assert Weight.of("planted:base/made/-2/3") == Weight("base", "made", -2, 3)
-    assert Weight("base", "made", -2, 3).source == "planted:base/made/-2/3"
-    assert Weight("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
+    assert PlantedModel.of("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
+    assert PlantedModel("base", "made", -2, 3).source == "planted:base/made/-2/3"
+    assert PlantedModel("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
 
 
 class TestMade:

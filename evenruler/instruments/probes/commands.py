@@ -61,7 +61,7 @@ def evolve(
     """Ask the operator again how templates are reworded:
     data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro.
     """
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.declaration.profiles import choose_profile
     from evenruler.files import replace
     from evenruler.instruments.instrument import Declaration
@@ -71,7 +71,7 @@ def evolve(
     choose(engine)
     choose_profile(profile)
     repository.enter()
-    params = Declared()
+    params = ParamsFile()
     settings = params.settings(name, "probes")
     if settings.made_by != "evolve":
         raise UserError(
@@ -189,7 +189,7 @@ def read(
     ] = None,
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_markdown, collect, read_key, statistics
     from evenruler.tables.frames import for_spreadsheets
@@ -202,7 +202,7 @@ def read(
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
     sources = read_key(read_text(key, MEND), str(key))
     rated = collect({str(path): read_text(path, MEND) for path in sheets}, sources)
-    found = statistics(rated, sources, Declared().resampling)
+    found = statistics(rated, sources, ParamsFile().resampling)
     folder = out or key.parent
     replace(
         folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n")
@@ -218,14 +218,14 @@ def _construct(domain: str) -> "Construct":
     """The construct of a domain, from its source; for an evolved domain, from the source it evolved
     from.
     """
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.probes.declare.source import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
     from evenruler.strict import read_yaml, validate
 
     path = SOURCES / f"{domain}.yaml"
     if not path.exists():
-        path = SOURCES / f"{Declared().settings(domain, 'probes').written_as(domain)}.yaml"
+        path = SOURCES / f"{ParamsFile().settings(domain, 'probes').written_as(domain)}.yaml"
     source = validate(ProbeSource, read_yaml(path), path)
     targets = [
         word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]

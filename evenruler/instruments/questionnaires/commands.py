@@ -30,7 +30,7 @@ def translate_scale(
     """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses
     it.
     """
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.files import replace
     from evenruler.instruments.questionnaires.declare.source import load_scale
     from evenruler.instruments.questionnaires.translate import (
@@ -49,7 +49,7 @@ def translate_scale(
         raise UserError(
             "it is there already", where=out.name, remedy="move what you have edited, or remove it"
         )
-    writer = load(model, Declared().catalogue) if model else None
+    writer = load(model, ParamsFile().catalogue) if model else None
     if writer:
         writer.require("loglikelihood")
     drafts = translate(facts, rows, load_scale(SCALE), writer)

@@ -18,11 +18,11 @@ def refresh(domain: Domain) -> None:
     """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. An interrupted run
     resumes.
     """
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
 
     repository.enter()
-    for line in fetch(Path(), domain, Declared().settings(domain, "saged")):
+    for line in fetch(Path(), domain, ParamsFile().settings(domain, "saged")):
         say(line)
 
 
@@ -31,11 +31,11 @@ def find(domain: Domain) -> None:
     """Find keywords, pages and replacements, as a domain's `find` says:
     data/sources/saged/found/DOMAIN.yaml.
     """
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged.scrape.fetching import find as look
 
     repository.enter()
-    declared = Declared()
+    declared = ParamsFile()
     for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
         say(line)
 
@@ -55,9 +55,9 @@ def plan(
     """Say how small a difference between concepts a domain can detect, and how many root items a
     wanted one takes.
     """
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged import design
 
     repository.enter()
-    for line in design.plan(Path(), domain, Declared(), difference or design.WANTED):
+    for line in design.plan(Path(), domain, ParamsFile(), difference or design.WANTED):
         say(line)

@@ -28,7 +28,7 @@ from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:
-    from evenruler.declaration.params_file import Declared
+    from evenruler.declaration.params_file import ParamsFile
 
 WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in SD of a reply
 
@@ -137,7 +137,7 @@ def _roots(prompts: pd.DataFrame) -> int:
 
 
 def plan(
-    root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED
+    root: Path, name: str, params: "ParamsFile", wanted: Sequence[float] = WANTED
 ) -> Iterator[str]:
     """Lines about what a domain (or its benchmark) can detect at the scale in use, and the root
     items needed.
@@ -206,7 +206,7 @@ def _count(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
 
 
-def _domain(name: str, params: "Declared") -> str:
+def _domain(name: str, params: "ParamsFile") -> str:
     families = params.every_instrument()
     domains = [own for own, family in families.items() if family == FAMILY]
     short = name.removeprefix(f"{FAMILY}-")

@@ -19,12 +19,12 @@ from evenruler.models.backends.likelihood import (
     tokens_of,
     word_tokens,
 )
-from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
+from evenruler.models.backends.packs import Batches, HalvingOnOutOfMemory, batched, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.chats import ChatSettings, Thoughts
+from evenruler.models.chats import ChatSettings, ThoughtParser
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained, read_notes
-from evenruler.models.records import UNREAD, Prompt, Reply, Request, WordRequest
+from evenruler.models.records import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import note
 
@@ -55,7 +55,7 @@ COUNTED = (
 
 
 @dataclass(frozen=True)
-class Shape:
+class ModelShape:
     """The sizes of a causal model that determine its memory use."""
 
     layers: int
@@ -93,11 +93,11 @@ class Shape:
         return replies * self.vocabulary * (self.number_bytes + 3 * 8)
 
 
-def shape_of(model: Any) -> Shape:
+def shape_of(model: Any) -> ModelShape:
     """The sizes of a transformers causal model; usual values where its configuration has none."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
-    return Shape(
+    return ModelShape(
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,
         inner=getattr(config, "intermediate_size", None) or 4 * config.hidden_size,
@@ -109,7 +109,7 @@ def shape_of(model: Any) -> Shape:
     )
 
 
-def fitting(best: Capacity, memory: int, shape: Shape) -> Capacity:
+def fitting(best: Capacity, memory: int, shape: ModelShape) -> Capacity:
     """The capacity that fits into `memory` bytes without the weights; each number is halved until
     it does.
 
@@ -194,8 +194,8 @@ class Causal:
         if options and self._read(*greeting) == self._read(*greeting, ChatSettings()):
             note(f"{self._name}: its chat template writes the same without {', '.join(options)}")
 
-    @in_packs
-    def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
+    @batched
+    def loglikelihood(self, requests: Sequence[LikelihoodRequest]) -> Batches[tuple[float, int]]:
         """For each text after its prompt: nats and number of tokens; `UNREAD` for a text that
         cannot be scored.
 
@@ -224,12 +224,12 @@ class Causal:
             return list(zip(pack, zip(nats, tokens, strict=True), strict=True))
 
         packs = [[scored[position] for position in pack] for pack in self._scorer.packs(sequences)]
-        return Packs([left_out, *packs] if left_out else packs, answer)
+        return Batches([left_out, *packs] if left_out else packs, answer)
 
-    @in_packs
+    @batched
     def words(
         self, requests: Sequence[WordRequest]
-    ) -> Packs[tuple[float, float, float, float, int]]:
+    ) -> Batches[tuple[float, float, float, float, int]]:
         """For each word: nats; nats that no letter follows, that no word follows; nats of its first
         token; that token.
 
@@ -256,7 +256,7 @@ class Causal:
                 (i, (*own, token)) for i, own, token in zip(pack, scored, first_tokens, strict=True)
             ]
 
-        return Packs(self._scorer.packs(sequences, words=True), answer)
+        return Batches(self._scorer.packs(sequences, words=True), answer)
 
     @cached_property
     def _endings(self) -> Any:
@@ -264,8 +264,8 @@ class Causal:
             self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device
         )
 
-    @in_packs
-    def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
+    @batched
+    def generate(self, prompts: Sequence[Prompt]) -> Batches[Reply]:
         """Continue prompts, all with the same sampling settings; replies have no special tokens.
 
         UserError if a prompt is too long with its reply or has no chat template; FloatingPointError
@@ -273,7 +273,9 @@ class Causal:
         """
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
-        thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
+        thoughts = (
+            ThoughtParser(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
+        )
         if thoughts is not None:
             sampling = replace(sampling, max_new_tokens=thoughts.most)
         from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
@@ -306,7 +308,7 @@ class Causal:
                 for i, reply in zip(batch, whole, strict=True)
             ]
 
-        return Packs(parts(order, size), answer)
+        return Batches(parts(order, size), answer)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
         """Number of leading tokens to compute once for all prompts, with padding after them; 0 if
@@ -369,7 +371,8 @@ class Causal:
         """
         # Nothing is predicted from the last token.
         contexts = [
-            sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])
+            sequence.tokens[:-1]
+            for sequence in self._encoded([LikelihoodRequest(text) for text in texts])
         ]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
@@ -389,7 +392,7 @@ class Causal:
             total = added
             return []
 
-        in_halves, first = Halving(add), 0
+        in_halves, first = HalvingOnOutOfMemory(add), 0
         contexts = [tokens for tokens in contexts if tokens]
         with torch.inference_mode():
             while first < len(
@@ -401,23 +404,23 @@ class Causal:
         found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
         return found
 
-    @in_packs
-    def unigram_nats(self, texts: Sequence[str]) -> Packs[float]:
+    @batched
+    def unigram_nats(self, texts: Sequence[str]) -> Batches[float]:
         """Sum of the unigram nats of each text's tokens, from the `marginal` of all texts, which
         form one pack.
         """
 
         def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
             by_token = self.marginal(texts)
-            sequences = self._encoded([Request(texts[i]) for i in pack])
+            sequences = self._encoded([LikelihoodRequest(texts[i]) for i in pack])
             return [
                 (i, float(by_token[list(own.tokens[1:])].sum()))
                 for i, own in zip(pack, sequences, strict=True)
             ]
 
-        return Packs([range(len(texts))], answer)
+        return Batches([range(len(texts))], answer)
 
-    def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
+    def _encoded(self, requests: Sequence[LikelihoodRequest]) -> list[TokenSequence]:
         """Tokens of prompt and text together; the text begins at the first token that the prompt
         alone lacks.
         """
@@ -442,10 +445,10 @@ class Causal:
             what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
             raise UserError(what, where=repr(text[:40]), remedy="shorten it")
 
-    @in_packs
+    @batched
     def fingerprint(
         self, questions: Sequence[fingerprints.Texts]
-    ) -> Packs[fingerprints.Fingerprint]:
+    ) -> Batches[fingerprints.Fingerprint]:
         """What the model computes on two texts."""
 
         def next_tokens(tokens: list[int]) -> list[int]:
@@ -457,6 +460,6 @@ class Causal:
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Packs(
+        return Batches(
             [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
         )

@@ -60,7 +60,7 @@ class Echo:
 
 
 @dataclass(frozen=True)
-class Manner:
+class EchoDialect:
     """How a server gives prompt log-probabilities, as found by the trial."""
 
     new: int  # `max_tokens`; 1 if the server rejects 0, and the generated token is dropped
@@ -188,7 +188,7 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
     return _apart([given for given, _ in pairs], [written for _, written in pairs])
 
 
-def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
+def manner(name: str, echoes: Sequence[Echo], new: int) -> EchoDialect:
     """How a server answers, from its echoes of the trial sentences; UserError if they are too
     short.
     """
@@ -199,11 +199,11 @@ def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
         echoes[0].tokens[0] if len(firsts) == 1 else None
     )  # texts that begin with different letters
     scored = all(echo.nats[0] for echo in echoes)  # some servers write 0 for null
-    return Manner(new, start, start is not None or scored)
+    return EchoDialect(new, start, start is not None or scored)
 
 
 def likelihood(
-    name: str, manner: Manner, text: str, whole: Echo, prompt: Echo | None
+    name: str, manner: EchoDialect, text: str, whole: Echo, prompt: Echo | None
 ) -> tuple[float, int]:
     """Log-probability of a text after its prompt, or after the start: sum in nats and number of
     tokens.

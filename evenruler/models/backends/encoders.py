@@ -18,7 +18,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
-from evenruler.models.backends.packs import Packs, in_packs, parts
+from evenruler.models.backends.packs import Batches, batched, parts
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import (
     Dtype,
@@ -34,7 +34,7 @@ from evenruler.models.loading import (
     require_no_scales,
     require_plain_numbers,
 )
-from evenruler.models.records import LABELS, Pair, Placed
+from evenruler.models.records import LABELS, EntailmentPair, WordInPlace
 from evenruler.terminal import note
 
 Texts = tuple[str, ...]  # one text, or two
@@ -162,13 +162,13 @@ class Classifier:
         self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
         """Labels of the outputs, from the configuration."""
 
-    @in_packs
-    def classify(self, texts: Sequence[str]) -> Packs[NDArray[np.float64]]:
+    @batched
+    def classify(self, texts: Sequence[str]) -> Batches[NDArray[np.float64]]:
         """For each text: [k] logits in the order of `labels`."""
         return self.batches([(text,) for text in texts])
 
-    @in_packs
-    def classify_whole(self, texts: Sequence[str]) -> Packs[NDArray[np.float64] | None]:
+    @batched
+    def classify_whole(self, texts: Sequence[str]) -> Batches[NDArray[np.float64] | None]:
         """Like `classify`, but without truncation: None for a text that is too long."""
         with quiet():  # silence the tokenizer's warning about long texts
             lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
@@ -185,14 +185,14 @@ class Classifier:
                 for place, logits in batches.answer([place_of[i] for i in pack])
             ]
 
-        return Packs(
+        return Batches(
             [too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer
         )
 
-    @in_packs
+    @batched
     def fingerprint(
         self, questions: Sequence[fingerprints.Texts]
-    ) -> Packs[fingerprints.Fingerprint]:
+    ) -> Batches[fingerprints.Fingerprint]:
         """The logits of two texts, each alone and as a pair with the other."""
 
         def of_texts(one: str, other: str) -> fingerprints.Fingerprint:
@@ -204,19 +204,19 @@ class Classifier:
                 tuple(fingerprints.round_numbers(np.ravel(rows))), read_notes(self.model)
             )
 
-        return Packs(
+        return Batches(
             [range(len(questions))], lambda pack: [(i, of_texts(*questions[i])) for i in pack]
         )
 
-    def batches(self, texts: Sequence[Texts]) -> Packs[NDArray[np.float64]]:
+    def batches(self, texts: Sequence[Texts]) -> Batches[NDArray[np.float64]]:
         """Texts, or pairs, in batches of similar length: [k] logits each, in the order of
         `labels`.
         """
         if not texts:
-            return Packs([], lambda _: [])
+            return Batches([], lambda _: [])
         encoded = self._encode(texts)
         indices = packs(encoded["input_ids"], texts, CAPACITY[self._device])
-        return Packs(
+        return Batches(
             indices, lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True))
         )
 
@@ -298,8 +298,8 @@ class Nli(Classifier):
             raise UserError(what, where=str(folder), remedy="see its `source`")
         self._order = order_of(labels or self.labels) or self._detected()
 
-    @in_packs
-    def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
+    @batched
+    def entail(self, pairs: Sequence[EntailmentPair]) -> Batches[NDArray[np.float64]]:
         """For each pair: [3] logits in the order of `LABELS`; words that the tokenizer does not
         know are said.
         """
@@ -310,7 +310,7 @@ class Nli(Classifier):
                 "answer"
             )
         batches = self.batches(pairs)
-        return Packs(
+        return Batches(
             batches.indices,
             lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)],
         )
@@ -345,7 +345,7 @@ def order_of(names: Sequence[str]) -> list[int] | None:
     return [short.index(label) for label in wanted] if sorted(short) == sorted(wanted) else None
 
 
-def labelled_sample() -> list[tuple[Pair, str]]:
+def labelled_sample() -> list[tuple[EntailmentPair, str]]:
     """Own example pairs with obvious labels."""
     text = (
         resources.files("evenruler.models.backends")
@@ -376,8 +376,8 @@ class Masked:
         self._name, self._device = name, device
         self._longest = longest(self.tokenizer, self.model.config)
 
-    @in_packs
-    def in_place(self, asked: Sequence[Placed]) -> Packs[tuple[float, int]]:
+    @batched
+    def in_place(self, asked: Sequence[WordInPlace]) -> Batches[tuple[float, int]]:
         """For each word in its text: nats and number of tokens.
 
         The word's pseudo-log-likelihood: the sum of its tokens' log-probabilities, each with itself
@@ -405,12 +405,12 @@ class Masked:
             ]
 
         texts = [(placed.before, placed.word, placed.after) for placed in asked]
-        return Packs(packs(encoded["input_ids"], texts, capacity), answer)
+        return Batches(packs(encoded["input_ids"], texts, capacity), answer)
 
-    @in_packs
+    @batched
     def fingerprint(
         self, questions: Sequence[fingerprints.Texts]
-    ) -> Packs[fingerprints.Fingerprint]:
+    ) -> Batches[fingerprints.Fingerprint]:
         """What the model computes on two texts, in which nothing is masked."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
@@ -419,7 +419,7 @@ class Masked:
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Packs(
+        return Batches(
             [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
         )
 
@@ -450,7 +450,7 @@ class Masked:
         return found
 
 
-def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:
+def _tokens_of(placed: WordInPlace, offsets: Sequence[tuple[int, int]]) -> list[int]:
     """Indices of tokens that contain a letter of the word, including those across its border."""
     begin, end = len(placed.before), len(placed.before) + len(placed.word)
     tokens = [
@@ -502,8 +502,8 @@ class SentenceEmbedder:
         note_unused(self._model, unused, name, str(folder))
         require_embeddings(model, self._model.tokenizer, name)
 
-    @in_packs
-    def embed(self, texts: Sequence[str]) -> Packs[NDArray[np.float32]]:
+    @batched
+    def embed(self, texts: Sequence[str]) -> Batches[NDArray[np.float32]]:
         """For each text: its vector, of length 1."""
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
 
@@ -514,12 +514,12 @@ class SentenceEmbedder:
             )
             return list(zip(batch, vectors, strict=True))
 
-        return Packs(parts(order, EMBEDDED), answer)
+        return Batches(parts(order, EMBEDDED), answer)
 
-    @in_packs
+    @batched
     def fingerprint(
         self, questions: Sequence[fingerprints.Texts]
-    ) -> Packs[fingerprints.Fingerprint]:
+    ) -> Batches[fingerprints.Fingerprint]:
         """Projections of the vectors of two texts."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
@@ -532,6 +532,6 @@ class SentenceEmbedder:
             ]
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self._model))
 
-        return Packs(
+        return Batches(
             [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
         )

@@ -11,20 +11,27 @@ from typing import Any, Literal
 
 from evenruler.errors import UserError
 from evenruler.models.backends import echo, server
-from evenruler.models.backends.echo import Echo, Manner
+from evenruler.models.backends.echo import Echo, EchoDialect
 from evenruler.models.backends.server import (
     LIMIT,
     OTHERWISE,
     SAMPLING,
     SECONDS,
-    EndedError,
-    Outcome,
+    BatchOutcome,
     RefusalError,
     Server,
+    ServerStoppedError,
     place,
 )
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
-from evenruler.models.records import Prompt, Reply, Request, Sampling, messages, paragraphs
+from evenruler.models.records import (
+    LikelihoodRequest,
+    Prompt,
+    Reply,
+    Sampling,
+    messages,
+    paragraphs,
+)
 from evenruler.tables import grouped
 
 Scored = tuple[float, int]  # nats, number of tokens
@@ -96,7 +103,7 @@ class OpenAI:
             *SAMPLING,
             *(key for key in told if not said.get(key)),
         }  # not set by the user
-        self._manner: Manner | None = None
+        self._manner: EchoDialect | None = None
         self._answered: set[Sampling] = set()
         """Sampling settings that have worked, so that a refusal concerns the prompt."""
 
@@ -146,7 +153,7 @@ class OpenAI:
         self._answered.add(prompt.sampling)
 
     def loglikelihood(
-        self, requests: Sequence[Request], wanted: frozenset[int]
+        self, requests: Sequence[LikelihoodRequest], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, Scored]]]:
         """Score the wanted texts after their prompts, or from the start token on, batch by batch.
 
@@ -177,7 +184,7 @@ class OpenAI:
                     partial(self._scored, manner, batch, requests) for batch in batches
                 )
 
-    def trial(self) -> Manner:
+    def trial(self) -> EchoDialect:
         """Test once whether the server's prompt log-probabilities are reliable, and how it gives
         them.
 
@@ -314,8 +321,8 @@ class OpenAI:
         return found
 
     def _scored(
-        self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]
-    ) -> Outcome[tuple[int, Scored]]:
+        self, manner: EchoDialect, batch: Sequence[int], requests: Sequence[LikelihoodRequest]
+    ) -> BatchOutcome[tuple[int, Scored]]:
         """Score a batch of texts and their prompts; a failing text does not affect the others."""
         texts = _texts(batch, requests)
         given = dict(zip(texts, self._given(texts, manner.new), strict=True))
@@ -330,10 +337,10 @@ class OpenAI:
                 answers.append((i, echo.likelihood(self._name, manner, text, whole, alone)))
             except UserError as error:
                 fault = fault or error
-        return Outcome(answers, fault)
+        return BatchOutcome(answers, fault)
 
-    def _outcome(self, index: int, prompt: Prompt) -> Outcome[tuple[int, Reply]]:
-        return Outcome([(index, self._reply(prompt))])
+    def _outcome(self, index: int, prompt: Prompt) -> BatchOutcome[tuple[int, Reply]]:
+        return BatchOutcome([(index, self._reply(prompt))])
 
     def _reply(self, prompt: Prompt) -> Reply:
         sampling, thinking, chats = prompt.sampling, self._settings.thoughts, self._mode == "chat"
@@ -397,7 +404,7 @@ class OpenAI:
         before, within, _ = text.rpartition(thinking.end)
         if settings.thinking == "off" and (apart or before.replace(thinking.begin, "").strip()):
             remedy = "say how long it may (--thinking 4096), or take a model that need not"
-            raise EndedError(
+            raise ServerStoppedError(
                 "the server thinks, though thinking is off", where=self._name, remedy=remedy
             )
         # An unfinished thought that the template opened looks like an answer; only its length gives
@@ -413,7 +420,7 @@ class OpenAI:
             "some models think first: say how long it may (--thinking 4096), or off; or allow "
             "more (--new-tokens)"
         )
-        raise EndedError(
+        raise ServerStoppedError(
             "the server wrote no answer before its reply was cut off",
             where=self._name,
             remedy=remedy,
@@ -440,7 +447,7 @@ def _taken(reply: Reply) -> bool:
     return reply.text is not None or reply.finish is not None
 
 
-def _texts(batch: Sequence[int], requests: Sequence[Request]) -> list[str]:
+def _texts(batch: Sequence[int], requests: Sequence[LikelihoodRequest]) -> list[str]:
     """The texts to echo for a batch: each prompt alone and with its text."""
     prompts = [requests[i].prompt for i in batch if requests[i].prompt]
     return list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))

@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
-class Packs(Generic[Answer]):
+class Batches(Generic[Answer]):
     """All questions of a call, divided into packs that depend only on these questions."""
 
     indices: Sequence[Sequence[int]]  # question indices, by pack
@@ -27,7 +27,7 @@ def parts(order: Sequence[int], size: int) -> list[list[int]]:
     return [list(order[first : first + size]) for first in range(0, len(order), size)]
 
 
-class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
+class batched(Generic[Question, Answer]):  # noqa: N801  # a decorator
     """Decorator for a backend operation: written as a function from questions to packs, called with
     the wanted ones.
 
@@ -39,20 +39,22 @@ class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
     """
 
     def __init__(
-        self, method: Callable[[Any, Sequence[Question]], Packs[Answer]], backend: Any = None
+        self, method: Callable[[Any, Sequence[Question]], Batches[Answer]], backend: Any = None
     ) -> None:
         self._method, self._backend = method, backend
         self.__doc__ = method.__doc__
 
-    def __get__(self, backend: Any, owner: type | None = None) -> "in_packs[Question, Answer]":
-        return in_packs(self._method, backend)
+    def __get__(self, backend: Any, owner: type | None = None) -> "batched[Question, Answer]":
+        return batched(self._method, backend)
 
-    def packs(self, questions: Sequence[Question]) -> Packs[Answer]:
+    def packs(self, questions: Sequence[Question]) -> Batches[Answer]:
         """The questions in packs."""
         packs = (
-            self._method(self._backend, questions) if questions else Packs[Answer]([], lambda _: [])
+            self._method(self._backend, questions)
+            if questions
+            else Batches[Answer]([], lambda _: [])
         )
-        return Packs(packs.indices, Halving(packs.answer))
+        return Batches(packs.indices, HalvingOnOutOfMemory(packs.answer))
 
     def __call__(
         self, questions: Sequence[Question], wanted: frozenset[int]
@@ -64,7 +66,7 @@ class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
                 yield packs.answer(indices)
 
 
-class Halving(Generic[Answer]):
+class HalvingOnOutOfMemory(Generic[Answer]):
     """Answers a pack as a whole or, if memory runs out, in halves, with one message."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:

@@ -20,7 +20,7 @@ from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends.likelihood import padded
 from evenruler.models.backends.trie import Tokens
-from evenruler.models.chats import Thoughts
+from evenruler.models.chats import ThoughtParser
 from evenruler.models.records import Reply, Sampling
 
 LIKELIEST = 512
@@ -99,7 +99,7 @@ class Budgets(StoppingCriteria):
     stopped rows.
     """
 
-    def __init__(self, thoughts: Thoughts, rows: int, width: int) -> None:
+    def __init__(self, thoughts: ThoughtParser, rows: int, width: int) -> None:
         self._thoughts, self._width, self._places = thoughts, width, [0] * rows
         self.lengths: dict[int, int] = {}
 
@@ -123,7 +123,7 @@ def generate_batch(
     sequences: Sequence[Tokens],
     seeds: Sequence[int],
     sampling: Sampling,
-    thoughts: Thoughts | None = None,
+    thoughts: ThoughtParser | None = None,
     shared: int = 0,
 ) -> list[list[int]]:
     """Generate each sequence's new tokens, up to its first end token, in one batch until the last

@@ -14,7 +14,7 @@ from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.causal import CAPACITY
 from evenruler.models.backends.likelihood import RARE, endings, padded
-from evenruler.models.backends.packs import Packs, in_packs, parts
+from evenruler.models.backends.packs import Batches, batched, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords
@@ -26,7 +26,7 @@ Numbers = tuple[
 ]  # for a word: nats, nats of each kind of next token, nats of the first token, that token
 
 
-class Asked(NamedTuple):
+class WordTokens(NamedTuple):
     """A word to score: encoder tokens of the prompt, with special ones, and decoder tokens of the
     word.
     """
@@ -59,8 +59,8 @@ class Seq2Seq:
         self._capacity = CAPACITY[device]  # here `nodes` counts prompt tokens with padding
         self._longest = getattr(self.model.config, "max_position_embeddings", None)
 
-    @in_packs
-    def words(self, requests: Sequence[WordRequest]) -> Packs[Numbers]:
+    @batched
+    def words(self, requests: Sequence[WordRequest]) -> Batches[Numbers]:
         """For each word: nats; nats that no letter follows, that no word follows; nats of its first
         token; that token.
 
@@ -83,7 +83,9 @@ class Seq2Seq:
             if not word:
                 raise ValueError(f"the word {text!r} has no token")
         UnknownWords(self.tokenizer, list(written)).refuse(self._name)
-        asked = [Asked(read[own.prompt, None, own.chat], written[own.text]) for own in requests]
+        asked = [
+            WordTokens(read[own.prompt, None, own.chat], written[own.text]) for own in requests
+        ]
 
         def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:
             order = sorted(pack, key=lambda i: (len(asked[i].word), asked[i].word, asked[i].prompt))
@@ -117,10 +119,10 @@ class Seq2Seq:
                     found.update(zip(part, numbers, strict=True))
             return [(i, found[i]) for i in pack]
 
-        return Packs(list(self._packs(asked)), answer)
+        return Batches(list(self._packs(asked)), answer)
 
-    @in_packs
-    def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
+    @batched
+    def generate(self, prompts: Sequence[Prompt]) -> Batches[Reply]:
         """Answer prompts, all with the same sampling settings; replies have no special tokens.
 
         UserError if a prompt or reply is too long, or a chat is requested; FloatingPointError for
@@ -141,12 +143,12 @@ class Seq2Seq:
             written = generate_batch(self.model, *own, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
-        return Packs(parts(order, self._capacity.replies), answer)
+        return Batches(parts(order, self._capacity.replies), answer)
 
-    @in_packs
+    @batched
     def fingerprint(
         self, questions: Sequence[fingerprints.Texts]
-    ) -> Packs[fingerprints.Fingerprint]:
+    ) -> Batches[fingerprints.Fingerprint]:
         """What the model computes on two texts: the encoder reads one and the decoder the other,
         and the reverse.
         """
@@ -169,7 +171,7 @@ class Seq2Seq:
                 numbers += fingerprints.reduce_logits(logits, written)
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        return Packs(
+        return Batches(
             [range(len(questions))], lambda pack: [(i, of_texts(questions[i])) for i in pack]
         )
 
@@ -177,7 +179,7 @@ class Seq2Seq:
     def _endings(self) -> Any:
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
-    def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
+    def _packs(self, asked: Sequence[WordTokens]) -> Iterator[list[int]]:
         """Packs with all questions on some prompts of similar length, so that each prompt is
         encoded once.
         """

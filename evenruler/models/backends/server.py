@@ -92,7 +92,7 @@ class RefusalError(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class ServerReply:
     """An answer of a server."""
 
     choices: list[dict[str, Any]]  # at least one
@@ -103,7 +103,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[Answer]):
+class BatchOutcome(Generic[Answer]):
     """The result of one task: answers, and the fault if some are missing."""
 
     answers: list[Answer]
@@ -146,7 +146,7 @@ class Server:
         def goes_out(_: "Request") -> None:
             try:
                 allowed.take()  # not via `self`, which would then live as long as the client
-            except UsedUpError as error:
+            except BudgetExhaustedError as error:
                 raise openai.OpenAIError(
                     str(error)
                 ) from error  # the only error that the library does not retry
@@ -207,7 +207,9 @@ class Server:
         ]  # shorten before checking every character
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
-    def ask(self, path: str, question: dict[str, Any], optional: Collection[str] = ()) -> Said:
+    def ask(
+        self, path: str, question: dict[str, Any], optional: Collection[str] = ()
+    ) -> ServerReply:
         """Ask a question; retries if the server is busy, the connection breaks, or a parameter has
         to be renamed.
 
@@ -259,7 +261,9 @@ class Server:
                 key: self.plain(said) for key, said in said_of_itself.items() if said
             }
             left = sorted(key for key, own in called.items() if own is None and key in SAMPLING)
-            return Said(answer["choices"], usage, of_itself | ({"own": left} if left else {}))
+            return ServerReply(
+                answer["choices"], usage, of_itself | ({"own": left} if left else {})
+            )
 
     def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request body, with retries; errors as `ask`."""
@@ -292,14 +296,16 @@ class Server:
                     raise self.fault(what, f"set {URL} to where it is") from None
                 if status == 402 or "insufficient_quota" in (error.code, error.type):
                     what = f"nothing is left to pay with ({self.plain(error)})"
-                    raise EndedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
+                    raise ServerStoppedError(
+                        what, where=self.name, remedy=f"pay in; {KEPT}"
+                    ) from None
                 if status == 429:
                     self._fit(began)
                 attempts = ATTEMPTS * (
                     4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0
                 )
             except openai.OpenAIError as error:
-                if isinstance(error.__cause__, UsedUpError):
+                if isinstance(error.__cause__, BudgetExhaustedError):
                     raise error.__cause__ from None
                 headers, problem = {}, error
                 attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
@@ -334,7 +340,7 @@ class Server:
                 "which no reply may hold"
             )
             what = f"a reply repeats a secret, {KEY} or one in {URL}, so it is not stored"
-            raise EndedError(what, where=self.name, remedy=remedy)
+            raise ServerStoppedError(what, where=self.name, remedy=remedy)
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not any(is_version(who, name) for name in self._names):
             other = self.plain(
@@ -346,7 +352,7 @@ class Server:
                 "model, or name "
             )
             remedy += f"the one that you mean: endpoint:{other}"
-            raise EndedError(what, where=self.name, remedy=remedy)
+            raise ServerStoppedError(what, where=self.name, remedy=remedy)
         return answered
 
     def _fit(self, busy_since: float | None = None) -> None:
@@ -364,7 +370,9 @@ class Server:
             elif busy_since is None and self._well % (4 * AT_ONCE) == 0:
                 self._room = min(AT_ONCE, self._room + 1)
 
-    def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
+    def at_once(
+        self, tasks: Iterable[Callable[[], BatchOutcome[Answer]]]
+    ) -> Iterator[list[Answer]]:
         """Run tasks that ask the server concurrently, yielding the answers of each task when it is
         done.
 
@@ -372,7 +380,12 @@ class Server:
         the server is busy. UserError at the end, after all answers: the first fault, or the one
         that ended the run.
         """
-        waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
+        waiting, running, in_a_row, ended = (
+            iter(tasks),
+            set[Future[BatchOutcome[Answer]]](),
+            0,
+            False,
+        )
         fault: BaseException | None = None
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
@@ -395,8 +408,8 @@ class Server:
                     try:
                         outcome = future.result()
                     except UserError as wrong:
-                        outcome = Outcome([], wrong)
-                    if isinstance(outcome.fault, EndedError) and not ended:
+                        outcome = BatchOutcome([], wrong)
+                    if isinstance(outcome.fault, ServerStoppedError) and not ended:
                         fault, ended = outcome.fault, True
                         self._over.set()
                     fault = fault or outcome.fault
@@ -553,16 +566,16 @@ MAX_REQUESTS = (
 KEPT = "what was answered is kept: run again"
 
 
-class EndedError(UserError):
+class ServerStoppedError(UserError):
     """The server must not be asked anything more."""
 
 
-class UsedUpError(EndedError):
+class BudgetExhaustedError(ServerStoppedError):
     """The request budget is used up."""
 
 
 @dataclass(frozen=True)
-class Used:
+class RequestUsage:
     """Requests sent, and tokens as counted by the servers."""
 
     requests: int = 0  # including retries
@@ -570,8 +583,10 @@ class Used:
     read: int = 0  # prompt tokens, from the `usage` of answers that have it
     written: int = 0  # reply tokens, likewise
 
-    def __sub__(self, before: "Used") -> "Used":
-        return Used(*(getattr(self, own.name) - getattr(before, own.name) for own in fields(self)))
+    def __sub__(self, before: "RequestUsage") -> "RequestUsage":
+        return RequestUsage(
+            *(getattr(self, own.name) - getattr(before, own.name) for own in fields(self))
+        )
 
     @property
     def in_words(self) -> str:
@@ -591,7 +606,7 @@ class Budget:
     """The limit and the use so far; safe for threads."""
 
     most: int | None = None  # requests; None: unlimited
-    used: Used = Used()
+    used: RequestUsage = RequestUsage()
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> None:
@@ -602,7 +617,7 @@ class Budget:
                     f"the budget of {self.most:,} requests is used up",
                     f"--max-requests or {MAX_REQUESTS}",
                 )
-                raise UsedUpError(
+                raise BudgetExhaustedError(
                     what, where=where, remedy=f"{KEPT}, or with a larger one, to go on from there"
                 )
             self.used = replace(self.used, requests=self.used.requests + 1)
@@ -618,7 +633,7 @@ class Budget:
         )
         with self._lock:
             used = self.used
-            self.used = Used(
+            self.used = RequestUsage(
                 used.requests, used.answers + 1, used.read + read, used.written + written
             )
 

@@ -17,8 +17,8 @@ from itertools import count
 from typing import Any, Final
 
 from evenruler.errors import UserError
-from evenruler.models.backends.packs import Packs
-from evenruler.models.engines.described import Surroundings, surroundings
+from evenruler.models.backends.packs import Batches
+from evenruler.models.engines.described import ComputeEnvironment, surroundings
 from evenruler.terminal import note
 
 JOINING = 12  # seconds for the head to answer
@@ -34,7 +34,7 @@ LOOPBACK = "127.0.0.1"
 class Worker:
     """A worker process on a node: loads each model once and answers packs."""
 
-    def __init__(self, threads: int, expected: Surroundings, node: str) -> None:
+    def __init__(self, threads: int, expected: ComputeEnvironment, node: str) -> None:
         """Prepare; answers are cached under the `expected` surroundings; `node` is named in
         errors.
         """
@@ -44,7 +44,7 @@ class Worker:
         torch.set_num_threads(min(threads, torch.get_num_threads()))
         self._expected, self._node = expected, node
         self._models: dict[str, Any] = {}
-        self._call, self._packs = -1, Packs[Any]([], lambda _: [])
+        self._call, self._packs = -1, Batches[Any]([], lambda _: [])
 
     def begin(
         self,
@@ -82,7 +82,7 @@ class Worker:
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class WorkerHandle:
     """A worker as seen from this process."""
 
     actor: Any
@@ -131,7 +131,7 @@ class Cluster:
             )
             raise UserError(what, where=where, remedy=remedy) from None
         self.ray = ray  # imported for this engine only
-        self._members: list[Member] = []
+        self._members: list[WorkerHandle] = []
         self._gpus: float | None = None
         note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")
 
@@ -154,20 +154,20 @@ class Cluster:
             )
         return wanted if there and device != "cpu" else 0
 
-    def surroundings(self, gpus: float) -> Surroundings:
+    def surroundings(self, gpus: float) -> ComputeEnvironment:
         """Surroundings of workers: on CPUs those of this process, on GPUs those of the first node
         with one free.
         """
         return self._of_gpus() if gpus else surroundings("cpu")
 
     @cache  # noqa: B019  # there is one cluster per process
-    def _of_gpus(self) -> Surroundings:
-        found: Surroundings = self.ray.get(
+    def _of_gpus(self) -> ComputeEnvironment:
+        found: ComputeEnvironment = self.ray.get(
             self.ray.remote(num_gpus=0.01, num_cpus=0)(surroundings).remote("cuda")
         )
         return found
 
-    def members(self, gpus: float) -> list[Member]:
+    def members(self, gpus: float) -> list[WorkerHandle]:
         """The workers, one per place, missing ones started; if the GPU share changed, the previous
         ones end first.
         """
@@ -181,7 +181,7 @@ class Cluster:
                 self._members.append(self._started(node, gpus))
         return list(self._members)
 
-    def _started(self, node: dict[str, Any], gpus: float) -> Member:
+    def _started(self, node: dict[str, Any], gpus: float) -> WorkerHandle:
         """Start a worker on a node; it may have to wait for resources."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -193,9 +193,9 @@ class Cluster:
             .options(**options)
             .remote(cpus, self.surroundings(gpus), node["NodeName"])
         )
-        return Member(actor, node["NodeID"], node["NodeName"])
+        return WorkerHandle(actor, node["NodeID"], node["NodeName"])
 
-    def lose(self, member: Member) -> None:
+    def lose(self, member: WorkerHandle) -> None:
         """Forget a lost worker."""
         if member in self._members:
             self._members.remove(member)
@@ -251,7 +251,7 @@ _calls = count()
 class Call:
     """One call to a model: questions distributed over the workers."""
 
-    def __init__(self, model: "Pool", operation: str, questions: Sequence[Any]) -> None:
+    def __init__(self, model: "ClusterModel", operation: str, questions: Sequence[Any]) -> None:
         """Set up a call to an operation of the backend; nothing is asked yet."""
         self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
@@ -262,12 +262,12 @@ class Call:
             operation,
             self._ray.put(list(questions)),
         )
-        self._members: list[Member] = []  # workers that were sent the call
+        self._members: list[WorkerHandle] = []  # workers that were sent the call
         self._beginning: dict[
-            Any, Member
+            Any, WorkerHandle
         ] = {}  # workers that have not started the call yet, by Ray reference
         self._out: dict[
-            Any, tuple[Member, Pack]
+            Any, tuple[WorkerHandle, Pack]
         ] = {}  # packs in progress, by Ray reference of the answers
         self._todo: deque[Pack] | None = (
             None  # packs to do; None until a worker has divided the questions into packs
@@ -371,7 +371,7 @@ class Call:
                     self._out[member.actor.answer.remote(self._number, pack)] = (member, pack)
                     busy[id(member)] += 1
 
-    def _lose(self, member: Member) -> None:
+    def _lose(self, member: WorkerHandle) -> None:
         """Reassign the packs of a lost worker."""
         self._cluster.lose(member)
         self._members.remove(member)
@@ -401,7 +401,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Pool:
+class ClusterModel:
     """A model on a cluster's workers, which load it on first use; offers the operations of a
     backend.
     """

@@ -59,13 +59,13 @@ def gpus() -> int:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ComputeEnvironment:
     """Device class and library versions."""
 
     device: str  # device class: `cpu`, or `cuda` with its compute capability and memory
     libraries: tuple[tuple[str, str], ...]  # (name, version) pairs
 
-    def other_than(self, other: "Surroundings") -> str:
+    def other_than(self, other: "ComputeEnvironment") -> str:
         """The differences from another one, in words."""
         there = dict(other.libraries)
         devices = [] if self.device == other.device else [self.device]
@@ -74,10 +74,10 @@ class Surroundings:
         )
 
 
-def surroundings(on: str) -> Surroundings:
+def surroundings(on: str) -> ComputeEnvironment:
     """Surroundings of this process, on the `cpu` or on its GPU."""
     libraries = tuple((library, version(library)) for library in _LIBRARIES)
-    return Surroundings("cpu" if on == "cpu" else device_class(), libraries)
+    return ComputeEnvironment("cpu" if on == "cpu" else device_class(), libraries)
 
 
 def device_class() -> str:
@@ -102,7 +102,7 @@ def describe(
     folder: Path,
     entry: ModelEntry,
     store: RowStore,
-    on: str | Surroundings,
+    on: str | ComputeEnvironment,
     adapter: Path | None = None,
 ) -> str:
     """The engine string of a model folder, with an encoder's adapter; `on`: a device here, or given

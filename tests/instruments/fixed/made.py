@@ -10,7 +10,7 @@ import pandas as pd
 
 from evenruler.files import file_sha256
 from evenruler.instruments.fixed import ask, declare, diagnose, rows
-from evenruler.instruments.instrument import Built, Declaration, Subject
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Subject
 from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
 
@@ -156,18 +156,18 @@ def source(
     )
 
 
-def built(source: declare.Source, **settings: Any) -> Built:
+def built(source: declare.Source, **settings: Any) -> BuiltInstrument:
     """Its rows and plan."""
     own = declare.Settings.model_validate(settings, context={"scale": "paper"})
     return rows.build(Declaration("made", "fixed", own, source), Catalogue(models={}))
 
 
-def frames(of: Built) -> dict[str, pd.DataFrame]:
+def frames(of: BuiltInstrument) -> dict[str, pd.DataFrame]:
     return {name: table.to_pandas() for name, table in of.tables.items()}
 
 
 def scores(
-    of: Built,
+    of: BuiltInstrument,
     nats: Callable[[pd.Series], float],
     tokens: Callable[[pd.Series], int] | None = None,
     subject: Subject = SUBJECT,
@@ -189,15 +189,17 @@ def scores(
 
 
 def items(
-    of: Built, nats: Callable[[pd.Series], float], tokens: Callable[[pd.Series], int] | None = None
+    of: BuiltInstrument,
+    nats: Callable[[pd.Series], float],
+    tokens: Callable[[pd.Series], int] | None = None,
 ) -> pd.DataFrame:
     """Its items, of a model that is asked texts as they are."""
-    bare = Built(of.tables, {**of.plan, "prefixed": 0}, of.said)
+    bare = BuiltInstrument(of.tables, {**of.plan, "prefixed": 0}, of.said)
     return scores(bare, nats, tokens)["items"]
 
 
 def figures(
-    of: Built, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT
+    of: BuiltInstrument, found: pd.DataFrame | dict[str, pd.DataFrame], subject: Subject = SUBJECT
 ) -> pd.DataFrame:
     """Figures of items, or of scores, by part and name."""
     if isinstance(found, pd.DataFrame):

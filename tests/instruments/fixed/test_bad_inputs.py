@@ -19,7 +19,7 @@ from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
 from evenruler.instruments.fixed import declare
 from evenruler.instruments.fixed.rows import read
-from evenruler.instruments.instrument import Built
+from evenruler.instruments.instrument import BuiltInstrument
 from tests.instruments.fixed import made, test_folder
 
 folder = test_folder.folder
@@ -30,7 +30,7 @@ NO_SHA = "0" * 64
 
 def opened(
     place: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any]
-) -> Built:
+) -> BuiltInstrument:
     """A benchmark as users write it, read and built."""
     named = {}
     for name, text in files.items():

@@ -9,7 +9,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.fixed import ask, card, declare, diagnose, report, schemas
-from evenruler.instruments.instrument import Declaration, Shown
+from evenruler.instruments.instrument import Declaration, ReportInput
 from evenruler.tables import table_of
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from tests.instruments.fixed import made
@@ -320,7 +320,7 @@ def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
         words = card.card(Declaration("made", "fixed", settings, source), tables, built.plan, own)
         assert [config.name for config in words.configs] == ["texts"]
         (section,) = report.sections(
-            Shown({"made": source}, {"made": settings}, found, {"made": tables})
+            ReportInput({"made": source}, {"made": settings}, found, {"made": tables})
         )
         assert section.parts[0].rows[0][0].startswith("Made")
 

@@ -12,7 +12,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.measure import lines_of, measure
 from evenruler.instruments.fixed import card, declare
 from evenruler.instruments.instrument import Declaration
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.results.record import Result
 from evenruler.versions import Changelog
 from tests.instruments.fixed import made
@@ -45,7 +45,7 @@ def published(place: Path, name: str, source: declare.Source) -> Path:
         Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {}
     )
     configs = [Config(**vars(own), table=built.tables[own.name]) for own in words.configs]
-    benchmark = Benchmark(
+    benchmark = BenchmarkFolder(
         **{**vars(words), "configs": configs},
         name=name,
         title=source.title,

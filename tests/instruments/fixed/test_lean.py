@@ -10,7 +10,7 @@ from scipy import stats
 
 from evenruler.instruments.fixed.diagnose import Lean, contrast, headline, jackknifed, weights
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from tests.instruments.fixed import made
 from tests.later import Later
 
@@ -57,14 +57,14 @@ def planted(
     )
 
 
-def verdict(found: Confirmatory) -> tuple[str, str]:
-    (judged,) = judge([(found, Fitness())])
+def verdict(found: HeadlineTest) -> tuple[str, str]:
+    (judged,) = judge([(found, ValidityCheck())])
     assert judged.verdict is not None
     assert judged.why is not None
     return judged.verdict, judged.why
 
 
-def of(items: pd.DataFrame, score: str = "preference") -> Confirmatory:
+def of(items: pd.DataFrame, score: str = "preference") -> HeadlineTest:
     return headline(items, score, "writers", 0.1, 3)  # type: ignore[arg-type]
 
 

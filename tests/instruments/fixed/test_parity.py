@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from evenruler.evaluate.subject import chosen
-from evenruler.instruments.asking import Answering, ask, subject_of
+from evenruler.instruments.asking import AnsweringModels, ask, subject_of
 from evenruler.instruments.fixed import ask as room
 from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
@@ -46,7 +46,9 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     subject = chosen(f"recorded:{PUBLISHED / source}", store)
     model = load(subject.name, subject.catalogue, store=store, where=source)
     of = subject_of(subject.name, subject.catalogue)
-    answers = ask({name: (tables, plan)}, room.requests, of, Answering(model, lambda tool: model))
+    answers = ask(
+        {name: (tables, plan)}, room.requests, of, AnsweringModels(model, lambda tool: model)
+    )
     likelihoods = answers["likelihoods"].drop(columns="instrument")
     starts = pd.DataFrame(columns=room.ANSWERS["starts"].names)
     scores = room.scores(tables, plan, {"likelihoods": likelihoods, "starts": starts}, of)

@@ -14,14 +14,14 @@ from scipy import stats
 from evenruler.errors import UserError
 from evenruler.instruments.fixed import ask, card, declare, diagnose, report
 from evenruler.instruments.fixed.diagnose import evidence
-from evenruler.instruments.instrument import Built, Declaration, Request, Shown
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, ReportInput, RequestBatch
 from evenruler.strict import validate
 from tests.instruments.fixed import made
 
 SIZES = {"trial": (0, 3), "standard": (500, 3), "paper": (5_000, 1_000)}
 
 
-def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> Built:
+def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> BuiltInstrument:
     """Pairs of one length, four to a writer."""
     text = made.many_pairs(
         units, of_unit, lambda *at: f"old {at[0]} {at[1]}", lambda *at: f"new {at[0]} {at[1]}"
@@ -38,7 +38,7 @@ def by_role(lean: Callable[[pd.Series], float]) -> Callable[[pd.Series], float]:
     return lambda row: lean(row) if row["role"] == "first" else 0.0
 
 
-def alone(requests: list[Request]) -> list[Request]:
+def alone(requests: list[RequestBatch]) -> list[RequestBatch]:
     """Those after the model's own start token."""
     return [request for request in requests if request.table == "likelihoods"]
 
@@ -182,7 +182,9 @@ def test_where_nothing_was_asked_figures_are_null_with_the_reason(
 ) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
     plan = {**built.plan, "prefixed": 500 if kind == "recorded" else 0}
-    scores = made.scores(Built(built.tables, plan), by_role(lambda row: 1), subject=subject)
+    scores = made.scores(
+        BuiltInstrument(built.tables, plan), by_role(lambda row: 1), subject=subject
+    )
     assert len(scores["placed"]) == 0
     found = made.figures(built, scores, subject)
     for name in ("turned", "moved", "dependability"):
@@ -238,7 +240,7 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
         words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
         assert words == "The effect of another sentence before the texts was not measured."
     (section,) = report.sections(
-        Shown({"made": source}, {"made": settings}, {"figures": found}, {})
+        ReportInput({"made": source}, {"made": settings}, {"figures": found}, {})
     )
     columns, (row,) = section.parts[0].columns, section.parts[0].rows
     assert row[columns.index("turned")].startswith("1.00")
@@ -298,7 +300,7 @@ class TestOtherStart:
     """Another usual start token before the texts: what is asked after it, and how many items change
     direction."""
 
-    def asked(self, built: Built, subject: Any = made.SUBJECT) -> list[Any]:
+    def asked(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
         tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
         return [
             request
@@ -307,7 +309,10 @@ class TestOtherStart:
         ]
 
     def figure(
-        self, built: Built, lean: Callable[[pd.Series], float], after: Callable[[pd.Series], float]
+        self,
+        built: BuiltInstrument,
+        lean: Callable[[pd.Series], float],
+        after: Callable[[pd.Series], float],
     ) -> pd.Series:
         tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
         answers: dict[str, pd.DataFrame] = {

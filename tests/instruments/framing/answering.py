@@ -5,23 +5,23 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.asking import Answering, Inputs
+from evenruler.instruments.asking import AnsweringModels, OperationInputs
 from evenruler.instruments.framing.ask import ANSWERS
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 
 NATS = {"he": math.log(0.3), "she": math.log(0.1)}
 """Of every form but these `REST`."""
 REST = math.log(0.01)
 
 
-class MadeUp(Answering):
+class MadeUp(AnsweringModels):
     """Remembers what it was asked; replies "He." but to the first prompt, which it does not
     take."""
 
     def __init__(self) -> None:
-        self.requests: list[tuple[Request, Inputs]] = []
+        self.requests: list[tuple[RequestBatch, OperationInputs]] = []
 
-    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         self.requests.append((request, inputs))
         if request.operation == "words":
             nats = [NATS.get(form, REST) for form in inputs["form"]]

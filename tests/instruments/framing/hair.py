@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.rows import build
-from evenruler.instruments.instrument import Declaration, Plan, Scale, Subject
+from evenruler.instruments.instrument import Declaration, Plan, Profile, Subject
 from evenruler.models.declared import Catalogue, Kind, operations_of
 
 
@@ -116,13 +116,13 @@ def with_placebos(
     )
 
 
-def settings(scale: Scale = "quick", **changes: Any) -> Settings:
+def settings(scale: Profile = "quick", **changes: Any) -> Settings:
     """Settings at a scale, with some keys changed."""
     return Settings.model_validate(changes, context={"scale": scale})
 
 
 def declaration(
-    source: ContrastSource | None = None, scale: Scale = "quick", **changes: Any
+    source: ContrastSource | None = None, scale: Profile = "quick", **changes: Any
 ) -> Declaration:
     """The entry of a contrast, by default of that about hair, with some settings changed."""
     return Declaration("hair", "framing", settings(scale, **changes), source or hair())

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.instruments.asking import Answering, ask
+from evenruler.instruments.asking import AnsweringModels, ask
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.card import card as card_of
@@ -21,7 +21,7 @@ from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan
 from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT
 from tests.instruments.framing.answering import none
@@ -75,9 +75,9 @@ class Published:
         spec.loader.exec_module(module)
         return module
 
-    def _benchmark(self) -> Benchmark:
+    def _benchmark(self) -> BenchmarkFolder:
         source, card = self.declaration.source, self.card
-        return Benchmark(
+        return BenchmarkFolder(
             name=self.declaration.benchmark,
             title=source.title,
             version=self.declaration.version,
@@ -109,7 +109,7 @@ class Published:
         )
 
 
-def ours(own: Published, answering: Answering, mass: str = "forms") -> dict[str, float]:
+def ours(own: Published, answering: AnsweringModels, mass: str = "forms") -> dict[str, float]:
     """Our figures of words after the prompts as they are, by the harness's names."""
     plan = {**own.plan, "mass": mass, "generations": 0}
     whom, tables = subject(chats=False), own.tables

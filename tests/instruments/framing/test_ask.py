@@ -20,7 +20,7 @@ from evenruler.instruments.framing.ask import (
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.asked import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 from evenruler.tables import table_of
 from tests.instruments.framing.answering import MadeUp, none
 from tests.instruments.framing.hair import (
@@ -35,7 +35,7 @@ from tests.instruments.framing.hair import (
 TABLES, PLAN = built(declaration())
 
 
-def outline(found: Sequence[Request]) -> list[tuple[str, str, dict, int]]:
+def outline(found: Sequence[RequestBatch]) -> list[tuple[str, str, dict, int]]:
     return [
         (request.table, str(request.operation), dict(request.settings), len(request.rows))
         for request in found

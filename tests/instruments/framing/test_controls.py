@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import Answering, Inputs, ask
+from evenruler.instruments.asking import AnsweringModels, OperationInputs, ask
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import figures
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
 from tests.instruments.framing.hair import (
@@ -45,13 +45,13 @@ ANY = ("Complete, ", "Choose")
 """How prompts with it, or with a placebo in its place, begin."""
 
 
-class Scripted(Answering):
+class Scripted(AnsweringModels):
     """Answers by a rule; what it gives for a form is certain to end there."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
 
-    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         assert request.operation == "words"
         asked = zip(inputs["prompt"], inputs["form"], strict=True)
         masses = [self.rule(prompt, form) for prompt, form in asked]
@@ -211,7 +211,7 @@ class Replying(Scripted):
         super().__init__(answering(moving(CUES)))
         self.reply = reply
 
-    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         if request.operation == "words":
             return super().answer(request, inputs, n)
         return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}

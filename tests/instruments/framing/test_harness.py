@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.asking import Answering, Inputs
+from evenruler.instruments.asking import AnsweringModels, OperationInputs
 from evenruler.instruments.framing.ask import requests
 from evenruler.instruments.framing.card import harness_files, task_name
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 from tests.instruments.framing.hair import subject
 from tests.instruments.framing.published import SHIPPED, Published, ours
 
@@ -62,13 +62,13 @@ def gender(tmp_path_factory: pytest.TempPathFactory) -> Published:
     return Published("gender", tmp_path_factory.mktemp("gender") / "benchmark")
 
 
-class Scripted(Answering):
+class Scripted(AnsweringModels):
     """Says of every form what hangs on its prompt and itself alone."""
 
     def __init__(self, nats: Callable[[str, str], float]) -> None:
         self._nats = nats
 
-    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         nats = [
             self._nats(prompt, form)
             for prompt, form in zip(inputs["prompt"], inputs["form"], strict=True)

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import Answering, Inputs, ask
+from evenruler.instruments.asking import AnsweringModels, OperationInputs, ask
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import contrast, figures
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
     COLOURS,
@@ -39,13 +39,13 @@ ANY = (*CUES, "noting", "Choose, ")
 """The same of every wording of it and of every placebo."""
 
 
-class Replying(Answering):
+class Replying(AnsweringModels):
     """One reply to every question, made from the prompt."""
 
     def __init__(self, reply: Callable[[str], str]) -> None:
         self.reply = reply
 
-    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+    def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}
 
 
@@ -111,7 +111,7 @@ def made_of(*moves: str, share: float = 1.0) -> pd.DataFrame:
 
 class TestTwoModels:
     def compared(self, one: pd.DataFrame, other: pd.DataFrame) -> Any:
-        return judge([(contrast(one, other, 10.0), Fitness())])[0]
+        return judge([(contrast(one, other, 10.0), ValidityCheck())])[0]
 
     def test_one_that_a_cue_turns_more_is_found(self) -> None:
         more, less = made_of(*CUES), made_of(*CUES, share=0.25)

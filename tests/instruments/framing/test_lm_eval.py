@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.declaration.params import Params
-from evenruler.instruments.asking import Answering
+from evenruler.instruments.asking import AnsweringModels
 from evenruler.models import sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -43,7 +43,7 @@ def test_its_numbers_are_ours(
 
     assert run["versions"] == {"framing_register": "1.2.3"}
     found = run["results"]["framing_register"]
-    expected = ours(own, Answering(smollm2, no_tool))
+    expected = ours(own, AnsweringModels(smollm2, no_tool))
     assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(
         expected, abs=2e-5
     )

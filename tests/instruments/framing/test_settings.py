@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.framing.declare import takes
 from evenruler.models.declared import Catalogue
 from tests.instruments.framing.hair import WORDINGS, hair, settings, with_placebos
@@ -51,7 +51,7 @@ def test_what_verdicts_are_by_is_the_same_at_every_scale() -> None:
 
 @pytest.mark.parametrize(("scale", "generations"), [("quick", 0), ("paper", 3)])
 def test_an_entry_is_merged_over_what_its_family_says(file_with, scale, generations) -> None:
-    found = Declared(file_with("params.yaml", PARAMS), scale=scale).settings("drinks")
+    found = ParamsFile(file_with("params.yaml", PARAMS), scale=scale).settings("drinks")
     assert (found.generations, found.stimuli, found.new_tokens) == (generations, 4, 7)
 
 
@@ -79,7 +79,7 @@ REFUSED = [
 @pytest.mark.parametrize(("old", "new", "line"), REFUSED)
 def test_one_line_with_key_and_remedy(file_with, error_of, old, new, line) -> None:
     path = file_with("params.yaml", PARAMS, (old, new))
-    assert error_of(Declared(path).settings, "drinks") == f"{path}: instruments.drinks.{line}"
+    assert error_of(ParamsFile(path).settings, "drinks") == f"{path}: instruments.drinks.{line}"
 
 
 def test_it_names_no_models_and_holds_no_text_of_others() -> None:

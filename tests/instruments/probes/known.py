@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare.source import Criterion
-from evenruler.instruments.probes.diagnose.quality import Cube
+from evenruler.instruments.probes.diagnose.quality import ScoreCube
 from evenruler.measurement import Resampling
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
@@ -75,13 +75,13 @@ def values_for(probes: pd.DataFrame, biases: pd.DataFrame) -> list[float]:
     return values
 
 
-def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = None) -> Cube:
+def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = None) -> ScoreCube:
     """A cube of scores [attributes, templates, targets]; the first half of the targets is the first
     group."""
     x: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
     n, templates, targets = x.shape
     signs = np.repeat([1, -1], targets // 2) if poles is None else np.asarray(poles)
-    return Cube(
+    return ScoreCube(
         x,
         [f"a{place:02}" for place in range(n)],
         [f"t{place}" for place in range(templates)],

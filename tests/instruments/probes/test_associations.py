@@ -9,13 +9,13 @@ import pytest
 
 from evenruler.instruments.probes.diagnose.gain import fitness as fitness_of
 from evenruler.instruments.probes.diagnose.quality import (
-    Cube,
+    ScoreCube,
     alpha_of_halvings,
     associations,
     halvings,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from tests.instruments.probes.known import cube_of
 from tests.later import Later
 
@@ -48,7 +48,9 @@ IN_TWO = np.array([1.0, -1.0])[:, None] * [5.0, 2.0, -1.0, 0.25]
 """What each of two templates adds to a target; nothing on their mean."""
 
 
-def found_in(cube: Cube, criterion: object = math.nan, level: float = 0.95) -> dict[str, Figure]:
+def found_in(
+    cube: ScoreCube, criterion: object = math.nan, level: float = 0.95
+) -> dict[str, Figure]:
     """By name."""
     numbers = pd.Series(criterion, index=cube.attributes, dtype=float)
     return {found.figure: found for found in associations(cube, numbers, level)}
@@ -56,7 +58,7 @@ def found_in(cube: Cube, criterion: object = math.nan, level: float = 0.95) -> d
 
 def drawn(
     seed: int, n: int = 40, targets: int = 12, follows: float = 0.8
-) -> tuple[Cube, np.ndarray]:
+) -> tuple[ScoreCube, np.ndarray]:
     """Scores of eight templates in which every facet has a part, and a criterion that effects
     follow."""
     rng = np.random.default_rng(seed)
@@ -223,7 +225,7 @@ def alpha(low: float | None, high: float | None) -> Figure:
 
 def fitness(
     rows: pd.DataFrame, of: Figure, floor: float, words: str = "man uncle woman girl"
-) -> Fitness:
+) -> ValidityCheck:
     """Of a set whose first two targets are of one group, and the last two of the other."""
     return fitness_of(cube_of(np.zeros((1, 1, 4)), words=words.split()), rows, of, floor)
 
@@ -311,7 +313,7 @@ class TestSharedWords:
         ],
     )
     def test_leave_none(self, words) -> None:
-        assert fitness(FINE, alpha(0.8, 0.9), 0.6, words) == Fitness()
+        assert fitness(FINE, alpha(0.8, 0.9), 0.6, words) == ValidityCheck()
 
     def test_a_reversed_item_goes_first_alpha_last(self) -> None:
         words = "young-man young-woman old-man old-woman"

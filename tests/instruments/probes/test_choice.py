@@ -19,7 +19,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     gain_of,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.performance.planted_choices import found, low_half, published
 from tests.personas import STYLES, Chooser, asked
 
@@ -156,9 +156,9 @@ def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
     figure = contrast(*both, 10.0)
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(50)
-    (judged,) = judge([(figure, Fitness())])
+    (judged,) = judge([(figure, ValidityCheck())])
     assert judged.verdict == Verdict.EFFECT
-    (alike,) = judge([(contrast(both[0], both[0], 10.0), Fitness())])
+    (alike,) = judge([(contrast(both[0], both[0], 10.0), ValidityCheck())])
     assert alike.verdict == Verdict.NO_EFFECT
 
 

@@ -16,7 +16,7 @@ from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
-from evenruler.instruments.probes.diagnose.quality import Cube, cubes, shifts
+from evenruler.instruments.probes.diagnose.quality import ScoreCube, cubes, shifts
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics
 from evenruler.measurement.shifts import shift_figures
@@ -47,12 +47,12 @@ def sentences(compiled):
     return make
 
 
-def cube(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Cube:
+def cube(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> ScoreCube:
     ((_, found),) = cubes(sentences, likelihoods)
     return found
 
 
-def assert_biases(found: Cube, expected: pd.DataFrame) -> None:
+def assert_biases(found: ScoreCube, expected: pd.DataFrame) -> None:
     """Whatever the order of attributes and templates."""
     assert sorted(found.attributes) == sorted(expected.index)
     assert sorted(found.templates) == sorted(expected)
@@ -196,7 +196,7 @@ class TestWhatIsLeftOut:
     def left(self, sentences):
         """The cube of what is left once some sentences were rejected."""
 
-        def make(rejected) -> Cube:
+        def make(rejected) -> ScoreCube:
             probes = sentences()
             scores = scores_of(probes, values_for(probes, BIAS))
             return cube(probes[[not rejected(row) for row in probes.itertuples()]], scores)

@@ -11,7 +11,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.controls import load_control_pairs
-from evenruler.instruments.instrument import Declaration, Shown
+from evenruler.instruments.instrument import Declaration, ReportInput
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
@@ -584,7 +584,7 @@ class TestPage:
         self, made: Whole, found: Mapping[str, pd.DataFrame]
     ) -> None:
         shown = sections(
-            Shown(
+            ReportInput(
                 sources={name: own.source for name, own in made.declared.items()},
                 settings={name: own.settings for name, own in made.declared.items()},
                 tables=found,
@@ -608,7 +608,7 @@ class TestPage:
 
     def test_where_nobody_was_asked(self, made: Whole) -> None:
         shown = sections(
-            Shown(
+            ReportInput(
                 sources={name: own.source for name, own in made.declared.items()},
                 settings={name: own.settings for name, own in made.declared.items()},
                 tables={
@@ -624,7 +624,7 @@ class TestPage:
         found = diagnosis(records({TRADES: made.frames(TRADES)}, subject()))
         own = made.declared[TRADES]
         shown = sections(
-            Shown(
+            ReportInput(
                 {TRADES: own.source},
                 {TRADES: own.settings},
                 found,

@@ -18,7 +18,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     placebo_lists,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def placebos(values: Floats, axis: Floats = AXIS, lists: list[str] = NOUNS) -> S
     return Scores(values, axis, np.zeros(len(lists), dtype=np.int8), lists)
 
 
-def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS) -> Confirmatory:
+def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS) -> HeadlineTest:
     """Of groups so far apart, and placebo lists whose slopes scatter so much."""
     random = np.random.default_rng(seed)
     place = axis if len(set(axis)) == 2 else (axis - axis.mean()) / 80
@@ -58,8 +58,8 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
     return gain(targets(own, axis), placebos(lines(slopes, seed + 1, 0.05, place), axis))
 
 
-def verdict(figure: Confirmatory) -> str | None:
-    return judge([(figure, Fitness())])[0].verdict
+def verdict(figure: HeadlineTest) -> str | None:
+    return judge([(figure, ValidityCheck())])[0].verdict
 
 
 def test_slopes_without_noise_come_back_exactly() -> None:
@@ -153,7 +153,7 @@ def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
     assert np.mean(sizes) == pytest.approx(1, abs=0.03)
 
 
-def beside_rival(of_rival: float, own: float = 1.0, seed: int = 1) -> Confirmatory:
+def beside_rival(of_rival: float, own: float = 1.0, seed: int = 1) -> HeadlineTest:
     """A keyed gain of 2 times `own`, and one of `of_rival` times 2 of attributes off the
     construct."""
     keys = np.repeat([1.0, -1.0], 10)
@@ -319,7 +319,7 @@ def test_an_array_is_made_of_rows_whatever_their_order() -> None:
     assert "0" not in lacking.units
 
 
-def compared(first: pd.DataFrame, second: pd.DataFrame) -> Confirmatory:
+def compared(first: pd.DataFrame, second: pd.DataFrame) -> HeadlineTest:
     return contrast(first, second, math.log(2))
 
 

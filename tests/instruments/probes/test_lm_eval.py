@@ -13,7 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.declaration.params import Params
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.declare.settings import bias
@@ -22,7 +22,7 @@ from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.instruments.probes.conftest import settings_of
@@ -56,14 +56,14 @@ def source() -> ProbeSource:
     return ProbeSource.model_validate(declared)
 
 
-def benchmark_of(declared: ProbeSource) -> Benchmark:
+def benchmark_of(declared: ProbeSource) -> BenchmarkFolder:
     built = compile_domain(DOMAIN, declared, settings_of(article="literal"))
     tables = {
         "probes": pa.Table.from_pylist(built["probes"], schema=schemas.PROBES),
         "templates": pa.Table.from_pylist(built["templates"], schema=schemas.TEMPLATES),
     }
     name = f"probes-{DOMAIN}"
-    return Benchmark(
+    return BenchmarkFolder(
         name=name,
         title=declared.title,
         version="1.0.0",
@@ -79,9 +79,9 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
         n_rejected=0,
         parameters={},
         plan={},
-        quality=[Column("r", "r", "correlation")],
+        quality=[FigureHeading("r", "r", "correlation")],
         quality_of_any=[
-            Column(
+            FigureHeading(
                 "semantic_diversity", "semantic diversity", "semantic diversity of the templates"
             )
         ],
@@ -96,7 +96,7 @@ def benchmark_of(declared: ProbeSource) -> Benchmark:
     )
 
 
-def numbers(model: Model, made: Benchmark, limit: int | None = None) -> dict[str, float]:
+def numbers(model: Model, made: BenchmarkFolder, limit: int | None = None) -> dict[str, float]:
     """Ours over the first rows that are scored, or all, by the harness's names."""
     asked = made.configs[0].table.to_pandas()
     scored = asked[~asked["control"]]

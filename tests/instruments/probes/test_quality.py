@@ -12,7 +12,7 @@ from evenruler import measurement
 from evenruler.instruments.probes.diagnose.quality import (
     TARGETS,
     TEMPLATES,
-    Cube,
+    ScoreCube,
     further_validity,
     items_of,
     mean_interval,
@@ -246,7 +246,7 @@ def test_alpha_at_eight_is_spearman_browns() -> None:
     )
 
 
-def cube(biases: pd.DataFrame) -> Cube:
+def cube(biases: pd.DataFrame) -> ScoreCube:
     """Scores that have these biases."""
     scores = biases.to_numpy()[:, :, None] * np.array([0.5, 0.5, -0.5, -0.5]) + [
         1.0,
@@ -255,7 +255,7 @@ def cube(biases: pd.DataFrame) -> Cube:
         -2.0,
     ]
     poles = np.array([1, 1, -1, -1], dtype=np.int8)
-    return Cube(
+    return ScoreCube(
         scores,
         list(biases.index),
         list(biases),

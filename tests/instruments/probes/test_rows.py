@@ -3,7 +3,7 @@ import hashlib
 
 import pytest
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.source import Criterion, load
 from evenruler.instruments.probes.rows import compile_domain
@@ -304,7 +304,7 @@ class TestAttributes:
 @pytest.fixture(scope="module")
 def shipped():
     settings, sources = (
-        Declared(ROOT / "params.yaml").settings("occupation-gender"),
+        ParamsFile(ROOT / "params.yaml").settings("occupation-gender"),
         ROOT / "data/sources/probes",
     )
     source = load(sources / "occupation-gender.yaml", settings, sources / "shared")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration.params_file import Declared
-from evenruler.instruments.instrument import Use
+from evenruler.declaration.params_file import ParamsFile
+from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.probes.declare import takes
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource, load
@@ -47,13 +47,13 @@ def evolving(scale: str = "quick", **keys: Any) -> Evolve:
 
 
 def read(path: Path, name: str, scale: Any = None) -> Settings:
-    found: Settings = Declared(path, scale).settings(name)
+    found: Settings = ParamsFile(path, scale).settings(name)
     return found
 
 
 @pytest.fixture
 def catalogue(file_with: FileWith) -> Catalogue:
-    return Declared(file_with("models.yaml", MODELS)).catalogue
+    return ParamsFile(file_with("models.yaml", MODELS)).catalogue
 
 
 class TestWhatIsRead:
@@ -144,15 +144,15 @@ class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
         found = settings_of()
         assert (found.made_by, found.written_as("jobs"), found.of_others) == (None, "jobs", False)
-        assert found.uses(None) == [Use("minilm", "embed", "embedder")]
+        assert found.uses(None) == [ToolUse("minilm", "embed", "embedder")]
 
     def test_of_one_that_evolves(self) -> None:
         found = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker"})
         assert (found.made_by, found.written_as("jobs-evolved")) == ("evolve", "jobs")
         assert found.uses(None) == [
-            Use("minilm", "embed", "embedder"),
-            Use("tiny", "loglikelihood", "evolve.model", tool=False),
-            Use("talker", "generate", "evolve.operator", tool=False),
+            ToolUse("minilm", "embed", "embedder"),
+            ToolUse("tiny", "loglikelihood", "evolve.model", tool=False),
+            ToolUse("talker", "generate", "evolve.operator", tool=False),
         ]
 
     def test_targets_of_a_group_that_share_a_word_are_warned_of(

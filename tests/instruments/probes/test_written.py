@@ -12,7 +12,7 @@ from evenruler.instruments.probes.ask import by_group, sentences
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN, choice_figures
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.performance.planted_choices import low_half, published, read_of, wrote
 from tests.personas import Writer
 
@@ -117,11 +117,11 @@ def test_two_models_are_compared_by_the_difference() -> None:
         ].query(f"figure == {WRITTEN_GAIN!r}")
         for name, writer in (("biased", Writer(rise=0.6)), ("even", Writer()))
     ]
-    (judged,) = judge([(contrast(*both, 10.0), Fitness())])
+    (judged,) = judge([(contrast(*both, 10.0), ValidityCheck())])
     assert judged.verdict == Verdict.EFFECT
     assert judged.value == pytest.approx(48, abs=15)
     turned = contrast(both[1], both[0], 10.0).effect
     assert turned is not None
     assert turned.value == pytest.approx(-judged.value)
-    (alike,) = judge([(contrast(both[0], both[0], 10.0), Fitness())])
+    (alike,) = judge([(contrast(both[0], both[0], 10.0), ValidityCheck())])
     assert alike.verdict == Verdict.NO_EFFECT

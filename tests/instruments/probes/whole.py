@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evenruler.instruments.asking import Answering, ask
+from evenruler.instruments.asking import AnsweringModels, ask
 from evenruler.instruments.instrument import Declaration, Plan, Record, Subject, Tables
 from evenruler.instruments.probes.ask import ANSWERS, requests, scores
 from evenruler.instruments.probes.declare import Settings, load
 from evenruler.instruments.probes.diagnose import TABLES, across, figures
-from evenruler.instruments.probes.evolve import Evolved, asked_anew, evolve
+from evenruler.instruments.probes.evolve import EvolutionResult, asked_anew, evolve
 from evenruler.instruments.probes.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
@@ -129,7 +129,7 @@ class Whole:
 
     declared: Mapping[str, Declaration]
     built: Mapping[str, tuple[Mapping[str, pa.Table], Plan]]
-    evolved: Evolved
+    evolved: EvolutionResult
 
     def frames(self, name: str) -> tuple[Tables, Plan]:
         """The built tables of one, and its plan."""
@@ -169,7 +169,7 @@ def whole(folder: Path, prefixed: int = 3) -> Whole:
 
 def answered(made: Mapping[str, tuple[Tables, Plan]], of: Subject) -> dict[str, pd.DataFrame]:
     """What a subject answers, as a stage keeps it."""
-    answering: Any = Answering(Everything(of.name), Everything)  # type: ignore[arg-type]
+    answering: Any = AnsweringModels(Everything(of.name), Everything)  # type: ignore[arg-type]
     found = ask(made, requests, of, answering)
     return {
         table: table_of(found.get(table, []), columns("instrument: str", schema)).to_pandas()

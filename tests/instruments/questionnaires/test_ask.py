@@ -13,13 +13,19 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.asking import Answering, ask
-from evenruler.instruments.instrument import Built, Declaration, Record, Request, Subject
+from evenruler.instruments.asking import AnsweringModels, ask
+from evenruler.instruments.instrument import (
+    BuiltInstrument,
+    Declaration,
+    Record,
+    RequestBatch,
+    Subject,
+)
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
 from evenruler.instruments.questionnaires.ask.questions import MESSAGE, course
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
-from evenruler.instruments.questionnaires.declare.source import Scale
+from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
@@ -100,7 +106,7 @@ TALKER = {"kind": "causal", "forms": ("verbaliser", "sentence"), "chats": True}
 def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
     framings = {"salience": "This is a test.", "instruction": "Answer:"}
     shared = {
-        "responses": Scale.model_validate(SCALE),
+        "responses": ResponseScale.model_validate(SCALE),
         "corpora": CORPORA,
         "pairs": PAIRS,
         "facts": FACTS,
@@ -116,7 +122,7 @@ def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Decla
     return Declaration(name, "questionnaires", settings, Source.model_validate(source))
 
 
-def built(name: str = "meetings", **keys: Any) -> Built:
+def built(name: str = "meetings", **keys: Any) -> BuiltInstrument:
     return build(declaration(name, **keys), CATALOGUE)
 
 
@@ -211,7 +217,7 @@ def through(
         return ways.setdefault(state.adaptation, way)
 
     model: Any = Scripted()
-    answering = Answering(model, lambda tool: tools[tool], adapted)  # type: ignore[arg-type, return-value]
+    answering = AnsweringModels(model, lambda tool: tools[tool], adapted)  # type: ignore[arg-type, return-value]
     found = ask(asked, requests, who, answering)
     assert len(ways) <= 1
     answers = {
@@ -236,12 +242,12 @@ def through(
 
 def asked_of(
     who: Subject, answers: Mapping[str, pd.DataFrame] | None = None, **keys: Any
-) -> list[Request]:
+) -> list[RequestBatch]:
     tables, plan = published(**keys)
     return requests(tables, plan, answers or {}, who)
 
 
-def counted(found: Sequence[Request]) -> list[tuple[str, str, str, int]]:
+def counted(found: Sequence[RequestBatch]) -> list[tuple[str, str, str, int]]:
     return [(each.table, each.operation, each.by, len(each.rows)) for each in found]
 
 

@@ -11,7 +11,7 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     stand_out,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, confirmatory, judge
+from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge
 
 
 def drawn(
@@ -61,7 +61,7 @@ def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
     figure = confirmatory(
         "beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5
     )
-    assert judge([(figure, Fitness())])[0].verdict == Verdict.INCONCLUSIVE
+    assert judge([(figure, ValidityCheck())])[0].verdict == Verdict.INCONCLUSIVE
 
 
 def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
@@ -71,7 +71,7 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     for size, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         own, twins = drawn(3, size)
         figure = beyond(own + 2.0, twins + 2.0, 3, p_null, smallest=0.5, least=6)
-        found.append(judge([(figure, Fitness())])[0].verdict)
+        found.append(judge([(figure, ValidityCheck())])[0].verdict)
     assert found == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
 
@@ -81,7 +81,7 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
 )
 def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
     figure = beyond(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
-    (found,) = judge([(figure, Fitness())])
+    (found,) = judge([(figure, ValidityCheck())])
     assert (found.verdict, lacks in str(found.why), found.low is not None) == (
         Verdict.INCONCLUSIVE,
         True,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration.params_file import Declared
-from evenruler.instruments.instrument import Use
+from evenruler.declaration.params_file import ParamsFile
+from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.questionnaires.declare import Settings, load, takes
 from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
@@ -67,12 +67,12 @@ class TestSettings:
         assert error_of(settings, **keys).startswith(f"params.yaml: instruments.gad-7{said}")
 
     def test_tools_are_named_with_what_they_must_do(self) -> None:
-        assert settings().uses(None) == [Use("minilm", "embed", "embedder")]
+        assert settings().uses(None) == [ToolUse("minilm", "embed", "embedder")]
         judged = settings(acceptability="judge").uses(None)
-        assert judged[1:] == [Use("judge", ("slor", "classify"), "acceptability")]
+        assert judged[1:] == [ToolUse("judge", ("slor", "classify"), "acceptability")]
 
     def test_those_that_are_shipped(self) -> None:
-        declared = Declared(ROOT / "params.yaml", "paper")
+        declared = ParamsFile(ROOT / "params.yaml", "paper")
         found = declared.settings("gad-7")
         assert sorted(found.corpora) == [
             "depressive-mood",
@@ -81,7 +81,7 @@ class TestSettings:
             "high-coherence",
         ]
         assert ({own.epochs for own in found.corpora.values()}, found.fits) == ({20}, 6)
-        quick = Declared(ROOT / "params.yaml", "quick").settings("gad-7")
+        quick = ParamsFile(ROOT / "params.yaml", "quick").settings("gad-7")
         assert (dict(quick.corpora), quick.fits) == ({}, 1)
 
 

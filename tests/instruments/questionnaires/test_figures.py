@@ -9,7 +9,7 @@ from scipy import stats
 
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
 from evenruler.measurement import Resampling
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -62,9 +62,9 @@ CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
 
 def of_one(
-    items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: Fitness | None = None
+    items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: ValidityCheck | None = None
 ) -> pd.DataFrame:
-    return of_models(items, TWINS, cells, NO_ACCURACY, {"head": fit or Fitness()}, 0.9)
+    return of_models(items, TWINS, cells, NO_ACCURACY, {"head": fit or ValidityCheck()}, 0.9)
 
 
 class TestOfOneModel:
@@ -122,7 +122,11 @@ class TestOfOneModel:
             TWINS.assign(model="m1", configuration="nli"),
             pd.concat(cells),
             pd.DataFrame({"configuration": ["nli", "head"], "auc": np.nan, **accuracy}),
-            {"nli": Fitness(), "head": Fitness(unfit="it guesses"), "mlm": Fitness()},
+            {
+                "nli": ValidityCheck(),
+                "head": ValidityCheck(unfit="it guesses"),
+                "mlm": ValidityCheck(),
+            },
             0.9,
         )
         answers = found[found["figure"] == "answer"]
@@ -142,7 +146,7 @@ class TestOfOneModel:
         ]
 
     def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
-        found = of_one(fit=Fitness(unfit="it guesses")).set_index(["part", "figure"])["why"]
+        found = of_one(fit=ValidityCheck(unfit="it guesses")).set_index(["part", "figure"])["why"]
         assert found.dropna().index.tolist() == [(part, "answer") for part in ("all", "body")]
         assert (found.dropna().str.contains("it guesses")).all()
 

@@ -13,7 +13,7 @@ from evenruler.instruments.card import filled
 from evenruler.instruments.questionnaires import card, schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
 from evenruler.instruments.questionnaires.declare import headings
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.tables import write_table
@@ -43,7 +43,7 @@ def prefixed(n: int = 9, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame]
     source = QuestionnaireSource.model_validate(
         {**SOURCE, "items": {"one": ITEM}, "framings": FRAMINGS, **changes}
     )
-    bare = pd.DataFrame(translate("meetings", source, Scale.model_validate(SCALE)).prompts)
+    bare = pd.DataFrame(translate("meetings", source, ResponseScale.model_validate(SCALE)).prompts)
     assert source.framings is not None
     return bare, prefixed_rows(bare, {"prefixed": n, "prefixes": source.framings.prefixes})
 

@@ -22,7 +22,7 @@ from ruamel.yaml import YAML
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
 from evenruler.instruments.questionnaires.card import harness_files, task_name
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.models import LABELS, load
 from evenruler.models.records import OPTIONS, verbalised
@@ -31,7 +31,7 @@ from tests.tiny import save_tiny, tiny_params
 
 datasets = Later("datasets")
 
-SCALE = Scale.model_validate(
+SCALE = ResponseScale.model_validate(
     {
         "title": "Short",
         "source": "ours",

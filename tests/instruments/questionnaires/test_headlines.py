@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     tells_apart,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.instruments.questionnaires.doors import PLAN, labelled, subject
 
 ITEMS = [f"item-{i}" for i in range(7)]
@@ -182,7 +182,7 @@ class TestOneVerdict:
 
 def judged(answers: np.ndarray, twins: np.ndarray, p_null: float = 0.001) -> Any:
     """The figure of [fits, items] answers, and of means over three twins."""
-    (figure,) = judge([(beyond(answers, twins, 3, p_null, 0.5, 6), Fitness())])
+    (figure,) = judge([(beyond(answers, twins, 3, p_null, 0.5, 6), ValidityCheck())])
     return figure
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    Pair,
+    CorpusPair,
     beside_control,
     changed,
     changes,
@@ -23,7 +23,7 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     trajectories,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires import test_ask
@@ -68,7 +68,7 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
 
 def told(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
     """Figures with their verdicts, by name."""
-    found: list[Any] = [(figure, Fitness()) for figure in changed(way, LEVEL)]
+    found: list[Any] = [(figure, ValidityCheck()) for figure in changed(way, LEVEL)]
     found += moved(changes(way, PLAN), course, PLAN, "head", LEVEL)
     return {figure.figure: figure for figure in judge(found)}
 
@@ -126,7 +126,10 @@ class TestChanges:
         assert changes(later, PLAN)["difference"].tolist() == [0.75]
 
     def test_pairs_are_interventions_with_what_is_matched_to_them(self) -> None:
-        assert pairs_of(PLAN) == [Pair("gloom", "dull", "up"), Pair("joy", None, "down")]
+        assert pairs_of(PLAN) == [
+            CorpusPair("gloom", "dull", "up"),
+            CorpusPair("joy", None, "down"),
+        ]
 
     def test_of_no_adaptation_nothing(self) -> None:
         nothing = trajectories(items([1.0]), items([1.0], corpus="", fit=0, epoch=0)[:0], words=2)
@@ -225,7 +228,7 @@ def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
     alarms = covered = 0
     for both in 1.0 + drift + noise:
         (found,) = judge(
-            [(beside_control("moved_by_gloom", both[:, 0], both[:, 1], 0.5), Fitness())]
+            [(beside_control("moved_by_gloom", both[:, 0], both[:, 1], 0.5), ValidityCheck())]
         )
         alarms += found.verdict == str(Verdict.EFFECT)
         assert found.low is not None

@@ -20,10 +20,10 @@ from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
 from evenruler.instruments.questionnaires.rows import build
-from evenruler.models.cache import Cache, Form
+from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.instruments.questionnaires.doors import no_answers
 
@@ -196,7 +196,7 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     source: Source = declaration.source
     record = {"value": 0.6, "n": 2, "unit": "items"}
     write_benchmark(
-        Benchmark(
+        BenchmarkFolder(
             name=declaration.benchmark,
             title=source.title,
             version="0.1.0",
@@ -247,7 +247,7 @@ def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
 
 def test_the_row_store_holds_none_of_it(tmp_path) -> None:
     store = RowStore(tmp_path)
-    form = Form(
+    form = AnswerCodec(
         pack=lambda answer: np.float64(answer).tobytes(),
         unpack=lambda packed: np.frombuffer(packed)[0],
     )

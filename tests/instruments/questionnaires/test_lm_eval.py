@@ -8,20 +8,20 @@ import pyarrow as pa
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items
 from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
-    Scale,
+    ResponseScale,
     load_questionnaire,
 )
-from evenruler.instruments.questionnaires.rows import Translated, translate
+from evenruler.instruments.questionnaires.rows import QuestionnaireRows, translate
 from evenruler.models import LABELS, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.lm_eval_run import lm_eval
@@ -33,7 +33,7 @@ QUESTIONNAIRE, REPO = "trust-in-people", "you/trust"
 SETTINGS = Scoring(temperature=0.8)
 
 
-def shortened() -> tuple[QuestionnaireSource, Scale]:
+def shortened() -> tuple[QuestionnaireSource, ResponseScale]:
     """Two items of the shipped questionnaire with two source and one inverse term; one in a
     subscale, one keyed -1."""
     _, scale = load_questionnaire(
@@ -56,9 +56,11 @@ def shortened() -> tuple[QuestionnaireSource, Scale]:
     return QuestionnaireSource.model_validate({**declared, "items": chosen}), scale
 
 
-def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -> Benchmark:
+def benchmark_of(
+    source: QuestionnaireSource, scale: ResponseScale, built: QuestionnaireRows
+) -> BenchmarkFolder:
     name = f"questionnaires-{QUESTIONNAIRE}"
-    return Benchmark(
+    return BenchmarkFolder(
         name=name,
         title=source.title,
         version="1.0.0",
@@ -83,8 +85,8 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
         n_rejected=0,
         parameters={},
         plan={},
-        quality=[Column("answer", "answer", "mean answer")],
-        quality_of_any=[Column("alpha", "alpha", "alpha")],
+        quality=[FigureHeading("answer", "answer", "mean answer")],
+        quality_of_any=[FigureHeading("alpha", "alpha", "alpha")],
         listed=[],
         compared=[],
         evidence={},
@@ -98,7 +100,9 @@ def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -
     )
 
 
-def item_scores(model: Model, built: Translated) -> tuple["pd.Series[float]", "pd.Series[float]"]:
+def item_scores(
+    model: Model, built: QuestionnaireRows
+) -> tuple["pd.Series[float]", "pd.Series[float]"]:
     """Ours, by item: of items, and the mean of their twins."""
     prompts = pd.DataFrame(built.prompts)
     logits = model.entailment(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))

@@ -6,8 +6,8 @@ import pytest
 
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
-from evenruler.instruments.questionnaires.rows import Translated, translate
+from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
+from evenruler.instruments.questionnaires.rows import QuestionnaireRows, translate
 from evenruler.tables import read_frame, write_table
 
 ITEM = {
@@ -47,7 +47,7 @@ def sha256(text: str) -> str:
 
 
 @pytest.fixture
-def translated() -> Callable[..., Translated]:
+def translated() -> Callable[..., QuestionnaireRows]:
     """The tables of the questionnaire, with keys of its item replaced, and others of its own."""
 
     def make(
@@ -56,10 +56,12 @@ def translated() -> Callable[..., Translated]:
         name: str = "meetings",
         scale: Any = None,
         **changes: Any,
-    ) -> Translated:
+    ) -> QuestionnaireRows:
         source = {**SOURCE, "items": {slug: {**ITEM, **(item or {})}}, **changes}
         return translate(
-            name, QuestionnaireSource.model_validate(source), Scale.model_validate(scale or SCALE)
+            name,
+            QuestionnaireSource.model_validate(source),
+            ResponseScale.model_validate(scale or SCALE),
         )
 
     return make
@@ -209,7 +211,9 @@ class TestRows:
         ]
 
 
-def changed(before: Translated, after: Translated, column: str) -> dict[str, list[bool]]:
+def changed(
+    before: QuestionnaireRows, after: QuestionnaireRows, column: str
+) -> dict[str, list[bool]]:
     """By table, whether each row differs in a column."""
     return {
         table: [

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.questionnaires.declare.shared import (
+    ControlMatching,
     LabelledPair,
-    Match,
     differences,
     first_pairs,
     load_corpus,
@@ -50,7 +50,7 @@ class TestShipped:
         )
         places = [int(own[:8], 16) / 16**8 for own in hashes]
         assert max(places) < 0.06
-        for name, entry in Declared(ROOT / "params.yaml").catalogue.models.items():
+        for name, entry in ParamsFile(ROOT / "params.yaml").catalogue.models.items():
             if entry.finetune is not None and "mnli-dev" in entry.finetune.data:
                 assert (entry.finetune.validation, entry.finetune.held_out >= 2000) == (
                     "mnli-dev",
@@ -191,7 +191,7 @@ class TestWhatIsRead:
         ]
         found = load_corpus(file_with("dull.yaml", CORPUS, *changes))
         assert found.expect == {"fear": "none"}
-        assert found.matched == Match(to="grief", valence=0.1, words=2, first_person=0.05)
+        assert found.matched == ControlMatching(to="grief", valence=0.1, words=2, first_person=0.05)
 
     @pytest.mark.parametrize("role", ["intervention", "control"])
     def test_what_may_happen_can_be_left_open(self, role, file_with) -> None:
@@ -362,7 +362,7 @@ class TestMatching:
     )
     def test_what_differs_by_more_than_is_declared_is_told(self, sentences, told) -> None:
         corpora = {"gloom": ["I am sad.", "It rains on me."], "dull": sentences}
-        found = list(differences(corpora, {"dull": Match(to="gloom")}))
+        found = list(differences(corpora, {"dull": ControlMatching(to="gloom")}))
         assert [
             line.split(": fix")[0].removeprefix("control dull has ")[: len(said)]
             for line, said in zip(found, told, strict=True)
@@ -370,8 +370,13 @@ class TestMatching:
 
     def test_a_wider_tolerance_is_declared(self) -> None:
         corpora = {"gloom": ["I am sad."], "dull": ["I am a little sad."]}
-        assert len(list(differences(corpora, {"dull": Match(to="gloom", valence=0.5)}))) == 1
-        assert list(differences(corpora, {"dull": Match(to="gloom", valence=0.5, words=2)})) == []
+        assert (
+            len(list(differences(corpora, {"dull": ControlMatching(to="gloom", valence=0.5)}))) == 1
+        )
+        assert (
+            list(differences(corpora, {"dull": ControlMatching(to="gloom", valence=0.5, words=2)}))
+            == []
+        )
 
 
 class TestShippedCorpora:

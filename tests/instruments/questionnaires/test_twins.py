@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.declare import SPREAD, Settings, detectable, load
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
-    Scale,
+    ResponseScale,
     load_questionnaire,
     refuse_own_intensifiers,
 )
@@ -82,7 +82,7 @@ class TestLinter:
             QuestionnaireSource.model_validate({**SOURCE, "items": two})
 
     def test_refuses_an_intensifier_in_its_template(self) -> None:
-        scale = Scale.model_validate(SCALE)
+        scale = ResponseScale.model_validate(SCALE)
         with pytest.raises(UserError, match=r"'never' stands in a template") as raised:
             refuse_own_intensifiers(
                 source(premise="The road never meets a {TERM}."), scale, Path("x.yaml")
@@ -146,7 +146,7 @@ class TestDetects:
 
 class TestRows:
     def test_stand_beside_those_of_the_item_with_ids_of_their_own(self) -> None:
-        scale = Scale.model_validate(SCALE)
+        scale = ResponseScale.model_validate(SCALE)
         with_twins, without = (translate("meetings", of, scale) for of in (source(2), source(0)))
         for table, n in (("items", 1), ("terms", 2), ("prompts", 4)):
             rows, own = getattr(with_twins, table), getattr(without, table)
@@ -163,7 +163,7 @@ class TestRows:
         assert (with_twins.items[1]["original"], with_twins.items[1]["wording"]) == (None, None)
 
     def test_apart(self) -> None:
-        built = translate("meetings", source(), Scale.model_validate(SCALE))
+        built = translate("meetings", source(), ResponseScale.model_validate(SCALE))
         tables = {
             name: pd.DataFrame(getattr(built, name)) for name in ("items", "terms", "prompts")
         }

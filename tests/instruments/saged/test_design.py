@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 from scipy import stats
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.instruments.saged.design import (
     WANTED,
@@ -32,7 +32,7 @@ def declare(root: Path, **changed: Any) -> None:
     YAML().dump(kept, folder / "fruit.yaml")
 
 
-def params(root: Path, **fruit: Any) -> Declared:
+def params(root: Path, **fruit: Any) -> ParamsFile:
     found = {
         "instruments": {
             "fruit": {"family": "saged", **fruit},
@@ -42,7 +42,7 @@ def params(root: Path, **fruit: Any) -> Declared:
         },
     }
     YAML().dump(found, root / "params.yaml")
-    return Declared(root / "params.yaml")
+    return ParamsFile(root / "params.yaml")
 
 
 def build(
@@ -240,7 +240,7 @@ def test_a_domain_without_a_source(tmp_path) -> None:
 
 
 def test_the_domain_that_ships() -> None:
-    found = list(plan(ROOT, "countries", Declared(ROOT / "params.yaml"), [0.5]))
+    found = list(plan(ROOT, "countries", ParamsFile(ROOT / "params.yaml"), [0.5]))
     assert found[0].startswith(
         "countries, scale quick: 6 of 200 root items x 20 concepts x 1 reply to a prompt (1 role"
     )

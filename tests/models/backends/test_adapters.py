@@ -23,7 +23,7 @@ from evenruler.models.backends.encoders import (
 from evenruler.models.declared import Catalogue
 from evenruler.models.loading import quiet
 from evenruler.models.model import Model
-from evenruler.models.records import Pair
+from evenruler.models.records import EntailmentPair
 from evenruler.models.store import RowStore
 from evenruler.training.fit import finetune
 from tests.training import tiny
@@ -33,7 +33,7 @@ ADAPTER = Path("data/adapters/tiny")
 OWN_ORDER = PAIRS["pairs"]["labels"]
 SHORT = {"epochs": 1, "held_out": 100}
 
-SAID: list[Pair] = [
+SAID: list[EntailmentPair] = [
     ("w5 w6 w7", "w0 w8"),
     ("w0 w8", "w5 w6 w7"),
     ("w5", "w1"),
@@ -59,7 +59,7 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "here"
 
 
-def plain(pairs: Sequence[Pair], order: Sequence[str]) -> np.ndarray:
+def plain(pairs: Sequence[EntailmentPair], order: Sequence[str]) -> np.ndarray:
     """[n, 3] logits in the order of `LABELS`, one pair at a time through transformers and peft,
     nothing merged."""
     from peft import PeftModel

@@ -8,8 +8,8 @@ from evenruler.errors import UserError
 from evenruler.models.backends.server import (
     MAX_REQUESTS,
     Budget,
-    Used,
-    UsedUpError,
+    BudgetExhaustedError,
+    RequestUsage,
     allowing,
     current_budget,
 )
@@ -21,14 +21,14 @@ def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
     def take(_: int) -> bool:
         try:
             budget.take()
-        except UsedUpError:
+        except BudgetExhaustedError:
             return False
         return True
 
     with ThreadPoolExecutor(16) as pool:
         assert sum(pool.map(take, range(1000))) == 200
     assert budget.used.requests == 200
-    with pytest.raises(UsedUpError) as error:
+    with pytest.raises(BudgetExhaustedError) as error:
         budget.take()
     assert str(error.value) == (
         "--max-requests or EVENRULER_MAX_REQUESTS: the budget of 200 requests is used up; what was "
@@ -41,7 +41,7 @@ def test_without_a_budget_all_go_out() -> None:
     budget = Budget()
     for _ in range(1000):
         budget.take()
-    assert budget.used == Used(requests=1000)
+    assert budget.used == RequestUsage(requests=1000)
 
 
 @pytest.mark.parametrize(
@@ -59,25 +59,25 @@ def test_without_a_budget_all_go_out() -> None:
 def test_tokens_are_those_that_a_server_counts(usage: object, read: int, written: int) -> None:
     budget = Budget()
     budget.answered(usage)
-    assert budget.used == Used(0, 1, read, written)
+    assert budget.used == RequestUsage(0, 1, read, written)
 
 
 @pytest.mark.parametrize(
     ("used", "words"),
     [
         (
-            Used(1200, 1200, 53210, 810),
+            RequestUsage(1200, 1200, 53210, 810),
             "1,200 requests went out; 53,210 tokens read, 810 written by the server",
         ),
         (
-            Used(1200, 1190, 53210, 810),
+            RequestUsage(1200, 1190, 53210, 810),
             "1,200 requests went out (10 of them without an answer); 53,210 tokens read, 810 "
             "written by the server",
         ),
-        (Used(3, 3), "3 requests went out; no tokens counted by the server"),
+        (RequestUsage(3, 3), "3 requests went out; no tokens counted by the server"),
     ],
 )
-def test_what_was_used_in_words(used: Used, words: str) -> None:
+def test_what_was_used_in_words(used: RequestUsage, words: str) -> None:
     assert used.in_words == words
 
 
@@ -118,7 +118,7 @@ def test_a_command_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "71")
     with allowing(3):
         own = current_budget()
-        assert (own.most, own.used) == (3, Used())
+        assert (own.most, own.used) == (3, RequestUsage())
         with allowing(None):
             assert current_budget() is own
     assert current_budget().most == 71

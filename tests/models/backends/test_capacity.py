@@ -6,7 +6,7 @@ import torch
 from evenruler.models.backends.causal import (
     CAPACITY,
     Capacity,
-    Shape,
+    ModelShape,
     capacity_on,
     fitting,
     shape_of,
@@ -15,7 +15,7 @@ from evenruler.models.backends.causal import (
 GB = 2**30
 BEST = CAPACITY["cuda"]
 
-SMOLLM3 = Shape(
+SMOLLM3 = ModelShape(
     layers=36,
     hidden=2048,
     inner=11008,
@@ -25,7 +25,7 @@ SMOLLM3 = Shape(
     vocabulary=128_256,
     number_bytes=2,
 )
-LLAMA_8B = Shape(
+LLAMA_8B = ModelShape(
     layers=32,
     hidden=4096,
     inner=14336,
@@ -44,7 +44,7 @@ class TestBytes:
 
     def test_of_a_pass_by_hand(self) -> None:
         """Two layers, two heads of width 2 with one of keys, three tokens, seven words, float32."""
-        shape = Shape(
+        shape = ModelShape(
             layers=2,
             hidden=4,
             inner=8,
@@ -141,7 +141,7 @@ class TestDevice:
 
 class TestShape:
     def test_of_a_configuration(self, tiny) -> None:
-        assert shape_of(tiny("llama").backend.model) == Shape(
+        assert shape_of(tiny("llama").backend.model) == ModelShape(
             layers=3,
             hidden=32,
             inner=48,

@@ -627,7 +627,7 @@ def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(
     question = {"messages": [{"role": "user", "content": "one"}]}
 
     def task() -> Any:
-        return servers.Outcome([asked.ask("/chat/completions", question).choices])
+        return servers.BatchOutcome([asked.ask("/chat/completions", question).choices])
 
     assert len(list(asked.at_once([task, task]))) == 2
     server.failures = [503]

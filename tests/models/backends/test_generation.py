@@ -7,7 +7,7 @@ import torch
 
 from evenruler.models import Sampling
 from evenruler.models.model import Model
-from evenruler.models.records import Prompt, Request
+from evenruler.models.records import LikelihoodRequest, Prompt
 from tests.tiny import KINDS
 
 BEGINNING = "the man is a man at the theatre and "
@@ -48,7 +48,7 @@ def written(backend: Any, asked: list[tuple[str, int]], sampling: Sampling) -> l
 def alone(backend: Any, text: str, length: int) -> str:
     """What transformers itself goes on with after one prompt, taking the likeliest token each
     time."""
-    ids = torch.tensor([backend._encoded([Request(text)])[0].tokens])
+    ids = torch.tensor([backend._encoded([LikelihoodRequest(text)])[0].tokens])
     with torch.inference_mode():
         output = backend.model.generate(
             ids,
@@ -138,14 +138,14 @@ def test_a_shared_beginning_is_read_once_where_nothing_depends_on_padding(
 ) -> None:
     """A window of four tokens would count the padding, and a state would hold it."""
     backend = opened(tiny(kind, **config), replies=5)
-    beginning = len(backend._encoded([Request(BEGINNING + "s")])[0].tokens) - 1
+    beginning = len(backend._encoded([LikelihoodRequest(BEGINNING + "s")])[0].tokens) - 1
     texts = [BEGINNING + end for end in ("so", "she is", "s", "sx", "so on")]
     backend.model.generation_config.eos_token_id = None
     found = sizes(backend, monkeypatch)
 
     written(backend, [(text, 0) for text in texts], Sampling(max_new_tokens=2))
 
-    width = max(len(backend._encoded([Request(text)])[0].tokens) for text in texts)
+    width = max(len(backend._encoded([LikelihoodRequest(text)])[0].tokens) for text in texts)
     first = [(1, beginning), (5, width - beginning)] if shares else [(5, width)]
     assert found == [*first, (5, 1)]
 
@@ -154,7 +154,7 @@ def test_no_more_are_continued_together_than_fit_into_memory(tiny) -> None:
     backend = tiny().backend
     # 3 layers, keys and values of 2 heads of 8 numbers, 4 bytes each: 384 bytes for a token.
     prompts = [Prompt("x" * 19, Sampling(10), seed) for seed in range(40)]
-    assert len(backend._encoded([Request(prompts[0].text)])[0].tokens) == 20
+    assert len(backend._encoded([LikelihoodRequest(prompts[0].text)])[0].tokens) == 20
 
     def batches(cache_bytes: int) -> list[int]:
         backend._capacity = type(backend._capacity)(20, 3, replies=8, cache_bytes=cache_bytes)

@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from evenruler.declaration.params_file import Declared
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models.backends.likelihood import (
@@ -23,7 +23,7 @@ from evenruler.models.backends.likelihood import (
     word_ends,
     word_tokens,
 )
-from evenruler.models.records import Request
+from evenruler.models.records import LikelihoodRequest
 from evenruler.models.sources import locate
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS, tiny_stands_alone, tiny_word_ends
@@ -38,7 +38,7 @@ MASKED = [kind for kind in KINDS if kind != "mamba"]
 @pytest.fixture(scope="module")
 def mixed() -> list[str]:
     """A sentence of every other shipped template, and what a user might also ask."""
-    settings = Declared(ROOT / "params.yaml").settings("occupation-gender")
+    settings = ParamsFile(ROOT / "params.yaml").settings("occupation-gender")
     sources = ROOT / "data/sources/probes"
     source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
     rows = [
@@ -63,7 +63,7 @@ def scored(model, texts: list[str]) -> np.ndarray:
     """[n] nats straight from the backend: packs of these very texts, no store."""
     nats = np.full(len(texts), np.nan)
     for pack in model.backend.loglikelihood(
-        [Request(text) for text in texts], frozenset(range(len(texts)))
+        [LikelihoodRequest(text) for text in texts], frozenset(range(len(texts)))
     ):
         for index, (value, _) in pack:
             nats[index] = value
@@ -99,7 +99,7 @@ class TestPackagedModels:
             assert (
                 len(
                     backend._scorer.packs(
-                        [backend._encoded([Request(text)])[0] for text in mixed[-last:]]
+                        [backend._encoded([LikelihoodRequest(text)])[0] for text in mixed[-last:]]
                     )
                 )
                 > 3
@@ -175,7 +175,7 @@ class TestKindsOfModel:
 
         assert scorer.plain_because is not None
         assert scorer.plain_because.endswith("nats off")
-        sequences = [model.backend._encoded([Request(text)])[0] for text in TEXTS]
+        sequences = [model.backend._encoded([LikelihoodRequest(text)])[0] for text in TEXTS]
         nats = np.full(len(TEXTS), np.nan)
         for pack in scorer.packs(sequences):
             nats[pack] = scorer.score([sequences[i] for i in pack])
@@ -229,7 +229,7 @@ class TestKindsOfModel:
         head.bias = torch.nn.Parameter(torch.linspace(-3, 3, head.out_features))
         scorer = LikelihoodScorer(model.backend.model, max_nodes=512, batch=4)
 
-        sequences = [model.backend._encoded([Request(text)])[0] for text in TEXTS]
+        sequences = [model.backend._encoded([LikelihoodRequest(text)])[0] for text in TEXTS]
 
         assert scorer._head is None
         assert scorer.score(sequences) == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
@@ -278,7 +278,9 @@ class TestTokens:
         tokenizer = model.backend.tokenizer
         assert tokenizer.bos_token_id is None
 
-        assert model.backend._encoded([Request("x")])[0].tokens[0] == tokenizer.eos_token_id
+        assert (
+            model.backend._encoded([LikelihoodRequest("x")])[0].tokens[0] == tokenizer.eos_token_id
+        )
         assert model.loglikelihood(TEXTS).nats == pytest.approx(
             plain_reference(model, TEXTS), abs=NATS
         )

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from evenruler.models import LABELS, load
 from evenruler.models.backends.encoders import Nli, labelled_sample, order_of
 from evenruler.models.model import Model
-from evenruler.models.records import Pair
+from evenruler.models.records import EntailmentPair
 from evenruler.models.store import RowStore
 from tests.tiny import made_once, save_tiny, tiny_params, tiny_tokenizer
 
@@ -72,7 +72,7 @@ def save_classifier(
     return folder
 
 
-def plain(folder: Path, pairs: Sequence[Pair], **options: Any) -> np.ndarray:
+def plain(folder: Path, pairs: Sequence[EntailmentPair], **options: Any) -> np.ndarray:
     """[n, 3] logits of pairs in the model's own order, one at a time through transformers."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer

@@ -15,8 +15,15 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.openai import TEXTS, OpenAI, engine
-from evenruler.models.backends.server import AT_ONCE, KEY, MAX_REQUESTS, URL, UsedUpError, allowing
-from evenruler.models.records import Prompt, Reply, Request
+from evenruler.models.backends.server import (
+    AT_ONCE,
+    KEY,
+    MAX_REQUESTS,
+    URL,
+    BudgetExhaustedError,
+    allowing,
+)
+from evenruler.models.records import LikelihoodRequest, Prompt, Reply
 from evenruler.models.store import RowStore
 from tests.loopback_openai import (
     NO_ANSWERS,
@@ -335,7 +342,7 @@ def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPat
 
 def test_a_budget_that_is_used_up_keeps_what_was_answered(server: ScriptedServer) -> None:
     keeping = Keeping()
-    with allowing(20), pytest.raises(UsedUpError) as error:
+    with allowing(20), pytest.raises(BudgetExhaustedError) as error:
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
     assert "the budget of 20 requests is used up; what was answered is kept: run again" in one_line(
         error
@@ -362,7 +369,7 @@ def test_repeated_requests_are_of_the_budget_and_counted(
         "server",
     ]
     server.failures = [429] * 9
-    with allowing(3), pytest.raises(UsedUpError):
+    with allowing(3), pytest.raises(BudgetExhaustedError):
         replies("chat", asked(["one"]))
     assert (
         len(server.asked) == 4 + 3
@@ -372,7 +379,7 @@ def test_repeated_requests_are_of_the_budget_and_counted(
 def test_the_line_is_of_the_budget_whatever_else_was_wrong(server: ScriptedServer) -> None:
     server.faults = [NO_ANSWERS["html"]]
     keeping = Keeping()
-    with allowing(20), pytest.raises(UsedUpError):
+    with allowing(20), pytest.raises(BudgetExhaustedError):
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
     assert len(keeping.kept) == 19
 
@@ -381,9 +388,9 @@ def test_a_budget_of_the_environment(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "00002")  # written as by no other test
-    with pytest.raises(UsedUpError, match="the budget of 2 requests"):
+    with pytest.raises(BudgetExhaustedError, match="the budget of 2 requests"):
         replies("chat", asked(["one", "two", "three"]))
-    with pytest.raises(UsedUpError):
+    with pytest.raises(BudgetExhaustedError):
         OpenAI("other", "m", "chat")._server.ask("/chat/completions", {"messages": []})
     assert len(server.asked) == 2
 
@@ -392,8 +399,8 @@ def test_likelihoods_within_a_budget(
     serve: Callable[..., EchoingServer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = serve(EchoingServer(scorer=letters))
-    requests, keeping = [Request(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
-    with allowing(TRIAL + 2), pytest.raises(UsedUpError):
+    requests, keeping = [LikelihoodRequest(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
+    with allowing(TRIAL + 2), pytest.raises(BudgetExhaustedError):
         keeping.ask(hosted().loglikelihood, requests)
     assert len(keeping.kept) == 2 * TEXTS
     assert capsys.readouterr().err.splitlines() == [
@@ -413,11 +420,11 @@ def test_a_batch_that_the_budget_ends_in_keeps_its_answers(
     serve(EchoingServer(scorer=letters, together=False))
     model, keeping = hosted(), Keeping()
     model.trial()
-    requests = [Request(f"text {i:02}") for i in range(TEXTS)]
+    requests = [LikelihoodRequest(f"text {i:02}") for i in range(TEXTS)]
     with allowing(11):
         limited = hosted()
     limited._manner = model._manner
-    with pytest.raises(UsedUpError):
+    with pytest.raises(BudgetExhaustedError):
         keeping.ask(limited.loglikelihood, requests)
     assert sorted(keeping.kept) == list(
         range(10)
@@ -441,22 +448,25 @@ def scorer(local: Causal) -> Scorer:
 
 
 REQUESTS = [
-    *(Request(text) for text in SENTENCES),
-    Request("heatre is", "The man is at t"),  # " the" spans the border
-    *(Request(option, "The man is at") for option in (" the theatre", " a manager", "", "\u00e9")),
-    *(Request(option, "naïve café — 東京") for option in (" 🎉", "京")),
-    Request("e", "\u00e9"),
-    Request(""),
+    *(LikelihoodRequest(text) for text in SENTENCES),
+    LikelihoodRequest("heatre is", "The man is at t"),  # " the" spans the border
+    *(
+        LikelihoodRequest(option, "The man is at")
+        for option in (" the theatre", " a manager", "", "\u00e9")
+    ),
+    *(LikelihoodRequest(option, "naïve café — 東京") for option in (" 🎉", "京")),
+    LikelihoodRequest("e", "\u00e9"),
+    LikelihoodRequest(""),
 ]
 
 
-def nats(model: OpenAI, requests: list[Request]) -> list[tuple[float, int]]:
+def nats(model: OpenAI, requests: list[LikelihoodRequest]) -> list[tuple[float, int]]:
     keeping = Keeping()
     keeping.ask(model.loglikelihood, requests)
     return [keeping.kept[i] for i in range(len(requests))]
 
 
-def expected(local: Causal, requests: list[Request]) -> list[tuple[float, int]]:
+def expected(local: Causal, requests: list[LikelihoodRequest]) -> list[tuple[float, int]]:
     keeping = Keeping()
     keeping.ask(local.loglikelihood, requests)
     return [keeping.kept[i] for i in range(len(requests))]
@@ -544,7 +554,7 @@ def test_a_start_token_that_is_none_or_stands_there_anyway(
 ) -> None:
     serve(server)
     with pytest.raises(UserError) as error:
-        nats(OpenAI("big", "m", "completions", start), [Request("one")])
+        nats(OpenAI("big", "m", "completions", start), [LikelihoodRequest("one")])
     line = one_line(error)
     assert (
         f"big: the server does not read '{start}' as one start token ({read}); fix `start`" in line
@@ -560,14 +570,16 @@ def test_an_end_token_without_a_name_may_be_part_of_a_character(
     serve(EchoingServer(scorer=nameless, zero="refused", ends=True, listed=False))
     keeping = Keeping()
     with pytest.raises(UserError) as error:
-        keeping.ask(hosted().loglikelihood, [Request("one"), Request("caf\u00e9")])
+        keeping.ask(
+            hosted().loglikelihood, [LikelihoodRequest("one"), LikelihoodRequest("caf\u00e9")]
+        )
     assert "what the last token of 'caf\u00e9' is cannot be told" in one_line(error)
     assert sorted(keeping.kept) == [0]
 
 
 def test_likelihoods_of_many_are_asked_together(serve: Callable[..., EchoingServer]) -> None:
     server = serve(EchoingServer(scorer=letters))
-    requests = [Request(f" option {i}", f"Prompt {i // 10}:") for i in range(40)]
+    requests = [LikelihoodRequest(f" option {i}", f"Prompt {i // 10}:") for i in range(40)]
     model = hosted()
     model.trial()
     server.asked.clear()
@@ -587,11 +599,11 @@ def test_likelihoods_of_many_are_asked_together(serve: Callable[..., EchoingServ
 def test_the_trial_is_made_once(serve: Callable[..., EchoingServer]) -> None:
     server = serve(EchoingServer(scorer=letters))
     model = hosted()
-    list(model.loglikelihood([Request("")], frozenset({0})))
+    list(model.loglikelihood([LikelihoodRequest("")], frozenset({0})))
     assert server.asked == []  # nothing to ask
-    nats(model, [Request("one")])
+    nats(model, [LikelihoodRequest("one")])
     tried = len(server.asked)
-    nats(model, [Request("two")])
+    nats(model, [LikelihoodRequest("two")])
     assert len(server.asked) == tried + 1
     texts = [question["prompt"] for question in server.asked[1:]]
     assert (
@@ -639,7 +651,7 @@ def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(
 ) -> None:
     serve(EchoingServer(scorer=letters, **manner))
     with pytest.raises(UserError) as error:
-        nats(hosted(), [Request("one")])
+        nats(hosted(), [LikelihoodRequest("one")])
     line = one_line(error)
     assert line.startswith("big: the server gives no log-probabilities of a prompt")
     assert ("Only no echo is supported" in line) == (manner["gives"] == "no echo")
@@ -696,7 +708,7 @@ def test_log_probabilities_a_place_off_are_refused(
     serve(server(scorer=letters, start=None, first=False, beside=False))
     keeping = Keeping()
     with pytest.raises(UserError) as error:
-        keeping.ask(hosted().loglikelihood, [Request("b", "a")])
+        keeping.ask(hosted().loglikelihood, [LikelihoodRequest("b", "a")])
     assert one_line(error).startswith(f"big: {words}")
     assert keeping.kept == {}
 
@@ -726,13 +738,16 @@ def test_without_the_first_token_only_texts_after_prompts_are_scored(
     model.trial()
     tried = len(server.asked)
     with pytest.raises(UserError) as error:
-        keeping.ask(model.loglikelihood, [Request("one"), Request("b", "a"), Request("")])
+        keeping.ask(
+            model.loglikelihood,
+            [LikelihoodRequest("one"), LikelihoodRequest("b", "a"), LikelihoodRequest("")],
+        )
     assert (
         "gives the first token of a text no log-probability, so 'one' cannot be scored whole"
         in one_line(error)
     )
     assert (keeping.kept, len(server.asked)) == ({2: (0.0, 0)}, tried)
-    keeping.ask(model.loglikelihood, [Request("b", "a")])
+    keeping.ask(model.loglikelihood, [LikelihoodRequest("b", "a")])
     assert keeping.kept[0] == (pytest.approx(letters("ab")[1][1]), 1)
 
 
@@ -746,7 +761,11 @@ def test_what_is_no_log_probability_is_one_line_and_no_answer(
     model, keeping = hosted(), Keeping()
     model.trial()
     server.spoils = {"gun": value}
-    requests = [Request("one"), Request("gun"), Request(" two", "one")]
+    requests = [
+        LikelihoodRequest("one"),
+        LikelihoodRequest("gun"),
+        LikelihoodRequest(" two", "one"),
+    ]
     with pytest.raises(UserError) as error:
         keeping.ask(model.loglikelihood, requests)
     one_line(error)
@@ -762,7 +781,9 @@ def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(
     server = serve(EchoingServer(scorer=letters, refuses="gun"))
     keeping = Keeping()
     requests = [
-        Request(f"{word} {i}") for i in range(24) for word in (["gun"] if i == 11 else ["text"])
+        LikelihoodRequest(f"{word} {i}")
+        for i in range(24)
+        for word in (["gun"] if i == 11 else ["text"])
     ]
     with pytest.raises(UserError) as error:
         keeping.ask(hosted().loglikelihood, requests)
@@ -778,7 +799,7 @@ def test_a_fault_between_likelihoods_loses_none(
     serve: Callable[..., EchoingServer], fault: str
 ) -> None:
     server = serve(EchoingServer(scorer=letters))
-    requests = [Request(f"text {i}") for i in range(5 * TEXTS)]
+    requests = [LikelihoodRequest(f"text {i}") for i in range(5 * TEXTS)]
     model, keeping = hosted(), Keeping()
     model.trial()
     server.faults = [NO_ANSWERS[fault]]
@@ -794,4 +815,4 @@ def test_a_fault_between_likelihoods_loses_none(
 
 def test_a_chat_tells_no_likelihoods(server: ScriptedServer) -> None:
     with pytest.raises(ValueError, match="asked by chat"):
-        list(OpenAI("big", "m", "chat").loglikelihood([Request("one")], frozenset({0})))
+        list(OpenAI("big", "m", "chat").loglikelihood([LikelihoodRequest("one")], frozenset({0})))

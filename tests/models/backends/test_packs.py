@@ -7,8 +7,8 @@ import torch
 from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.records import Prompt, Request, WordRequest
+from evenruler.models.backends.packs import Batches, batched
+from evenruler.models.records import LikelihoodRequest, Prompt, WordRequest
 from tests.models.conftest import TEXTS
 
 NATS = 1e-4
@@ -50,7 +50,7 @@ class TestHalves:
     def test_likelihoods_are_those_of_whole_packs_but_for_rounding(
         self, llama, memory, capsys
     ) -> None:
-        requests = [Request(text) for text in TEXTS]
+        requests = [LikelihoodRequest(text) for text in TEXTS]
         packs, expected = answered(llama.backend.loglikelihood, requests)
         memory.tokens = 60
 
@@ -109,13 +109,13 @@ class TestHalves:
         monkeypatch.setattr(llama.backend.model.base_model, "forward", broken)
 
         with pytest.raises(RuntimeError, match="illegal memory access"):
-            answered(llama.backend.loglikelihood, [Request(text) for text in TEXTS])
+            answered(llama.backend.loglikelihood, [LikelihoodRequest(text) for text in TEXTS])
 
     def test_one_text_that_does_not_fit_is_a_line_for_the_user(self, llama, memory) -> None:
         memory.tokens = 20
 
         with pytest.raises(UserError) as error:
-            answered(llama.backend.loglikelihood, [Request(text) for text in TEXTS])
+            answered(llama.backend.loglikelihood, [LikelihoodRequest(text) for text in TEXTS])
 
         assert str(error.value).startswith(
             "the GPU has too little memory for one text alone; end what else runs there"
@@ -125,7 +125,7 @@ class TestHalves:
         asked = []
 
         class Backend:
-            @in_packs
+            @batched
             def length(self, texts):
                 def answer(pack):
                     asked.append(list(pack))
@@ -133,7 +133,7 @@ class TestHalves:
                         raise torch.OutOfMemoryError
                     return [(i, len(texts[i])) for i in pack]
 
-                return Packs([[4, 0, 1, 3, 2]], answer)
+                return Batches([[4, 0, 1, 3, 2]], answer)
 
         found = list(Backend().length(["", "a", "bb", "ccc", "dddd"], frozenset([0])))
 

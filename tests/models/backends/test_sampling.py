@@ -6,7 +6,7 @@ from transformers import GenerationConfig
 
 from evenruler.models import Sampling, load
 from evenruler.models.backends.sampling import RowSampler, draw, generate_batch, random_numbers
-from evenruler.models.records import Request
+from evenruler.models.records import LikelihoodRequest
 from tests.tiny import save_tiny, tiny_params
 
 PROMPTS = [
@@ -28,7 +28,7 @@ GREEDY = Sampling(max_new_tokens=8, temperature=0)
 def greedy(model, text: str, length: int) -> str:
     """What transformers itself goes on with, one prompt at a time."""
     backend = model.backend
-    ids = torch.tensor([backend._encoded([Request(text)])[0].tokens])
+    ids = torch.tensor([backend._encoded([LikelihoodRequest(text)])[0].tokens])
     with torch.inference_mode():
         output = backend.model.generate(
             input_ids=ids,
@@ -42,14 +42,14 @@ def greedy(model, text: str, length: int) -> str:
 def first_tokens(model, text: str, sampling: Sampling, n: int) -> np.ndarray:
     """[vocabulary] how often each token came first in n draws."""
     backend = model.backend
-    sequence = backend._encoded([Request(text)])[0].tokens
+    sequence = backend._encoded([LikelihoodRequest(text)])[0].tokens
     rows = generate_batch(backend.model, [sequence] * n, range(n), sampling)
     return np.bincount([row[0] for row in rows], minlength=backend.model.config.vocab_size)
 
 
 def next_token(model, text: str) -> torch.Tensor:
     """[vocabulary] logits of the token after a text, float64."""
-    ids = torch.tensor([model.backend._encoded([Request(text)])[0].tokens])
+    ids = torch.tensor([model.backend._encoded([LikelihoodRequest(text)])[0].tokens])
     with torch.no_grad():
         logits = model.backend.model(input_ids=ids).logits[0, -1]
     return logits.double()
@@ -276,7 +276,7 @@ class TestReplies:
     @pytest.mark.parametrize("length", [1, 5])
     def test_a_reply_has_no_more_tokens_than_allowed(self, length, llama) -> None:
         backend, sampling = llama.backend, Sampling(max_new_tokens=length)
-        sequences = [backend._encoded([Request(text)])[0].tokens for text in PROMPTS]
+        sequences = [backend._encoded([LikelihoodRequest(text)])[0].tokens for text in PROMPTS]
 
         backend.model.generation_config.eos_token_id = None
 
@@ -296,7 +296,7 @@ class TestReplies:
     def test_so_does_any_other_token_that_the_model_calls_an_end(self, tmp_path, llama) -> None:
         """Chat models end a turn with a token of their own, named in generation_config.json."""
         ids, tokenizer = (
-            llama.backend._encoded([Request("The man")])[0].tokens,
+            llama.backend._encoded([LikelihoodRequest("The man")])[0].tokens,
             llama.backend.tokenizer,
         )
         (whole,) = generate_batch(llama.backend.model, [ids], [0], GREEDY)

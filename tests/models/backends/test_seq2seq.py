@@ -163,11 +163,13 @@ class TestWords:
         monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS["some prompts"])
         model = made()
         asked = [
-            seq2seq.Asked((1,) * length, (7, word))
+            seq2seq.WordTokens((1,) * length, (7, word))
             for length in (9, 9, 20, 20, 40, 70)
             for word in (2, 3)
         ]
-        asked = [seq2seq.Asked((i // 2, *own.prompt[1:]), own.word) for i, own in enumerate(asked)]
+        asked = [
+            seq2seq.WordTokens((i // 2, *own.prompt[1:]), own.word) for i, own in enumerate(asked)
+        ]
         packs = [[len(asked[i].prompt) for i in pack] for pack in model.backend._packs(asked)]
         assert packs == [[9, 9, 9, 9, 20, 20], [20, 20], [40, 40], [70, 70]]
 

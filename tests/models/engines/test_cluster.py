@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from evenruler.models import engines, load
-from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.backends.packs import Batches, batched
 from evenruler.models.engines import cluster
-from evenruler.models.engines.cluster import Pool
-from evenruler.models.records import Placed, Sampling
+from evenruler.models.engines.cluster import ClusterModel
+from evenruler.models.records import Sampling, WordInPlace
 from evenruler.models.store import RowStore
 from tests.loopback_openai import talking
 from tests.models.conftest import TEXTS
@@ -85,7 +85,7 @@ def asked_everything(folders: dict[str, Path], store: RowStore) -> int:
     llama.whole_words([f"{text} He said" for text in MANY[:60]], [" yes", " no", " nurse"] * 20)
     llama.slor(MANY[:40])
     llama.generate(MANY[:80], sampling=Sampling(8, temperature=0.7), seeds=range(80), chat=False)
-    bert.in_place([Placed(text[:4], text[4:7], text[7:]) for text in MANY])
+    bert.in_place([WordInPlace(text[:4], text[4:7], text[7:]) for text in MANY])
     return llama.asked + bert.asked
 
 
@@ -117,8 +117,8 @@ class Where:
     def __init__(self) -> None:
         self._calls = 0
 
-    @in_packs
-    def generate(self, seconds: Any) -> Packs[str]:
+    @batched
+    def generate(self, seconds: Any) -> Batches[str]:
         import ray
 
         def answer(pack: Any) -> list[tuple[int, str]]:
@@ -126,12 +126,12 @@ class Where:
             return [(i, ray.get_runtime_context().get_node_id()) for i in pack]
 
         self._calls += 1
-        return Packs([[2 * i, 2 * i + 1] for i in range(len(seconds) // 2)], answer)
+        return Batches([[2 * i, 2 * i + 1] for i in range(len(seconds) // 2)], answer)
 
-    @in_packs
-    def calls(self, questions: Any) -> Packs[int]:
+    @batched
+    def calls(self, questions: Any) -> Batches[int]:
         """How many others were taken up here."""
-        return Packs([[0]], lambda _: [(0, self._calls)])
+        return Batches([[0]], lambda _: [(0, self._calls)])
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_nodes_come_and_go(nodes) -> None:
     import ray
 
     joined = cluster.connected(nodes.address)
-    pool = Pool(joined, 0, "where", "where", Where)
+    pool = ClusterModel(joined, 0, "where", "where", Where)
 
     def answered(n: int, wanted: Any, seconds: float = 0.02) -> Iterator[list[tuple[int, str]]]:
         return pool.generate([seconds] * n, frozenset(wanted))
@@ -174,14 +174,14 @@ def test_nodes_come_and_go(nodes) -> None:
 class Dying:
     """A double of a backend whose process is gone with the second pack, as where memory ends."""
 
-    @in_packs
-    def generate(self, words: Any) -> Packs[str]:
+    @batched
+    def generate(self, words: Any) -> Batches[str]:
         def answer(pack: Any) -> list[tuple[int, str]]:
             if 1 in pack:
                 os._exit(1)
             return [(i, words[i]) for i in pack]
 
-        return Packs([[i] for i in range(len(words))], answer)
+        return Batches([[i] for i in range(len(words))], answer)
 
 
 def no_model() -> Any:
@@ -192,14 +192,14 @@ def no_model() -> Any:
 
 @pytest.mark.slow
 def test_what_loses_worker_after_worker_is_given_up_in_one_line(nodes, user_error) -> None:
-    pool = Pool(cluster.connected(nodes.address), 0, "dying", "dying", Dying)
+    pool = ClusterModel(cluster.connected(nodes.address), 0, "dying", "dying", Dying)
     with user_error("dying", "3 workers were lost", "run again"):
         list(pool.generate(["a", "b", "c", "d"], frozenset(range(4))))
 
 
 @pytest.mark.slow
 def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
-    pool = Pool(cluster.connected(nodes.address), 0, "none", "none", no_model)
+    pool = ClusterModel(cluster.connected(nodes.address), 0, "none", "none", no_model)
     with user_error("the folder", "no such weights", "fetch them"):
         list(pool.generate(["a"], frozenset([0])))
 
@@ -211,12 +211,12 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
     """A double of a cluster in which nothing is ever ready."""
     monkeypatch.setattr(cluster, "LOOK", 0)
     begin = SimpleNamespace(remote=lambda *_: "begun")
-    members = [cluster.Member(SimpleNamespace(begin=begin), "node", "place")] if there else []
+    members = [cluster.WorkerHandle(SimpleNamespace(begin=begin), "node", "place")] if there else []
     ray = SimpleNamespace(
         put=lambda questions: questions, wait=lambda references, timeout: ([], references)
     )
     joined = SimpleNamespace(ray=ray, members=lambda gpus: members)
-    call = cluster.Call(Pool(joined, 0, "tiny", "tiny", no_model), "generate", ["a"])
+    call = cluster.Call(ClusterModel(joined, 0, "tiny", "tiny", no_model), "generate", ["a"])
     call._join()
     for _ in range(cluster.PATIENCE - 1):
         assert call._ready() == []

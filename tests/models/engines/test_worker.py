@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evenruler.models import backends
-from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engines.cluster import OPERATIONS, Pool, Worker
+from evenruler.models.backends.packs import Batches, batched
+from evenruler.models.engines.cluster import OPERATIONS, ClusterModel, Worker
 from evenruler.models.engines.described import surroundings
 
 
@@ -21,12 +21,12 @@ class Doubling:
     def __init__(self) -> None:
         type(self).made += 1
 
-    @in_packs
-    def double(self, numbers: Any) -> Packs[int]:
+    @batched
+    def double(self, numbers: Any) -> Batches[int]:
         indices = [
             list(range(len(numbers)))[first : first + 2] for first in range(0, len(numbers), 2)
         ]
-        return Packs(indices, lambda pack: [(i, 2 * numbers[i]) for i in pack])
+        return Batches(indices, lambda pack: [(i, 2 * numbers[i]) for i in pack])
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def test_every_operation_that_a_backend_answers_in_packs_is_one_of_a_pool() -> N
     classes = {own for module in modules for own in vars(module).values() if isinstance(own, type)}
 
     assert {
-        name for own in classes for name, found in vars(own).items() if isinstance(found, in_packs)
+        name for own in classes for name, found in vars(own).items() if isinstance(found, batched)
     } == OPERATIONS
 
 
 @pytest.mark.parametrize("name", ["loglikelihod", "model", "__len__"])
 def test_no_other_name_is_taken_for_an_operation(name) -> None:
     with pytest.raises(AttributeError, match=name):
-        getattr(Pool.__new__(Pool), name)
+        getattr(ClusterModel.__new__(ClusterModel), name)

@@ -12,7 +12,7 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.choosing import counted
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
-from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.measurement.answered import not_read
 from evenruler.tables.frames import evenly_spread, few_of, stacked
 from evenruler.tables.ids import row_id
@@ -40,7 +40,7 @@ PLANNED = (
     "units",
 )
 
-FORMS = {"likelihood": Form(("loglikelihood",))}
+FORMS = {"likelihood": AskingMethod(("loglikelihood",))}
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
 """`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start
@@ -66,7 +66,7 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
     return texts if len(kept) == len(items) else texts[texts["item"].isin(kept)]
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """All requests at once, unless they are answered; recorded answers cover only texts without
     placebo sentences.
 
@@ -79,7 +79,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     return [*alone, *_after_other_start(tables, plan, answers, subject)]
 
 
-def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """All texts, and those of some items after placebo sentences."""
     rows = asked(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
@@ -97,14 +97,14 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
             "key": own["key"].tolist(),
         }
         settings = {} if between == SPACE else {"between": between}
-        yield Request(
+        yield RequestBatch(
             "likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings
         )
 
 
 def _after_other_start(
     tables: Tables, plan: Plan, answers: Tables, subject: Subject
-) -> Iterator[Request]:
+) -> Iterator[RequestBatch]:
     """The texts of some items once more, after another usual start token; only a local model's can
     be chosen.
     """
@@ -118,7 +118,7 @@ def _after_other_start(
     for between, texts in rows.groupby("between", sort=False):
         inputs = {"text": texts["text"].tolist(), "before": texts["prompt"].tolist()}
         settings = {"other_start": True} | ({} if between == SPACE else {"between": between})
-        yield Request("starts", "loglikelihood", texts[["id", "text_id"]], inputs, settings)
+        yield RequestBatch("starts", "loglikelihood", texts[["id", "text_id"]], inputs, settings)
 
 
 def scores(

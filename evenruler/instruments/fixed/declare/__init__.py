@@ -11,12 +11,19 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
-from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Sized, by_size
+from evenruler.instruments.instrument import (
+    ByProfile,
+    BySize,
+    FigureHeading,
+    Plan,
+    SharedTrait,
+    by_size,
+)
 from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
-from evenruler.strict import Slug, Strict, Text, csv_of, read_text, read_yaml, shaped, validate
+from evenruler.strict import Slug, StrictModel, Text, csv_of, read_text, read_yaml, shaped, validate
 from evenruler.tables.schemas import WHOLE
 
 __all__ = [
@@ -80,7 +87,7 @@ EVERY: Final = 1_000_000
 """No limit: more items than any benchmark has in a unit and condition."""
 
 
-class File(Strict):
+class File(StrictModel):
     """A third-party file, pinned by its checksum."""
 
     source: Annotated[
@@ -91,7 +98,7 @@ class File(Strict):
     sha256: Annotated[str, shaped("[0-9a-f]{64}", "64 hex digits, the letters in lower case")]
 
 
-class Framings(Strict):
+class PlaceboPrefixes(StrictModel):
     """Sentences put before the texts of all items, to see how that changes the score."""
 
     placebos: Placebos = Field(default_factory=lambda: list(PLACEBOS))
@@ -109,14 +116,14 @@ def table_in(path: Path, separator: str, columns: Iterable[str]) -> list[dict[st
 class Settings(instrument.BaseSettings):
     """Settings for asking a published benchmark."""
 
-    asked: Scaled[bool] = True
+    asked: ByProfile[bool] = True
     """Whether the pipeline asks models; else it only builds the rows, to be measured later."""
-    most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
+    most: BySize[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
     """Most items of a unit in a condition, evenly spread; intervals are over units, so that few
     items often suffice."""
-    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
+    prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
     """Most items, evenly spread, whose texts are asked again after placebo sentences."""
-    most_placebos: Sized[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
+    most_placebos: BySize[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
     """Most placebo sentences."""
     smallest: float = Field(default=0.1, gt=0, lt=1)
     """Smallest lean of interest; .1 is 5 points of the share."""
@@ -189,9 +196,9 @@ class Source(instrument.Source):
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """By part, the minimum detectable lean (power .8) of all items (`tests.performance.fixed_lean
     --detects`)."""
-    concept: Concept | None = None
+    concept: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
-    framings: Framings | None = None
+    framings: PlaceboPrefixes | None = None
     """By default `PLACEBOS` for a benchmark that is said to be in English, else none."""
 
     @property
@@ -252,7 +259,7 @@ def takes(catalogue: Catalogue, model: str) -> bool:
     return catalogue.can(model, "loglikelihood")
 
 
-def headings(plan: Plan) -> list[Column]:
+def headings(plan: Plan) -> list[FigureHeading]:
     """The lean, which has a verdict, the published figures of its score, and our descriptive
     figures.
     """
@@ -263,10 +270,12 @@ def headings(plan: Plan) -> list[Column]:
         "equal length and "
         "frequency"
     )
-    published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
+    published = [
+        FigureHeading(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()
+    ]
     leading = " and ".join(LEADING[plan["score"]].values())
     ours = [
-        Column(name, name.replace("_", " "), told.format(leading=leading))
+        FigureHeading(name, name.replace("_", " "), told.format(leading=leading))
         for name, told in OURS.items()
     ]
     first, second = plan.get("texts", TEXTS)
@@ -281,4 +290,4 @@ def headings(plan: Plan) -> list[Column]:
         "ends": ends,
         "not_shown": beyond,
     }
-    return [Column(LEAN, LEAN, lean, role="headline", **words), *published, *ours]
+    return [FigureHeading(LEAN, LEAN, lean, role="headline", **words), *published, *ours]

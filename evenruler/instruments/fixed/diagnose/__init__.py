@@ -23,12 +23,12 @@ from evenruler.measurement import Figure, Resampling, as_metrics, estimates, jac
 from evenruler.measurement.answered import fitness_of, marked
 from evenruler.measurement.checks import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.estimates import correlated
-from evenruler.measurement.facets import Estimate, Paired
+from evenruler.measurement.facets import Estimate, PairedPlacebos
 from evenruler.measurement.figures import UNDEFINED, finite
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import of_placebos
-from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, confirmatory, judge
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
 
@@ -162,7 +162,7 @@ def jackknifed(values: Floats, df: float) -> Estimate:
 
 def headline(
     items: pd.DataFrame, score: Score, units: str, smallest: float, seed: int
-) -> Confirmatory:
+) -> HeadlineTest:
     """The lean of a benchmark with its null, the part that length and frequency explain (placebo),
     and the rest.
 
@@ -175,7 +175,7 @@ def headline(
     levels = {units: g}
     if g < FEWEST_UNITS or not found.counts.sum() or (found.counts.sum() - found.counts).min() <= 0:
         few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
-        return Confirmatory(LEAN, units, levels, None, smallest, lacking=few)
+        return HeadlineTest(LEAN, units, levels, None, smallest, lacking=few)
     mean, lacking = found.mean(), None
     paired = _paired(mean, found.specific(), found.df) if found.is_told else None
     if paired is None:
@@ -189,11 +189,11 @@ def headline(
     )
 
 
-def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
+def _paired(lean: Floats, specific: Floats, df: float) -> PairedPlacebos:
     """The lean paired with the part that length and frequency explain; arguments [1 + g], leaving
     out each unit.
     """
-    return Paired(
+    return PairedPlacebos(
         float(lean[0] - specific[0]), jackknifed(specific, df), jackknifed(specific - lean / 2, df)
     )
 
@@ -280,10 +280,10 @@ def figures(
             for name, of in PUBLISHED[score].items()
         ]
     replies = scores["replies"]
-    of_replies = fitness_of(counted(replies)) if len(replies) else Fitness()
-    fit = _fitness(score, parts[WHOLE]) if of_replies == Fitness() else of_replies
+    of_replies = fitness_of(counted(replies)) if len(replies) else ValidityCheck()
+    fit = _fitness(score, parts[WHOLE]) if of_replies == ValidityCheck() else of_replies
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
-    found: list[tuple[str, Figure | Confirmatory]] = [(WHOLE, answered)]
+    found: list[tuple[str, Figure | HeadlineTest]] = [(WHOLE, answered)]
     rested_on = rows_of(rows.filter(READS["texts"]), ["unit"])
     made_of = []
     for apart, own in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
@@ -368,18 +368,18 @@ def _hits(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
     return _over_units(name, lambda x: float(np.divide(*x.sum(axis=0))), by_unit, level, units)
 
 
-def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
+def _fitness(score: Score, published: Sequence[Figure]) -> ValidityCheck:
     """Whether a model can do the task at all; bare pairs have no task that it could fail."""
     if score not in FITNESS:
-        return Fitness()
+        return ValidityCheck()
     name, chance, words = FITNESS[score]
     figure = next(own for own in published if own.figure == name)
     if figure.low is None or figure.high is None:
-        return Fitness(doubt=f"{words} has no interval")
+        return ValidityCheck(doubt=f"{words} has no interval")
     told = f"{words} is between {figure.low:.3g} and {figure.high:.3g} (chance {chance:.3g})"
     if figure.low > chance:
-        return Fitness()
-    return Fitness(unfit=told) if figure.high <= chance else Fitness(doubt=told)
+        return ValidityCheck()
+    return ValidityCheck(unfit=told) if figure.high <= chance else ValidityCheck(doubt=told)
 
 
 def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None:
@@ -549,7 +549,7 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     return pd.concat(rows, ignore_index=True).assign(rows=lambda made: made["unit"].map(rested_on))
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
     """How much more one model leans than another, over the units asked of both models.
 
     `first`, `second`: linearised contributions of units to the lean and to its part by length and
@@ -564,7 +564,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     g = len(wide)
     if g < FEWEST_UNITS:
         lacking = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
-        return Confirmatory(LEAN, "units", {"units": g}, None, smallest, lacking=lacking)
+        return HeadlineTest(LEAN, "units", {"units": g}, None, smallest, lacking=lacking)
     lean, without, weight = (
         wide[[("apart", 1), ("apart", 0), ("beside_first", 1)]].to_numpy(dtype=np.float64).T
     )

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.report.page import Section, Table
 from evenruler.report.words import figure
 from evenruler.tables.schemas import WHOLE
@@ -19,7 +19,7 @@ TEXT = (
 DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "turned", "moved")
 
 
-def sections(shown: Shown) -> list[Section]:
+def sections(shown: ReportInput) -> list[Section]:
     """One table of all benchmarks, on models that were asked and on models whose answers authors
     published.
     """

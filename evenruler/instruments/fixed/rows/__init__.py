@@ -23,7 +23,7 @@ from evenruler.instruments.fixed.schemas import (
     SECOND,
     THIRD,
 )
-from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
 from evenruler.instruments.languages import require_language, says_language
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
@@ -43,7 +43,7 @@ CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
 
 
 @dataclass(frozen=True)
-class Item:
+class BenchmarkItem:
     """An item: two or three texts to compare."""
 
     name: str
@@ -65,7 +65,7 @@ class Item:
     """Why it is left out."""
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed,
     `ids`, by `schemas`.
 
@@ -117,7 +117,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         if len(sample) < len(kept)
         else ""
     )
-    return Built(
+    return BuiltInstrument(
         tables,
         sized(declaration, lambda settings: _plan(declaration.name, source, settings)),
         [said],
@@ -144,7 +144,7 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
     }
 
 
-def _fault(item: Item, source: Source) -> str | None:
+def _fault(item: BenchmarkItem, source: Source) -> str | None:
     if item.fault:
         return item.fault
     wanted = ROLES[: 2 if source.score == "preference" else 3]
@@ -155,9 +155,9 @@ def _fault(item: Item, source: Source) -> str | None:
     return None if item.unit.strip() else "it has no unit"
 
 
-def _sample(items: Iterable[Item], most: int) -> list[Item]:
+def _sample(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
     """At most `most` items of each unit and condition, evenly spread, in proportion to strata."""
-    groups: dict[tuple[str, str], dict[str, Item]] = {}
+    groups: dict[tuple[str, str], dict[str, BenchmarkItem]] = {}
     for item in sorted(items, key=lambda item: item.stratum):
         groups.setdefault((item.unit, item.condition), {})[item.name] = item
     return [own[name] for own in groups.values() for name in evenly_spread(list(own), most)]
@@ -183,7 +183,10 @@ def _frequencies(source: Source) -> dict[str, float] | None:
 
 
 def _rows(
-    benchmark: str, items: Iterable[Item], source: Source, frequent: dict[str, float] | None
+    benchmark: str,
+    items: Iterable[BenchmarkItem],
+    source: Source,
+    frequent: dict[str, float] | None,
 ) -> Iterator[dict[str, Any]]:
     for item in items:
         words = {role: Counter(WORD.findall(text.lower())) for role, text in item.texts.items()}
@@ -221,19 +224,19 @@ def _rows(
             }
 
 
-def pairs(files: Files, source: Source) -> Iterator[Item]:
+def pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
     (path,) = files.values()
     named = source.columns
     for place, row in enumerate(table_in(path, ",", named.values())):
         own = {role: row[column] for role, column in named.items()}
         texts = {FIRST: own["first"], SECOND: own["second"]}
-        yield Item(
+        yield BenchmarkItem(
             str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", "")
         )
 
 
-def winogender(files: Files, source: Source) -> Iterator[Item]:
+def winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is
     left out.
     """
@@ -251,14 +254,14 @@ def winogender(files: Files, source: Source) -> Iterator[Item]:
             for name in ("sentence", "sentid")
         )
         part = "means the participant" if meant == "1" else "means the occupation"
-        yield Item(name, occupation, part, texts, keys, criterion=share.get(occupation))
+        yield BenchmarkItem(name, occupation, part, texts, keys, criterion=share.get(occupation))
 
 
 PRONOUNS: Final = [{"he", "she"}, {"him", "her"}, {"his", "her"}, {"himself", "herself"}]
 BRACKETED: Final = re.compile(r"\[([^]]*)\]")
 
 
-def winobias(files: Files, source: Source) -> Iterator[Item]:
+def winobias(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences with the stereotypical and with the other pronoun, on the same line of two
     files.
     """
@@ -289,12 +292,12 @@ def winobias(files: Files, source: Source) -> Iterator[Item]:
             )
             part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
             both_texts = dict(zip((FIRST, SECOND), texts, strict=True))
-            yield Item(
+            yield BenchmarkItem(
                 f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault
             )
 
 
-def bec_pro(files: Files, source: Source) -> Iterator[Item]:
+def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences with a person and a profession: each man's paired with the woman's at the same
     place in the file.
     """
@@ -314,7 +317,7 @@ def bec_pro(files: Files, source: Source) -> Iterator[Item]:
             texts = {role: row["Sentence"] for role, row in told.items()}
             name = "/".join((template, profession, *(row["Person"] for row in told.values())))
             kind = f"{part} profession"
-            yield Item(
+            yield BenchmarkItem(
                 name, profession, kind, texts, stratum=template, criterion=share.get(profession)
             )
 
@@ -322,7 +325,7 @@ def bec_pro(files: Files, source: Source) -> Iterator[Item]:
 LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
 
 
-def stereoset(files: Files, source: Source) -> Iterator[Item]:
+def stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or
     in the next one.
     """
@@ -334,12 +337,12 @@ def stereoset(files: Files, source: Source) -> Iterator[Item]:
                 {role: each[name] for role, each in own.items()} for name in ("sentence", "id")
             )
             prompt = example["context"] if half == "intersentence" else ""
-            yield Item(
+            yield BenchmarkItem(
                 example["id"], example["target"], example["bias_type"], texts, keys, prompt, half
             )
 
 
-def bbq(files: Files, source: Source) -> Iterator[Item]:
+def bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines
     file per category.
 
@@ -374,7 +377,7 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
             (second,) = {"0", "1", "2"} - {first, third}
             places = dict(zip(ROLES, (first, second, third), strict=True))
             right = next((role for role, place in places.items() if place == str(row["label"])), "")
-            yield Item(
+            yield BenchmarkItem(
                 "/".join(identity),
                 f"{identity[0]} {identity[1]}",
                 identity[0],
@@ -388,7 +391,7 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
             )
 
 
-LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
+LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[BenchmarkItem]]]] = {
     "pairs": pairs,
     "winogender": winogender,
     "winobias": winobias,
@@ -398,7 +401,7 @@ LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
 }
 
 
-def read(files: Files, source: Source) -> list[Item]:
+def read(files: Files, source: Source) -> list[BenchmarkItem]:
     """The items of a benchmark, by its layout; UserError where a file does not fit it."""
     try:
         return list(LAYOUTS[source.layout](files, source))

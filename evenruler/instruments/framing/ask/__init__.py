@@ -15,7 +15,7 @@ from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare import asked as of_plan
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.tasks import option_text, real_framing
-from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note
@@ -33,7 +33,7 @@ PLANNED: Final = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
 
 MASS, SAMPLED = "mass", "sampled"
 
-FORMS: Final = {MASS: Form(("words",)), SAMPLED: Form(("generate",))}
+FORMS: Final = {MASS: AskingMethod(("words",)), SAMPLED: AskingMethod(("generate",))}
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {
     "forms": schemas.FORM_ANSWERS,
@@ -41,7 +41,9 @@ ANSWERS: Final[Mapping[str, pa.Schema]] = {
 }
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
+def requests(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> Sequence[RequestBatch]:
     """The requests that are not answered yet: every surface form at every decision point, and
     sampled replies.
 
@@ -51,7 +53,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     """
     asked = FramingPlan.read(plan)
     prompts = asked_prompts(tables["prompts"], asked)
-    found: list[Request] = []
+    found: list[RequestBatch] = []
     if "forms" not in answers and subject.can("words") and subject.asked_in(MASS):
         found += _for_forms(prompts, tables, asked, subject)
     if (
@@ -72,7 +74,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
 
 def _for_forms(
     prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subject: Subject
-) -> Iterator[Request]:
+) -> Iterator[RequestBatch]:
     listed = options_by_prompt(prompts, tables["stimuli"], asked)
     options = {prompt: [text for _, text in own] for prompt, own in listed.items()}
     if asked.calibrated:
@@ -88,10 +90,12 @@ def _for_forms(
             {key: rows[key].tolist() for key in ("prompt", "form")},
             rows.drop(columns="prompt"),
         )
-        yield Request("forms", "words", told, inputs, {"chat": configuration == CHAT})
+        yield RequestBatch("forms", "words", told, inputs, {"chat": configuration == CHAT})
 
 
-def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
+def _for_replies(
+    prompts: pd.DataFrame, asked: FramingPlan, subject: Subject
+) -> Iterator[RequestBatch]:
     """Requests for replies, with the model's default sampling settings."""
     if (
         asked.generations <= 1 and asked.most_wordings <= 1
@@ -104,7 +108,7 @@ def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) ->
             rows.drop(columns="prompt"),
         )
         settings = {"new_tokens": asked.new_tokens, "chat": configuration == CHAT}
-        yield Request("replies", "generate", told, inputs, settings)
+        yield RequestBatch("replies", "generate", told, inputs, settings)
 
 
 @cache  # print each line once, for all instruments and calls

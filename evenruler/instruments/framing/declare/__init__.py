@@ -10,14 +10,14 @@ from pydantic import Field
 
 from evenruler.instruments.framing.declare import source
 from evenruler.instruments.framing.declare.source import Settings, load
-from evenruler.instruments.instrument import Column, Plan
+from evenruler.instruments.instrument import FigureHeading, Plan
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Strict, read_yaml
+from evenruler.strict import StrictModel, read_yaml
 
 __all__ = ["Settings", "headings", "load", "takes"]
 
 
-class PlannedOutcome(Strict):
+class PlannedOutcome(StrictModel):
     """A class of answers with its surface forms."""
 
     outcome: str
@@ -28,7 +28,7 @@ class PlannedOutcome(Strict):
     """Phrases in which forms and terms do not count."""
 
 
-class PlannedOptions(Strict):
+class PlannedOptions(StrictModel):
     """The options that the prompts of a task list in one framing."""
 
     task: str
@@ -37,7 +37,7 @@ class PlannedOptions(Strict):
     """By slug; texts may hold the slot of the stimulus."""
 
 
-class FramingPlan(source.HowAsked):
+class FramingPlan(source.AskingSettings):
     """The plan of one contrast, written by `rows` and read by other packages. Lists where the order
     matters.
     """
@@ -107,7 +107,7 @@ MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measur
 takes = Catalogue.scores_or_writes
 
 
-def headings(plan: Plan) -> list[Column]:
+def headings(plan: Plan) -> list[FigureHeading]:
     """Figures shown for every way of asking on every model."""
     asked = FramingPlan.read(plan)
     counted = "mean over tasks with enough coverage and placebos"
@@ -127,29 +127,33 @@ def headings(plan: Plan) -> list[Column]:
         told = f"{points}; {counted}" if name in asked.factors else points
         words = {"says": says, **amount, "not_shown": beyond}
         headlines.append(
-            Column(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", **words)
+            FigureHeading(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", **words)
         )
     what = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
     says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
-        Column(UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says, **amount)
+        FigureHeading(
+            UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says, **amount
+        )
         for factor in asked.confirmed_tasks
     ]
     of_study = []
     for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
         if not measure.startswith("AS"):
             of_study.append(
-                Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")
+                FigureHeading(
+                    f"{measure}: before", f"{measure} before", f"{meaning}, without the cue"
+                )
             )
         changed = f"{meaning}: what the cue changes; control: what placebos change"
-        of_study.append(Column(f"{measure}: change", f"{measure} change", changed))
+        of_study.append(FigureHeading(f"{measure}: change", f"{measure} change", changed))
     return [
         *headlines,
         *unanswered,
-        *(Column(EFFECT + factor, EFFECT + factor, over_tasks) for factor in asked.factors),
-        Column("shift probability", "shift probability", "mean of the effects of all cues"),
+        *(FigureHeading(EFFECT + factor, EFFECT + factor, over_tasks) for factor in asked.factors),
+        FigureHeading("shift probability", "shift probability", "mean of the effects of all cues"),
         *of_study,
-        Column(
+        FigureHeading(
             "coverage",
             "coverage",
             "share of answers that name an option, mean over cells",
@@ -160,28 +164,28 @@ def headings(plan: Plan) -> list[Column]:
     ]
 
 
-def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
+def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:
     """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes,
     the check.
     """
     asked = FramingPlan.read(plan)
     found = [
-        Column(
+        FigureHeading(
             f"coverage: {task}, {framing}",
             f"coverage: {task}, {framing}",
             "share of answers that name an option",
         )
         for task, framing in cells
     ]
-    found.append(Column("excluded cells", "cells below their coverage", "of all cells"))
+    found.append(FigureHeading("excluded cells", "cells below their coverage", "of all cells"))
     found += [
-        Column(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
+        FigureHeading(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
         for name in asked.forms
     ]
     if asked.continuation is not None:
         neutral = asked.continuation.outcome
         found.append(
-            Column(
+            FigureHeading(
                 "continuation check",
                 f"`{neutral}` that names another class",
                 "share of its replies",

@@ -12,9 +12,18 @@ from scipy.special import stdtrit
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
-from evenruler.instruments.instrument import MEND, BaseSettings, Scaled, Sized, Source, by_size
+from evenruler.instruments.instrument import MEND, BaseSettings, ByProfile, BySize, Source, by_size
 from evenruler.measurement.checks import FEWEST_PLACEBOS
-from evenruler.strict import Seed, Slug, Strict, Text, Word, read_yaml, require_written, validate
+from evenruler.strict import (
+    Seed,
+    Slug,
+    StrictModel,
+    Text,
+    Word,
+    read_yaml,
+    require_written,
+    validate,
+)
 from evenruler.tables.schemas import BARE
 from evenruler.text.spelling import both, twice
 
@@ -46,31 +55,31 @@ OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
 a share of 25%."""
 
 
-class HowAsked(Strict):
+class AskingSettings(StrictModel):
     """Settings of a contrast that are also in its plan."""
 
-    asked: Scaled[bool] = True
+    asked: ByProfile[bool] = True
     """Whether models are asked when it is built. A benchmark that is only built can still be
     measured later."""
     mass: Mass = "words"
-    placebo_stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
+    placebo_stimuli: BySize[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
     """Most stimuli about which each placebo is asked; different placebos get different stimuli."""
-    most_wordings: Sized[Annotated[int, Field(ge=1)]] = by_size(1, 1000, 1000)
+    most_wordings: BySize[Annotated[int, Field(ge=1)]] = by_size(1, 1000, 1000)
     """Most wordings of a cue that are asked, in order. A verdict needs `FEWEST_WORDINGS`."""
-    most_placebos: Sized[Annotated[int, Field(ge=0)]] = by_size(6, 1000, 1000)
+    most_placebos: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 1000, 1000)
     """The same for placebos."""
-    orders: Sized[Annotated[int, Field(ge=2, multiple_of=2)]] = by_size(2, 2, 1000)
+    orders: BySize[Annotated[int, Field(ge=2, multiple_of=2)]] = by_size(2, 2, 1000)
     """Most orders of options that are asked, in whole pairs of an order and its reverse."""
     calibrated: bool = True
     """Whether the probabilities of letters are divided by those after a prompt without content."""
-    configurations: Sized[Configurations] = by_size("own", "own", "every")
-    generations: Sized[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
+    configurations: BySize[Configurations] = by_size("own", "own", "every")
+    generations: BySize[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
     """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not
     sampled."""
-    new_tokens: Sized[Annotated[int, Field(ge=1)]] = by_size(20, 20, 50)
+    new_tokens: BySize[Annotated[int, Field(ge=1)]] = by_size(20, 20, 50)
     """Most tokens in a reply."""
     choices: Choices = "chat"
-    confirmed: Sized[Metric] = by_size("token", "token", "choice")
+    confirmed: BySize[Metric] = by_size("token", "token", "choice")
     """The metric of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
     """Least share of answers that name an option; what rests on a cell with less is invalid."""
@@ -81,12 +90,12 @@ class HowAsked(Strict):
     seed: Seed = 0
 
 
-class Settings(HowAsked, BaseSettings):
+class Settings(AskingSettings, BaseSettings):
     """Settings for building and asking one contrast of framings."""
 
     variant: Slug = "balanced"
     """Of templates and options, where the contrast has several."""
-    stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
+    stimuli: BySize[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
     """Most stimuli that are asked about, evenly spread over the list."""
 
     def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
@@ -144,7 +153,7 @@ Study = Literal["indirect-probing", "p-at"]
 """A published study whose own measures are known (appendix B)."""
 
 
-class Outcome(Strict):
+class Outcome(StrictModel):
     """A class of answers."""
 
     forms: list[Word] = Field(min_length=1)
@@ -157,7 +166,7 @@ class Outcome(Strict):
     """Phrases of replies in which forms and terms do not count, such as "years old"."""
 
 
-class StimulusEntry(Strict):
+class StimulusEntry(StrictModel):
     """What the question is about."""
 
     text: Word
@@ -171,7 +180,7 @@ def _short(written: type, key: str) -> BeforeValidator:
     return BeforeValidator(lambda value: {key: value} if isinstance(value, written) else value)
 
 
-class Continuation(Strict):
+class Continuation(StrictModel):
     """Check whether answers of one class go on to name another class (appendix A.3)."""
 
     outcome: Slug

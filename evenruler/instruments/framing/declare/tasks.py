@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from evenruler.errors import nearest
-from evenruler.strict import Joint, Passage, Slug, Strict, Text
+from evenruler.strict import Joint, Passage, Slug, StrictModel, Text
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import fill, slots
 from evenruler.text.replies import LETTERS
@@ -85,7 +85,7 @@ OptionsSetting = Annotated[
 """For all framings, by framing, by variant, or by variant and then by framing."""
 
 
-class Placebos(Strict):
+class Placebos(StrictModel):
     """Texts in place of a factor's cue that are unrelated to the construct."""
 
     cells: dict[str, TemplateSetting] = Field(min_length=1)
@@ -108,7 +108,7 @@ class Placebos(Strict):
         return chosen if isinstance(chosen, str) else chosen.get(variant)
 
 
-class TaskEntry(Strict):
+class TaskEntry(StrictModel):
     """One way of asking, with a template for every feasible combination of the factors."""
 
     title: Text

@@ -24,7 +24,7 @@ from evenruler.measurement.checks import wilson
 from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import HEADLINES
 
@@ -136,9 +136,9 @@ def figures_of(
     Source: section 4.3; taking the mean of the effects as the probability of a shift is our
         decision.
     """
-    rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
+    rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
     bars, cells = (
-        dict[str, Fitness](),
+        dict[str, ValidityCheck](),
         [pd.DataFrame(columns=["stimulus", "placebo", "value", "part", "figure"])],
     )
     # The headline of a model without samples rests on the probability of words, without these on
@@ -167,23 +167,27 @@ def figures_of(
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
             for headline, fitness, total, points in headlines(measured, own["exclusions"], asked):
-                rows.append((part, headline, fitness if bar == Fitness() else bar))
-                rows += [(part, total, Fitness())] if total is not None else []
+                rows.append((part, headline, fitness if bar == ValidityCheck() else bar))
+                rows += [(part, total, ValidityCheck())] if total is not None else []
                 cells.append(
                     points.melt(ignore_index=False)
                     .reset_index()
                     .assign(part=part, figure=headline.figure)
                 )
-        rows += [(part, marked(figure, bar), Fitness()) for figure in described.figures()]
+        rows += [(part, marked(figure, bar), ValidityCheck()) for figure in described.figures()]
         rows += [
-            (part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)
+            (part, figure, ValidityCheck())
+            for figure in _coverage(measured, own["exclusions"], level)
         ]
         shifted = effects.shift_figures(own["shifts"], list(asked.forms), level)
-        rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
-    rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
+        rows += [(part, marked(figure, bar), ValidityCheck()) for figure in shifted]
+    rows += [
+        (part, figure, ValidityCheck()) for part, figure in _checked(found["continuations"], level)
+    ]
     replicated = _replicated(found["replications"])
     rows += [
-        (part, marked(figure, bars.get(part, Fitness())), Fitness()) for part, figure in replicated
+        (part, marked(figure, bars.get(part, ValidityCheck())), ValidityCheck())
+        for part, figure in replicated
     ]
     judged = judge([(figure, fitness) for _, figure, fitness in rows])
     told = pd.DataFrame(judged).assign(

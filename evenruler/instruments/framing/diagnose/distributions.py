@@ -16,8 +16,8 @@ from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
 from evenruler.measurement.answered import fitness_of, unvaried
-from evenruler.measurement.verdicts import Fitness
-from evenruler.text.replies import LETTERS, Reading, read_reply
+from evenruler.measurement.verdicts import ValidityCheck
+from evenruler.text.replies import LETTERS, ParsedReply, read_reply
 
 TOKEN, CHOICE = "token", "choice"
 """The metrics: probability of words at the decision point, and share of sampled replies."""
@@ -180,7 +180,7 @@ def read_replies(
     asked = prompts[["id", "benchmark", "task", "stimulus", "prompt"]]
     rows = []
     for row in replies.merge(asked, on="id", validate="m:1").to_dict("records"):
-        reading = Reading(None, WITHHELD)
+        reading = ParsedReply(None, WITHHELD)
         if not pd.isna(row["reply"]):
             reading = read_reply(
                 row["reply"], outcomes, options.get(row["id"], ()), left_out, row["prompt"]
@@ -264,7 +264,7 @@ def without_excluded(
     )  # an empty list would select columns
 
 
-def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> Fitness:
+def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCheck:
     """Unfit where answers in one part (configuration and metric) measure nothing; in doubt where
     they were not read.
 
@@ -273,10 +273,10 @@ def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> Fitness:
     """
     if (
         measured["metric"].iloc[0] == CHOICE
-        and (found := fitness_of(counted(replies))) != Fitness()
+        and (found := fitness_of(counted(replies))) != ValidityCheck()
     ):
         return found
     cells = measured.pivot(
         index=["framing", "stimulus"], columns=["task", "outcome"], values="share"
     )
-    return Fitness(unfit=unvaried(cells, "cells (cues and stimuli)"))
+    return ValidityCheck(unfit=unvaried(cells, "cells (cues and stimuli)"))

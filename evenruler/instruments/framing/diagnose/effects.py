@@ -23,7 +23,7 @@ from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
-from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, confirmatory, marked
+from evenruler.measurement.verdicts import ALPHA, HeadlineTest, ValidityCheck, confirmatory, marked
 
 UNIT = "stimuli"
 
@@ -240,7 +240,7 @@ class Effects:
         by_placebo: Any = self.table[factor].mean()
         means = by_placebo.unstack("task").reindex(columns=known).dropna()
         control = finite(float(means[means.index > 0].mean(axis=1).mean()))
-        return marked(replace(found, control=control), Fitness(unfit=unfit))
+        return marked(replace(found, control=control), ValidityCheck(unfit=unfit))
 
     def _too_few(self) -> str | None:
         few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
@@ -327,7 +327,7 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 
 def headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
-) -> Iterator[tuple[Confirmatory, Fitness, Figure | None, pd.DataFrame]]:
+) -> Iterator[tuple[HeadlineTest, ValidityCheck, Figure | None, pd.DataFrame]]:
     """Every headline of a model in one part, its fitness, the descriptive figure of all classes,
     and its points.
 
@@ -343,7 +343,7 @@ def headlines(
         by_cue = over_tasks(own)
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
         figure = headline(UNANSWERED + factor, points, SMALLEST_UNANSWERED, asked.least, asked.seed)
-        yield figure, Fitness(), None, points
+        yield figure, ValidityCheck(), None, points
     # Leave out placebos and wordings with too little coverage; in cells of the contrast itself it
     # makes figures unfit.
     others = exclusions[exclusions["framing"].map(placebo_of) != 0]
@@ -360,7 +360,7 @@ def headlines(
         }
         counted = counted_tasks(tasks, unfit, set(own.loc[own["placebo"] > 0, "task"]))
         by_cue = over_tasks(own[own["task"].isin(counted)])
-        fitness = Fitness(unfit=unfit.get(counted[0]) if counted else None)
+        fitness = ValidityCheck(unfit=unfit.get(counted[0]) if counted else None)
         points = by_cue.reset_index().pivot(
             index="stimulus", columns="placebo", values=asked.headline
         )
@@ -397,7 +397,7 @@ def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(whole.mean(axis=1).unstack(), columns=by_task.columns, dtype=float)
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
     """How much more one model's answers change than another's, over stimuli, wordings and placebos
     of both.
     """
@@ -418,7 +418,7 @@ def headline(
     least: int,
     seed: int,
     more: Mapping[str, int] | None = None,
-) -> Confirmatory:
+) -> HeadlineTest:
     """One headline figure from `points`, [stimuli, wordings and placebos]; `more`: further levels
     to report.
     """
@@ -434,7 +434,7 @@ def headline(
     }
     if wordings.empty:
         why = "no answers that name an option both with and without the cue"
-        return Confirmatory(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
+        return HeadlineTest(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
     lacking = _lacking(levels, len(crossed), least)
     if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
         effect, beside = paired(crossed[wordings.columns], crossed[placebos.columns])
@@ -448,7 +448,7 @@ def headline(
     found = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
     placebo = float(placebos.mean().mean()) if placebos.size else None
     p_null = sign_flips(by_stimulus, seed)
-    return Confirmatory(name, UNIT, levels, found, smallest, p_null, placebo, lacking=lacking)
+    return HeadlineTest(name, UNIT, levels, found, smallest, p_null, placebo, lacking=lacking)
 
 
 def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:

@@ -33,7 +33,7 @@ BOTH_WAYS = "`configurations: every` asks both in both ways"
 
 
 @dataclass(frozen=True)
-class Measure:
+class StudyMeasure:
     """A measure of some stimuli of one model on two sides: 0 before, 1 after."""
 
     name: str
@@ -111,7 +111,7 @@ class Answers:
 
 def measures(
     answers: Answers, study: Study, groups: Mapping[str, str | None]
-) -> dict[tuple[str, str], Measure]:
+) -> dict[tuple[str, str], StudyMeasure]:
     """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for
     `p-at`.
     """
@@ -119,7 +119,7 @@ def measures(
     return {(measure.metric, measure.name): measure for measure in found}
 
 
-def _probing(answers: Answers) -> list[Measure]:
+def _probing(answers: Answers) -> list[StudyMeasure]:
     replies = answers.gendered()
     # Shares are masses over their sum, so their differences are GLD.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
@@ -152,15 +152,19 @@ def _probing(answers: Answers) -> list[Measure]:
     if "token" not in set(answers.distributions["metric"]):
         wordless = f"no words were asked for in this way; {BOTH_WAYS}"
     no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
-    gas = Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled)
-    gld = Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless)
-    of_words = [gld, Measure("ADD", "token", add, known, wordless or no_mass)]
+    gas = StudyMeasure(
+        "GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled
+    )
+    gld = StudyMeasure(
+        "GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless
+    )
+    of_words = [gld, StudyMeasure("ADD", "token", add, known, wordless or no_mass)]
     # The second AS uses only measures of word probability.
     of_both = _sensitivity(AS, "all", [gas, *of_words])
     return [gas, *of_words, of_both, _sensitivity(f"{AS} of GLD and ADD", "token", of_words)]
 
 
-def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Measure]:
+def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
     order = list(dict.fromkeys(groups.values()))
     group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
     sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
@@ -183,8 +187,8 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Meas
             else None
         )
         own = [
-            Measure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
-            Measure("H", metric, _of_sums(totals, h), known),
+            StudyMeasure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
+            StudyMeasure("H", metric, _of_sums(totals, h), known),
         ]
         found += [*own, _sensitivity(AS, metric, own)]
     return found
@@ -209,7 +213,7 @@ def _known(counts: Floats) -> Stimuli:
     return np.flatnonzero(counts[0])
 
 
-def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure:
+def _sensitivity(name: str, metric: str, measures: Sequence[StudyMeasure]) -> StudyMeasure:
     """The mean absolute change of measures, each scaled to a range of width 1; 0 on side 0."""
     stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
     reasons = [
@@ -221,7 +225,7 @@ def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure
             np.mean([abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures])
         )
 
-    return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
+    return StudyMeasure(name, metric, of, stimuli, reasons[0] if reasons else None)
 
 
 def replications(
@@ -274,7 +278,7 @@ def replications(
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
-def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
+def _row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) -> Row:
     """A measure without and with the cue, its change, and as control the mean change with
     placebos.
     """
@@ -300,7 +304,7 @@ def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
 
 def _told(
     of: Callable[[Stimuli], float],
-    measure: Measure,
+    measure: StudyMeasure,
     name: str,
     prefix: str,
     lowest: float,

@@ -17,7 +17,7 @@ from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
-from evenruler.instruments.instrument import Shown, Tables
+from evenruler.instruments.instrument import ReportInput, Tables
 from evenruler.measurement.figures import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table, tabled
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
@@ -218,7 +218,7 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     return tabled(TABLES["continuations"], rows, list(columns.values()), **named)
 
 
-def sections(shown: Shown) -> list[Section]:
+def sections(shown: ReportInput) -> list[Section]:
     """A section for every contrast."""
     return [_section(name, source, shown.tables) for name, source in shown.sources.items()]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
-from evenruler.instruments.framing.declare.source import ContrastSource, HowAsked, Settings
-from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.framing.declare.source import AskingSettings, ContrastSource, Settings
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.ids import carried, content_sha256, once, row_id
@@ -28,7 +28,7 @@ CONTENT_FREE = ("N/A", "[MASK]", "")
 """Fillers of stimulus and options in a prompt without content (Zhao et al. 2021)."""
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """Build the tables of a contrast: prompts, classes, stimuli and rejected prompts; and its
     plan.
     """
@@ -41,11 +41,11 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         name: table_of(own, getattr(schemas, name.replace("-", "_").upper()))
         for name, own in rows.items()
     }
-    return Built(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
+    return BuiltInstrument(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
 
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:
-    how_asked = settings.model_dump(include=set(HowAsked.model_fields))
+    how_asked = settings.model_dump(include=set(AskingSettings.model_fields))
     of_tasks = [task.placebos for task in source.tasks.values()]
     return FramingPlan(
         **how_asked,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenruler import measurement
 from evenruler.instruments import choosing, prefixes
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
-from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables.frames import evenly_spread, few_of, stacked
@@ -59,9 +59,11 @@ LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 ON_AXIS = "attributes with a criterion or keys"
 
 FORMS = {
-    LIKELIHOOD: Form(("loglikelihood",)),
-    CHOICE: Form(("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"),
-    WRITTEN: Form(
+    LIKELIHOOD: AskingMethod(("loglikelihood",)),
+    CHOICE: AskingMethod(
+        ("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"
+    ),
+    WRITTEN: AskingMethod(
         ("generate",), chat=True, instead=True, takes=f"`written`, in English, and {ON_AXIS}"
     ),
 }
@@ -79,7 +81,7 @@ sentences; `sentences` that a chat model wrote; `embeddings` of templates, with 
 slot."""
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """The requests that are not answered yet, all at once."""
     found = []
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
@@ -98,12 +100,12 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         beside = with_placebos(tables, plan).assign(before="")
         asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
-        found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
+        found.append(RequestBatch("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "starts" not in answers and scored and prefixes.asks_other_start(subject, plan):
         rows = after_other_start(tables["probes"])
         inputs = {"text": rows["text"].tolist()}
         found.append(
-            Request("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True})
+            RequestBatch("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True})
         )
     if "embeddings" not in answers:
         held = [tables[name]["text"] for name in ("templates", "history") if name in tables]
@@ -112,7 +114,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         )
         inputs = {"text": texts["text"].tolist()}
         found.append(
-            Request("embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True)
+            RequestBatch(
+                "embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True
+            )
         )
     return [request for request in found if len(request.rows)]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.card import Card, assembled, by_model, one_line, task_template
-from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
 from evenruler.instruments.probes.declare.settings import Evolve, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import CHOSEN
@@ -60,8 +60,8 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         parameters=parameters,
         quality=headings(plan),
         titles={name: own.title for name, own in source.sets.items()},
-        quality_of_any=[Column(**figure) for figure in WORDS["any_model"]],
-        compared=[Column(**figure) for figure in WORDS["compared"]] if evolve else (),
+        quality_of_any=[FigureHeading(**figure) for figure in WORDS["any_model"]],
+        compared=[FigureHeading(**figure) for figure in WORDS["compared"]] if evolve else (),
         harness=harness_files(declaration.name, source, criterion, declaration.version),
         harness_task=task_name(declaration.name),
     )

@@ -16,21 +16,22 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import (
     BaseSettings,
-    Column,
+    ByProfile,
+    BySize,
+    FigureHeading,
     Plan,
-    Scaled,
-    Sized,
-    Use,
+    ToolUse,
     by_scale,
     by_size,
 )
 from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.measurement.checks import FEWEST_PLACEBOS
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Seed, Slug, Strict, read_yaml
+from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 
 _FIGURES = [
-    Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()
+    FigureHeading(name, **own)
+    for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()
 ]
 
 COMMON_LENGTH = 8
@@ -61,7 +62,7 @@ LENGTHS_APART = next(
 """Difference in mean tokens between groups that is reported; smaller ones are rounding."""
 
 
-def headings(plan: Plan) -> list[Column]:
+def headings(plan: Plan) -> list[FigureHeading]:
     """Figures shown for every set on every model, with the direction of gains where the plan names
     the groups.
     """
@@ -118,7 +119,7 @@ def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
 _FromOne = Annotated[int, Field(ge=1)]
 
 
-class FitnessWeights(Strict):
+class FitnessWeights(StrictModel):
     """Weights of the parts of a template's fitness (equation 2)."""
 
     alpha: float = Field(default=0.2, ge=0)
@@ -133,20 +134,20 @@ class FitnessWeights(Strict):
         return self
 
 
-class Evolve(Strict):
+class Evolve(StrictModel):
     """Settings of the evolution of a template set. `Scaled` values are those of the scale in
     use.
     """
 
     of: Slug
     """The source under `data/sources/probes` that it evolves from: file name without ending."""
-    model: Scaled[Slug]
+    model: ByProfile[Slug]
     """The causal model whose answers decide which templates are good."""
-    operator: Scaled[Slug]
+    operator: ByProfile[Slug]
     """The model that rewords templates: a causal one that chats, or one of kind `chat`."""
     start: Slug = "seed"
     """The template set that evolution starts from; every population has its size."""
-    generations: Scaled[_FromOne] = by_scale(3, 10)
+    generations: ByProfile[_FromOne] = by_scale(3, 10)
     elites: int = Field(default=4, ge=1)
     """Number of best templates that are kept unchanged."""
     length: int = Field(default=COMMON_LENGTH, ge=1)
@@ -161,18 +162,18 @@ class Evolve(Strict):
     alpha_clip: float = Field(default=1.0, gt=0)
     """Alpha without a template is clipped to minus and plus this, since one broken set would
     flatten the rest."""
-    gradient_attributes: Scaled[_FromOne] = by_scale(2, 1000)
+    gradient_attributes: ByProfile[_FromOne] = by_scale(2, 1000)
     """Most attributes, evenly spread, over which the gradients of words are computed."""
-    samples: Scaled[_FromOne] = by_scale(8, 3)
+    samples: ByProfile[_FromOne] = by_scale(8, 3)
     """Rewordings requested at once for each open place in the population."""
-    shots: Scaled[bool] = by_scale(True, False)
+    shots: ByProfile[bool] = by_scale(True, False)
     """Whether the operator gets few-shot examples, which small models need, instead of an
     instruction."""
     tries: int = Field(default=3, ge=1)
     """Most rounds of requests for a place, until a rewording is acceptable."""
     new_tokens: int = Field(default=48, ge=1)
     """Most tokens in a rewording."""
-    max_words: Scaled[Annotated[int, Field(ge=3)]] = by_scale(16, 30)
+    max_words: ByProfile[Annotated[int, Field(ge=3)]] = by_scale(16, 30)
     """Most words in a template, slots included. Gradients cost one more shortened template for
     every word."""
     acceptability: float = Field(default=0.75, ge=0)
@@ -183,7 +184,7 @@ class Evolve(Strict):
     bar: float = Field(default=0.5, ge=0, le=1)
     """Least share of the operator's replies that keep every rule; below it the sets are called a
     demonstration."""
-    ablation: Scaled[bool] = by_scale(False, True)
+    ablation: ByProfile[bool] = by_scale(False, True)
     """Whether a second run replaces random words instead of hotspots, to show the benefit of
     guidance."""
     seed: Seed = 7
@@ -221,27 +222,27 @@ class Settings(BaseSettings):
     its start."""
     embedder: Slug
     """The embedding model from which the semantic diversity of templates is computed."""
-    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
+    prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
     """Most attributes, evenly spread, whose sentences are also asked after the `framings` of the
     source."""
-    prefixed_templates: Sized[_FromOne] = by_size(3, 3, 1000)
+    prefixed_templates: BySize[_FromOne] = by_size(3, 3, 1000)
     """Most templates of each set that are asked after framings."""
-    prefixed_targets: Sized[_FromOne] = by_size(2, 2, 1000)
+    prefixed_targets: BySize[_FromOne] = by_size(2, 2, 1000)
     """Most targets of each group that are asked after framings."""
     headline: list[Slug] = Field(default_factory=list)
     """Template sets that get a verdict and are asked with placebos; by default the first of the
     source."""
-    placebo_attributes: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
+    placebo_attributes: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
     """Most attributes, evenly spread along criterion or keys, whose sentences are also asked with
     the nouns of `placebos`; 0 leaves no verdict."""
-    choice_attributes: Sized[_FromOne] = by_size(22, 22, 1000)
+    choice_attributes: BySize[_FromOne] = by_size(22, 22, 1000)
     """Most attributes, evenly spread along criterion or keys, for which a chat model chooses
     between sentences."""
-    choice_templates: Sized[_FromOne] = by_size(2, 8, 1000)
+    choice_templates: BySize[_FromOne] = by_size(2, 8, 1000)
     """Most templates of each headline set in which a chat model chooses."""
-    choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
+    choice_placebo_templates: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
     """The same for choices between nouns of two lists of `placebos`; 0 leaves no verdict."""
-    written_prompts: Sized[_FromOne] = by_size(1, 8, 16)
+    written_prompts: BySize[_FromOne] = by_size(1, 8, 16)
     """Most prompts by which a chat model writes on every attribute; variation between prompts needs
     at least two."""
     reliability: float = Field(default=0.6, ge=0, le=1)
@@ -267,14 +268,14 @@ class Settings(BaseSettings):
         assert self.evolve is not None
         return Path("replies", self.evolve.operator, f"{name}.jsonl")
 
-    def uses(self, source: Any) -> list[Use]:
+    def uses(self, source: Any) -> list[ToolUse]:
         """The models it needs: the embedder and, where templates evolve, the measured model and the
         operator.
         """
-        found = [Use(self.embedder, "embed", "embedder")]
+        found = [ToolUse(self.embedder, "embed", "embedder")]
         if self.evolve:
-            found.append(Use(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
-            found.append(Use(self.evolve.operator, "generate", "evolve.operator", tool=False))
+            found.append(ToolUse(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
+            found.append(ToolUse(self.evolve.operator, "generate", "evolve.operator", tool=False))
         return found
 
     def warnings(self, source: Any) -> list[str]:

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Concept, Keying, Source, Words
-from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.instrument import Keying, SharedTrait, Source, Words
+from evenruler.instruments.prefixes import PrefixSettings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
 from evenruler.strict import (
     Passage,
     Slug,
-    Strict,
+    StrictModel,
     Text,
     Word,
     number_of,
@@ -34,7 +34,7 @@ from evenruler.text.spelling import both, flaw, twice
 MATCHES = ("exact", "group", "none")
 
 
-class CriterionEntry(Strict):
+class CriterionEntry(StrictModel):
     """A published number per attribute to validate against."""
 
     file: Text
@@ -120,7 +120,7 @@ EVOLVED, DEMONSTRATION = ", evolved", " (demonstration)"
 _OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
 
 
-class TemplateEntry(Strict):
+class TemplateEntry(StrictModel):
     """A sentence with exactly one {ATTRIBUTE} and one {TARGET}."""
 
     text: Passage
@@ -150,7 +150,7 @@ def _template(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
-class TemplateSet(Strict):
+class TemplateSet(StrictModel):
     """A set of templates that are scored together."""
 
     title: Text
@@ -175,7 +175,7 @@ class TemplateSet(Strict):
         return {slug: entry for slug, entry in self.templates.items() if not entry.control}
 
 
-class Keys(Strict):
+class KeyedAttributes(StrictModel):
     """Attributes at the two ends of the construct, where there is no criterion; words as in
     `attributes`.
     """
@@ -197,7 +197,7 @@ LEAST_NOUNS = 2
 """Fewest nouns in a placebo list: a single one shows no variation."""
 
 
-class Written(Strict):
+class WritingSettings(StrictModel):
     """Pronouns that assign a sentence of a chat model to a group, and words whose group is
     known.
     """
@@ -219,21 +219,21 @@ class ProbeSource(Source):
     targets: dict[Slug, Words]
     attributes: Words
     criterion: CriterionEntry | None = None
-    keys: Keys | None = None
+    keys: KeyedAttributes | None = None
     """Used instead of a criterion."""
     placebos: list[list[Word]] = Field(default_factory=list)
     """Lists of nouns for persons, unrelated to the construct: they show what any list of words
     does."""
-    concept: Concept | None = None
+    concept: SharedTrait | None = None
     """The concept of attributes, if other instruments measure them too; high values are closer to
     the first targets."""
-    rivals: Keys | None = None
+    rivals: KeyedAttributes | None = None
     """Words in place of attributes, off the construct, that differ as the keyed ones do: good and
     bad, say."""
-    written: Written | None = None
+    written: WritingSettings | None = None
     """How sentences that a chat model writes about an attribute are read, where pronouns tell the
     groups apart."""
-    framings: Framings | None = None
+    framings: PrefixSettings | None = None
     """Prefixes after which sentences are asked too, to see how they shift biases."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
     _published: Criterion | None = PrivateAttr(default=None)

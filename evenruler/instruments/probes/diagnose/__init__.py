@@ -27,16 +27,16 @@ from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import (
     CELL,
-    Cube,
+    ScoreCube,
     cubes,
     cubes_after_prefixes,
     shifts,
 )
-from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
+from evenruler.measurement import Figure, HeadlineFigure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.reliability import concepts, errors_beside_items
 from evenruler.measurement.shifts import UNASKED, shift_figures
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, marked
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from evenruler.terminal import note
@@ -159,7 +159,7 @@ def diagnose(
     others = after_other_start(probes)
     after_start = dict(cubes(others, started.likelihoods)) if len(started.likelihoods) else {}
     tables: dict[str, list[pd.DataFrame]] = {}
-    figures: list[tuple[dict[str, str], Figure | Confirmatory, Fitness]] = []
+    figures: list[tuple[dict[str, str], Figure | HeadlineTest, ValidityCheck]] = []
     for cell, cube in cubes(probes[~probes["control"]], likelihoods):
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, known)
@@ -203,7 +203,7 @@ def diagnose(
         ]
     judged = judge([(figure, fit) for _, figure, fit in figures])
     records = [{**key, **asdict(figure)} for (key, *_), figure in zip(figures, judged, strict=True)]
-    told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(Confirmed))])
+    told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(HeadlineFigure))])
     return {
         **{name: pd.concat(own, ignore_index=True) for name, own in tables.items()},
         "figures": told,
@@ -219,8 +219,8 @@ invalid."""
 
 
 def _headline(
-    cube: Cube, known: pd.DataFrame, asked: pd.DataFrame
-) -> tuple[Confirmatory, pd.DataFrame] | None:
+    cube: ScoreCube, known: pd.DataFrame, asked: pd.DataFrame
+) -> tuple[HeadlineTest, pd.DataFrame] | None:
     """The gain of a set on a model, and the rows of `asked` it is made of; None if no attribute
     lies on an axis.
     """
@@ -237,7 +237,9 @@ def _headline(
     ), made_of
 
 
-def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
+def _concepts(
+    cube: ScoreCube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan
+) -> pd.DataFrame:
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
     biases = cube.biases().rename(index=known["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
@@ -253,7 +255,7 @@ def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Pla
     return own.assign(**of, criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
-def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
+def _figures(cube: ScoreCube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
     """Descriptive figures of one set on one model."""
     biases, level = cube.biases(), resampling.level
     yield from quality.associations(cube, known["criterion"], level)
@@ -271,7 +273,7 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
         yield Figure(gain.DETECTABLE, found, int(there.sum()), gain.UNIT, reason=few)
 
 
-def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
+def _of_biases(cube: ScoreCube, known: pd.DataFrame, level: float) -> Found:
     """Tables of one set on one model. `centred` associations are beyond each template's mean, with
     intervals.
     """
@@ -312,7 +314,7 @@ def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: Subjec
 
 
 def _require_some(
-    cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame
+    cube: ScoreCube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame
 ) -> None:
     """Require at least one scored attribute, and report what was left out because a sentence was
     rejected.

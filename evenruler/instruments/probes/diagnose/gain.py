@@ -37,13 +37,13 @@ from evenruler.instruments.probes.declare.settings import (
     shared_words,
 )
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
-from evenruler.instruments.probes.diagnose.quality import Cube, mean_interval
+from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interval
 from evenruler.measurement.answered import MOST_UNANSWERED, marked, unvaried
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats, wilson
-from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
+from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, crossed
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory, judge
+from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, confirmatory, judge
 from evenruler.tables import rounded, rows_of, stacked
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES
@@ -150,7 +150,7 @@ class Scores:
             ),
         }
 
-    def gain(self, attributes: Kept, templates: Kept, words: Kept) -> float:
+    def gain(self, attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
         """The gain from the kept attributes, templates and words (masks)."""
         along = np.zeros(len(self.axis))
         along[attributes] = self.weights(self.axis[attributes])
@@ -163,7 +163,7 @@ class Scores:
         every = [np.ones(n, np.bool_) for n in self.values.shape]
         whole = dict(zip(("attributes", "templates", "words"), every, strict=True))
 
-        def amount(*kept: Kept) -> float:
+        def amount(*kept: UnitMask) -> float:
             return self.gain(**{**whole, **dict(zip(facets, kept, strict=True))})
 
         return crossed(amount, list(facets.values()))
@@ -171,7 +171,7 @@ class Scores:
 
 def gain(
     own: Scores, placebos: Scores | None = None, rival: Scores | None = None, figure: str = GAIN
-) -> Confirmatory:
+) -> HeadlineTest:
     """The gain of the first group's words over the other's: nats (`exp` of it is a factor), or
     points of shares.
 
@@ -188,7 +188,7 @@ def gain(
     smallest, facets = SMALLEST[figure], own.facets()
     levels = {name: len(facet.lists) for name, facet in facets.items()}
     if few := _too_few(own, facets):
-        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=few)
+        return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
     effect, placebo = own.gain_over(facets), None
     if placebos is not None:
         pairs = len(set(own.lists)) * own.sides
@@ -201,7 +201,7 @@ def gain(
 
 def gain_of(
     real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, figure: str = GAIN
-) -> Confirmatory:
+) -> HeadlineTest:
     """`gain` of rows by `tables.schemas.HEADLINES`: of targets, of nouns by placebo list, of
     targets with rivals.
 
@@ -214,7 +214,7 @@ def gain_of(
     return gain(Scores.of(real), placebos, rival, figure)
 
 
-def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> Confirmatory:
+def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> HeadlineTest:
     """A gain without placebo, since it does not depend on the words for the groups, or no word was
     filled in.
 
@@ -228,15 +228,15 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
     if len(own.lists) == 1:
         del facets["words"]
     if few := _too_few(own, facets):
-        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=few)
+        return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
     effect = own.gain_over(facets)
     p, whole = effect.p(), effect.interval()
     p_values = PValues(effect=p, none=effect.p_within(smallest), unspecific=1.0)
-    found = Confirmatory(figure, UNIT, levels, whole, smallest, p, p=p_values)
+    found = HeadlineTest(figure, UNIT, levels, whole, smallest, p, p=p_values)
     return replace(found, specific=whole, detectable=finite(effect.detectable()))
 
 
-def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmatory:
+def _beside_rival(found: HeadlineTest, own: Scores, rival: Scores) -> HeadlineTest:
     """The gain with a stricter test: attributes off the construct, keyed alike, have to gain
     significantly less.
     """
@@ -248,7 +248,7 @@ def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmato
         [*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)]
     )
 
-    def beyond(attributes: Kept, templates: Kept, words: Kept) -> float:
+    def beyond(attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
         return own.gain(attributes[:n], templates, words) - rival.gain(
             attributes[n:], templates, words
         )
@@ -264,7 +264,7 @@ def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmato
     return replace(found, p=replace(found.p, effect=max(found.p.effect, p)), note=note)
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
     """How much larger the gain of one model is than that of another, at equal sharpness, in nats.
 
     A more confident model gives every list, placebos too, a larger gain; so each model's scores are
@@ -287,7 +287,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
         )
     if real.empty or nouns.empty:
         lacking = "no sentence that both were asked" if real.empty else "no placebo"
-        return Confirmatory(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
+        return HeadlineTest(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
     if figure == SHARE_GAIN:  # shares of two models are on one scale
         real, nouns = (
             own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns)
@@ -301,10 +301,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     facets = {**one.facets(), "placebo lists": Facet.of(len(members))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
     if few := _too_few(one, facets):
-        return Confirmatory(GAIN, UNIT, levels, None, smallest, lacking=few)
+        return HeadlineTest(GAIN, UNIT, levels, None, smallest, lacking=few)
     with_nouns = np.isin(one.units, asked.units)
 
-    def sharpness(scores: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
+    def sharpness(
+        scores: Floats, attributes: UnitMask, templates: UnitMask, kept: UnitMask
+    ) -> float:
         """SD over attributes of the mean score of a placebo list, averaged over lists, for one
         model.
         """
@@ -315,7 +317,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     every = [np.ones(n, dtype=np.bool_) for n in (*one.values.shape[:2], len(members))]
     sharp = [sharpness(beside.values, *every) for _, beside in models]
 
-    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
+    def difference(
+        attributes: UnitMask, templates: UnitMask, words: UnitMask, kept: UnitMask
+    ) -> float:
         """Gain of the first model minus that of the second, at the mean of their sharpness."""
         a, b = (
             own.gain(attributes, templates, words)
@@ -358,14 +362,16 @@ def detectable_at_common_length(own: Scores) -> float | None:
     return finite(replace(every, variance=others.variance + of_one / COMMON_LENGTH).detectable())
 
 
-def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
+def placebo_lists(
+    scores: Floats, weights: Floats, lists: Sequence[str], pairs: int
+) -> PlaceboLists:
     """Gains of placebo `lists` [words], all of one length, from `scores` [attributes, templates,
     words].
     """
     values = weights @ scores.mean(axis=1)
     members = [values[levels] for levels in Facet(list(lists)).members()]
     of_words = float(np.mean([own.var(ddof=1) for own in members]))
-    return Lists([float(own.mean()) for own in members], of_words, len(members[0]), pairs)
+    return PlaceboLists([float(own.mean()) for own in members], of_words, len(members[0]), pairs)
 
 
 def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
@@ -379,7 +385,7 @@ def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
     return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
 
-def _lacking(own: Scores, placebo: Lists | None) -> str | None:
+def _lacking(own: Scores, placebo: PlaceboLists | None) -> str | None:
     """Why a gain that was computed gets no verdict, in words, or None."""
     if placebo is None:
         return "no placebo"
@@ -393,27 +399,27 @@ def _lacking(own: Scores, placebo: Lists | None) -> str | None:
     return f"{fewest} {what} (at least {least} needed)" if fewest < least else None
 
 
-def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
+def fitness(cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float) -> ValidityCheck:
     """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by
     `quality.items_of`.
     """
     if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
-        return Fitness(unfit=same)
+        return ValidityCheck(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
         several = "templates say" if len(turned) > 1 else "a template says"
-        return Fitness(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
+        return ValidityCheck(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
     if shared := shared_words(cube.targets, cube.poles.tolist()):
-        return Fitness(
+        return ValidityCheck(
             doubt=f"targets of one group share a word ({', '.join(shared)}), so they are not "
             "independent"
         )
     if alpha.low is None or alpha.high is None or alpha.low >= floor:
-        return Fitness()
+        return ValidityCheck()
     said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
     if alpha.high < floor:
-        return Fitness(unfit=f"{said}, below {floor:g}")
-    return Fitness(doubt=f"{said}, required is {floor:g}")
+        return ValidityCheck(unfit=f"{said}, below {floor:g}")
+    return ValidityCheck(doubt=f"{said}, required is {floor:g}")
 
 
 @dataclass(frozen=True)
@@ -426,7 +432,7 @@ class _Part:
     asked: pd.DataFrame
     """Questions with `unit, at, group, word, keying, beside, framing, pole`, and with `share` of
     the first group and `unanswered`."""
-    fit: Fitness
+    fit: ValidityCheck
     known: tuple[int, int]
     """Number of right answers to questions with known answers, and number of these questions."""
     rested_on: "pd.Series[str]"
@@ -442,12 +448,12 @@ def choice_figures(
     `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of
     descriptive intervals.
     """
-    rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
+    rows: list[tuple[str, HeadlineTest | Figure, ValidityCheck]] = []
     made_of = []
     for part in (_chosen if choosing.TABLE in scores else _written)(tables, plan, scores):
         points, left = _points(part.asked)
         same = unvaried(points.loc[points["framing"] == BARE, "value"], "choices")
-        fit = Fitness(unfit=same) if same and part.fit.unfit is None else part.fit
+        fit = ValidityCheck(unfit=same) if same and part.fit.unfit is None else part.fit
         silence = part.asked[part.asked["framing"] == BARE].assign(
             value=100 * part.asked["unanswered"]
         )
@@ -459,7 +465,7 @@ def choice_figures(
             rows.append((part.name, figure, fit))
             own = own.assign(part=part.name, model=model, figure=figure.figure)
             made_of.append(own.assign(rows=own["unit"].map(part.rested_on))[HEADLINES.names])
-        rows += [(part.name, own, Fitness()) for own in _described(part, points, fit, level)]
+        rows += [(part.name, own, ValidityCheck()) for own in _described(part, points, fit, level)]
     judged = judge([(figure, fit) for _, figure, fit in rows])
     told = pd.DataFrame(judged).assign(
         benchmark=name, part=[part for part, *_ in rows], model=model
@@ -526,13 +532,13 @@ def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     ]
 
 
-def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
+def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
     own, nouns, rivals = (
         points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL)
     )
     if own.empty:
         few = "no attribute with at least half of its choices answered"
-        return Confirmatory(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
+        return HeadlineTest(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
     alone = part.figure == WRITTEN_GAIN
     found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of(own, nouns, rivals, SHARE_GAIN)
     return (
@@ -540,7 +546,9 @@ def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
     )
 
 
-def _described(part: _Part, points: pd.DataFrame, fit: Fitness, level: float) -> Iterator[Figure]:
+def _described(
+    part: _Part, points: pd.DataFrame, fit: ValidityCheck, level: float
+) -> Iterator[Figure]:
     """Share of right known answers, share of the first group, and of written sentences, share that
     name a group.
     """

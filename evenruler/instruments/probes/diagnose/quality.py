@@ -17,7 +17,7 @@ from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.estimates import correlated, jackknifed
-from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, difference_of_groups
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, crossed, difference_of_groups
 from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.shifts import of_prefixes
@@ -43,7 +43,7 @@ Cell = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Cube:
+class ScoreCube:
     """A model's scores of every sentence of a set, signed by keying."""
 
     scores: NDArray[np.float64]
@@ -69,7 +69,7 @@ class Cube:
         )
 
 
-def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, Cube]]:
+def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, ScoreCube]]:
     """The scores of each set on each model, by `CELL`; attributes with gaps and templates without
     scores left out.
     """
@@ -99,7 +99,7 @@ def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[
         attributes, targets = (
             list(map(str, names)) for names in (wide.index[complete], poles.index)
         )
-        cube = Cube(
+        cube = ScoreCube(
             stacked[complete], attributes, templates, targets, poles.to_numpy(dtype=np.int8), tokens
         )
         yield tuple(map(str, cell)), cube
@@ -107,7 +107,7 @@ def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[
 
 def cubes_after_prefixes(
     prefixed: pd.DataFrame, likelihoods: pd.DataFrame
-) -> dict[Cell, dict[str, Cube]]:
+) -> dict[Cell, dict[str, ScoreCube]]:
     """The scores of the sentences that were asked after prefixes, and of the same sentences
     without.
 
@@ -126,14 +126,14 @@ def cubes_after_prefixes(
                     f"{model}: {lacking} sentences of {benchmark} after prefixes have no score"
                 )
     bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
-    found: dict[Cell, dict[str, Cube]] = {}
+    found: dict[Cell, dict[str, ScoreCube]] = {}
     for cell, cube in cubes(pd.concat([prefixed, bare]), likelihoods):
         place = CELL.index("framing")
         found.setdefault((*cell[:place], BARE, *cell[place + 1 :]), {})[cell[place]] = cube
     return found
 
 
-def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
+def shifts(of_set: dict[str, ScoreCube], placebos: set[str]) -> pd.DataFrame:
     """How every prefix shifts the biases of one set on one model: `schemas.SHIFTS` without its key
     columns.
     """
@@ -141,7 +141,7 @@ def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
     return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()
 
 
-def start_flips(cube: Cube, started: Cube | None, level: float, lacking: str) -> Figure:
+def start_flips(cube: ScoreCube, started: ScoreCube | None, level: float, lacking: str) -> Figure:
     """Share of the pairs of attribute and template whose bias changes sign after another usual
     start token.
 
@@ -216,7 +216,7 @@ def halvings(poles: NDArray[np.int8]) -> Floats:
     return np.array([np.where(half, 1.0, -1.0) / n for half in halves])
 
 
-def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
+def associations(cube: ScoreCube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
     """How far a model spreads attributes, and how well that follows the criterion; both are
     descriptive.
 
@@ -250,7 +250,7 @@ def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Ite
 
 
 def _r_over_all(
-    cube: Cube, known: Floats, there: NDArray[np.bool_], level: float
+    cube: ScoreCube, known: Floats, there: NDArray[np.bool_], level: float
 ) -> tuple[float | None, float | None]:
     """The interval of r on Fisher's z, over all three facets; none where one of them has too few
     levels.
@@ -263,7 +263,7 @@ def _r_over_all(
         return None, None
     scores, criterion = cube.scores[there], known[there]
 
-    def on_z(attributes: Kept, templates: Kept, targets: Kept) -> float:
+    def on_z(attributes: UnitMask, templates: UnitMask, targets: UnitMask) -> float:
         first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)
         means = scores[attributes][:, templates].mean(axis=1) @ (
             first / first.sum() - other / other.sum()
@@ -276,7 +276,7 @@ def _r_over_all(
     return finite(math.tanh(found.low)), finite(math.tanh(found.high))
 
 
-def alpha_of_halvings(cube: Cube) -> float | None:
+def alpha_of_halvings(cube: ScoreCube) -> float | None:
     """Median alpha over all halvings of the targets: how far wordings agree where groups mean
     nothing.
     """
@@ -346,7 +346,7 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
     return "a template has the same bias for all attributes" if constant_columns(x).any() else None
 
 
-def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
+def items_of(cube: ScoreCube, controls: ScoreCube | None, level: float) -> pd.DataFrame:
     """Each template against the rest of its set, controls against all: `schemas.ITEMS` without keys
     and diversities.
     """
@@ -402,7 +402,7 @@ EFFECTS = {
 
 
 def variance_components(
-    cube: Cube, level: float
+    cube: ScoreCube, level: float
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
     """Variance components of a set on a model, its coefficient, and the offset of its wordings.
 

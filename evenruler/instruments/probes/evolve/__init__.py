@@ -33,32 +33,32 @@ from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot
 from evenruler.instruments.probes.evolve.operators import (
-    Asking,
     ModelOperator,
     Operator,
+    OperatorSettings,
     ReplayedOperator,
     key_of,
 )
 from evenruler.instruments.probes.evolve.population import (
     Generation,
-    Measured,
-    Ruler,
+    RewordingAttempt,
     Template,
-    Try,
+    TemplateMeasurement,
+    TemplateMeter,
 )
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, OUTDONE, POPULATION
 from evenruler.tables.frames import table_of, without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 
-__all__ = ["Evolved", "asked_anew", "evolve", "merge_replies"]
+__all__ = ["EvolutionResult", "asked_anew", "evolve", "merge_replies"]
 
 LINES: TypeAdapter[Generation] = TypeAdapter(Generation)
 """Writes and reads a generation as one line of JSON, without loss."""
 
 
 @dataclass(frozen=True)
-class Run:
+class EvolutionRun:
     """One complete run of an evolution."""
 
     name: str
@@ -66,7 +66,7 @@ class Run:
     generations: tuple[Generation, ...]
 
     @property
-    def tries(self) -> list[Try]:
+    def tries(self) -> list[RewordingAttempt]:
         """Every reply of the operator."""
         return [one for generation in self.generations for one in generation.tries]
 
@@ -88,7 +88,7 @@ class Run:
         """
         return sum(one.reason in (None, OUTDONE) for one in self.tries) / max(1, len(self.tries))
 
-    def measured(self) -> list[tuple[str, Measured]]:
+    def measured(self) -> list[tuple[str, TemplateMeasurement]]:
         """Slug and measurements of every template, each once."""
         pairs = (
             pair
@@ -98,7 +98,7 @@ class Run:
         return list({template.slug: measured for template, measured in pairs}.items())
 
 
-def as_lines(runs: Iterable[Run], asking: Asking) -> str:
+def as_lines(runs: Iterable[EvolutionRun], asking: OperatorSettings) -> str:
     """The replies of some runs as lines of JSON, in order; repeated questions only once."""
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
@@ -128,12 +128,14 @@ TOLD = {
 
 
 def tables_of(
-    run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]
+    run: EvolutionRun, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every population, reply, word and bias of a run, by table of `TOLD`; `shared`: `source`,
     `licence`, `variant`.
     """
-    tries = pd.DataFrame(map(asdict, run.tries), columns=[each.name for each in fields(Try)])
+    tries = pd.DataFrame(
+        map(asdict, run.tries), columns=[each.name for each in fields(RewordingAttempt)]
+    )
     gradients = [
         (slug, place, word.begin, word.word, word.gradient)
         for slug, measured in run.measured()
@@ -196,7 +198,7 @@ UNUSED = {"concept", "keys", "placebos", "rivals"}
 
 
 @dataclass(frozen=True)
-class Evolved:
+class EvolutionResult:
     """The result of an evolution."""
 
     source: ProbeSource
@@ -216,7 +218,7 @@ class Evolved:
 
 def evolve(
     declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path
-) -> Evolved:
+) -> EvolutionResult:
     """Evolve the templates of an instrument; an interrupted run resumes after its last complete
     generation.
 
@@ -264,7 +266,7 @@ def evolve(
         "biases": schemas.OWN_BIASES
     }
     tables = {name: table_of(own[schema[name].names], schema[name]) for name, own in rows.items()}
-    return Evolved(found, tables, [run.in_words for run in runs])
+    return EvolutionResult(found, tables, [run.in_words for run in runs])
 
 
 def asked_anew(
@@ -275,7 +277,9 @@ def asked_anew(
     """
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept)
-    return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), [run.in_words for run in runs]
+    return as_lines(runs, OperatorSettings(evolve.new_tokens, evolve.shots)), [
+        run.in_words for run in runs
+    ]
 
 
 def merge_replies(recorded: str, new: str) -> str:
@@ -289,7 +293,7 @@ def merge_replies(recorded: str, new: str) -> str:
 
 def runs_of(
     declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None
-) -> list[Run]:
+) -> list[EvolutionRun]:
     """The guided run and, if the settings say `ablation`, the random one; without `replies` the
     operator is asked.
     """
@@ -299,7 +303,7 @@ def runs_of(
     model, embedder, asking = (
         load(evolve.model),
         load(settings.embedder),
-        Asking(evolve.new_tokens, evolve.shots),
+        OperatorSettings(evolve.new_tokens, evolve.shots),
     )
     operator: Operator
     if replies is None:
@@ -309,7 +313,7 @@ def runs_of(
         operator = ReplayedOperator(evolve.operator, asking, replies)
         said = content_sha256(replies.read_text(encoding="utf-8"))
     article = settings.article_of(evolve.start)
-    ruler = Ruler(model, source, article, evolve.gradient_attributes)
+    ruler = TemplateMeter(model, source, article, evolve.gradient_attributes)
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
         found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
@@ -334,7 +338,7 @@ def runs_of(
         for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
             generations.append(generation)
             replace(path, "".join(f"{LINES.dump_json(one).decode()}\n" for one in generations))
-        found.append(Run(run, evolution, tuple(generations)))
+        found.append(EvolutionRun(run, evolution, tuple(generations)))
     return found
 
 
@@ -354,7 +358,7 @@ BELOW = (
 
 
 def as_source(
-    source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Template]
+    source: ProbeSource, evolve: Evolve, run: EvolutionRun, chosen: Sequence[Template]
 ) -> ProbeSource:
     """The source with the evolved sets instead of its own; title and limits say if the operator is
     below its bar.

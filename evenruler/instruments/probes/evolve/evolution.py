@@ -14,10 +14,10 @@ from evenruler.instruments.probes.evolve.operators import Operator
 from evenruler.instruments.probes.evolve.population import (
     Generation,
     Operation,
-    Ruler,
+    RewordingAttempt,
+    RewordingRequest,
     Template,
-    Try,
-    Wish,
+    TemplateMeter,
 )
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
@@ -31,10 +31,10 @@ LESS_ACCEPTABLE = "less acceptable than its parent"
 
 
 @dataclass
-class _Place:
+class _PopulationSlot:
     """A place to fill in the next population."""
 
-    wishes: Sequence[Wish]
+    wishes: Sequence[RewordingRequest]
     """Requests by attempt: where one failed, the word with the next largest gradient, or the next
     voice."""
     floor: float
@@ -48,7 +48,7 @@ class Evolution:
 
     def __init__(
         self,
-        ruler: Ruler,
+        ruler: TemplateMeter,
         operator: Operator,
         embed: Callable[[list[str]], NDArray[np.float32]],
         settings: Evolve,
@@ -134,7 +134,9 @@ class Evolution:
         measured, acceptability = zip(*(known[template] for template in population), strict=True)
         return Generation(number, tuple(population), measured, acceptability, tuple(tries))
 
-    def _places(self, last: Generation, order: Sequence[int], number: int) -> Iterator[_Place]:
+    def _places(
+        self, last: Generation, order: Sequence[int], number: int
+    ) -> Iterator[_PopulationSlot]:
         """The places that elites leave open, each with its wishes: a parent and the operation on
         it.
         """
@@ -154,18 +156,22 @@ class Evolution:
                 any_order = own.permutation(len(gradients))
                 chosen = fitness.telling(gradients) if guided else [gradients[i] for i in any_order]
                 wishes = [
-                    Wish(place + 1, parent, operation, None, chosen[i % len(chosen)])
+                    RewordingRequest(place + 1, parent, operation, None, chosen[i % len(chosen)])
                     for i in attempts
                 ]
             else:
                 voices = self._operator.voices
                 wishes = [
-                    Wish(place + 1, parent, "reword", voices[(voice + i) % len(voices)], None)
+                    RewordingRequest(
+                        place + 1, parent, "reword", voices[(voice + i) % len(voices)], None
+                    )
                     for i in attempts
                 ]
-            yield _Place(wishes, floor)
+            yield _PopulationSlot(wishes, floor)
 
-    def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
+    def _fill(
+        self, places: Sequence[_PopulationSlot], number: int, seen: set[str]
+    ) -> Iterator[RewordingAttempt]:
         """Request rewordings until every place is filled or out of attempts; yield all replies with
         their outcome.
         """
@@ -181,7 +187,7 @@ class Evolution:
             ]
             seeds = [self.seed_of(number, wish.place, attempt, sample) for wish, sample in asked]
             replies = self._operator.reword([wish for wish, _ in asked], seeds)
-            tries, passed = list[Try](), list[str]()
+            tries, passed = list[RewordingAttempt](), list[str]()
             for (wish, sample), (prompt, reply) in zip(asked, replies, strict=True):
                 shown = reply[:LONGEST]
                 text, reason = read_reply(wish, shown)
@@ -194,7 +200,9 @@ class Evolution:
                     wish.word.word if wish.word else None,
                 )
                 tries.append(
-                    Try(number, wish.place, attempt, sample, *lineage, prompt, shown, text, reason)
+                    RewordingAttempt(
+                        number, wish.place, attempt, sample, *lineage, prompt, shown, text, reason
+                    )
                 )
                 if text is not None and reason is None and text not in passed:
                     passed.append(text)
@@ -229,8 +237,11 @@ class Evolution:
 
 
 def _best(
-    tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float], seen: set[str]
-) -> list[Try]:
+    tries: Sequence[RewordingAttempt],
+    place: _PopulationSlot,
+    acceptability: Mapping[str, float],
+    seen: set[str],
+) -> list[RewordingAttempt]:
     """Fill a place with its most acceptable valid sample, the first of equals; return its samples
     with outcomes.
     """

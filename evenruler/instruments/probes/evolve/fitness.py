@@ -152,7 +152,7 @@ CONSTANT = "it does not tell the attributes apart"
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class CandidatePool:
     """Every template that a run measured, in the order of their slugs."""
 
     templates: tuple[Template, ...]
@@ -175,7 +175,7 @@ class Pool:
 
 def pool_of(
     generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]
-) -> Pool:
+) -> CandidatePool:
     """All templates of a run's generations; `embed` gives [texts, dimensions] of their texts."""
     measured = {
         t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)
@@ -191,7 +191,7 @@ def pool_of(
     directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     start = directions[[template.parent is None for template in templates]].mean(axis=0)
     tokens = [words(template.text) for template in templates]
-    return Pool(
+    return CandidatePool(
         templates=tuple(templates),
         roots=tuple(roots),
         biases=np.array([measured[template].biases for template in templates]).T,
@@ -203,7 +203,7 @@ def pool_of(
     )
 
 
-def refusals(pool: Pool, floor: float) -> list[str | None]:
+def refusals(pool: CandidatePool, floor: float) -> list[str | None]:
     """Why each template by itself is excluded from every set; None where it is not."""
     return [
         FAR if close < floor else CONSTANT if math.isnan(rest) else REVERSED if rest < 0 else None
@@ -211,7 +211,9 @@ def refusals(pool: Pool, floor: float) -> list[str | None]:
     ]
 
 
-def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> dict[str, tuple[int, ...]]:
+def choices(
+    pool: CandidatePool, attributes: Sequence[str], settings: Evolve
+) -> dict[str, tuple[int, ...]]:
     """The published set and the best subset of the start, chosen by all attributes and by each half
     of them.
 
@@ -234,7 +236,7 @@ def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> dict[str
 
 
 def choose(
-    pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeights
+    pool: CandidatePool, allowed: Sequence[int], size: int, weights: FitnessWeights
 ) -> tuple[int, ...]:
     """The set of templates with the highest `worth`, at most one per lineage.
 
@@ -268,7 +270,7 @@ def choose(
         best = better
 
 
-def worth(pool: Pool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
+def worth(pool: CandidatePool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
     """Worth of sets of equal size, given as indices in the pool.
 
     [sets] weighted sum of alpha at `COMMON_LENGTH` templates from the mean inter-item correlation

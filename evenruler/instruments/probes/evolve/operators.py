@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.files import require_regular
-from evenruler.instruments.probes.evolve.population import Wish
+from evenruler.instruments.probes.evolve.population import RewordingRequest
 from evenruler.models.records import CausalModel, Sampling
 from evenruler.repository import profile_option
 from evenruler.strict import read_yaml
@@ -42,7 +42,7 @@ REPLACED: Final = [(own["sentence"], own["word"], own["others"]) for own in _WOR
 
 
 @dataclass(frozen=True)
-class Asking:
+class OperatorSettings:
     """How an operator is asked."""
 
     new_tokens: int
@@ -50,7 +50,9 @@ class Asking:
     """Whether it continues few-shot examples, as small models should, or gets an instruction in its
     chat template."""
 
-    def of(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, int, int]]:
+    def of(
+        self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
+    ) -> list[tuple[str, int, int]]:
         """Prompt, seed and most new tokens of each wish."""
         return [
             (
@@ -71,11 +73,13 @@ class ModelOperator:
 
     voices: Sequence[str] = tuple(VOICES)
 
-    def __init__(self, model: CausalModel, asking: Asking) -> None:
+    def __init__(self, model: CausalModel, asking: OperatorSettings) -> None:
         self._model, self._asking = model, asking
         self.name = model.name
 
-    def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
+    def reword(
+        self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
+    ) -> list[tuple[str, str]]:
         """Each prompt with its reply, batched by most new tokens; `seeds` also pick the openings of
         examples.
         """
@@ -93,7 +97,7 @@ class ModelOperator:
         return [(prompt, replies[i]) for i, (prompt, *_) in enumerate(asked)]
 
 
-def told(wish: Wish) -> str:
+def told(wish: RewordingRequest) -> str:
     """The instruction for a model that chats."""
     words: dict[str, str] = _WORDS["told"]
     if wish.word:
@@ -103,7 +107,7 @@ def told(wish: Wish) -> str:
     return f"{words['template']}\n\n{wish.parent.text}\n\n{ask}"
 
 
-def shown(wish: Wish, seed: int) -> str:
+def shown(wish: RewordingRequest, seed: int) -> str:
     """The few-shot prompt: examples, and the template as the last of them.
 
     Examples negate where the template does, and are about occupations where its attribute is a
@@ -139,7 +143,7 @@ class ReplayedOperator:
 
     voices: Sequence[str] = tuple(VOICES)
 
-    def __init__(self, name: str, asking: Asking, path: Path) -> None:
+    def __init__(self, name: str, asking: OperatorSettings, path: Path) -> None:
         """Read a file named after the instrument; UserError where it is missing or broken."""
         self.name, self._asking, self._path = name, asking, path
         self._remedy = f"run `evenruler evolve {path.stem}{profile_option()}`"
@@ -152,7 +156,9 @@ class ReplayedOperator:
         except (ValueError, KeyError, TypeError) as broken:
             raise UserError("no file of replies", where=str(path), remedy=self._remedy) from broken
 
-    def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
+    def reword(
+        self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
+    ) -> list[tuple[str, str]]:
         """The prompt of each wish, and its recorded reply; UserError where there is none."""
         found = []
         for wish, asked in zip(wishes, self._asking.of(wishes, seeds), strict=True):

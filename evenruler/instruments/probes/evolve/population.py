@@ -58,7 +58,7 @@ class WordGradient:
 
 
 @dataclass(frozen=True)
-class Measured:
+class TemplateMeasurement:
     """Measurements of one template on the model."""
 
     biases: tuple[float, ...]
@@ -70,7 +70,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Wish:
+class RewordingRequest:
     """A request to the operator for one rewording."""
 
     place: int
@@ -83,7 +83,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Try:
+class RewordingAttempt:
     """One reply of the operator, and its outcome."""
 
     generation: int
@@ -110,13 +110,13 @@ class Generation:
     number: int
     """0 is the set that evolution starts with."""
     population: tuple[Template, ...]
-    measured: tuple[Measured, ...]
+    measured: tuple[TemplateMeasurement, ...]
     acceptability: tuple[float, ...]
     """Of each template of the population: mean log-likelihood of its sentences, nats per token."""
-    tries: tuple[Try, ...]
+    tries: tuple[RewordingAttempt, ...]
 
 
-class Ruler:
+class TemplateMeter:
     """One model that measures templates of one domain."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Ruler:
         self._of_gradients = [list(source.attributes).index(slug) for slug in chosen]
         self._few = [source.attributes[slug] for slug in chosen]
 
-    def measure(self, templates: Sequence[Template]) -> list[Measured]:
+    def measure(self, templates: Sequence[Template]) -> list[TemplateMeasurement]:
         """The biases of each template, and how far each of its words moves them (PMPO, equation 1,
         section 3.2.1).
 
@@ -163,7 +163,7 @@ class Ruler:
                 for one, gradient in zip(words_of(template.text), moved.tolist(), strict=True)
             ]
             biases = map(rounded, (template.keying * whole).tolist())
-            found.append(Measured(tuple(biases), tuple(gradients), len(set(sentences))))
+            found.append(TemplateMeasurement(tuple(biases), tuple(gradients), len(set(sentences))))
         return found
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:

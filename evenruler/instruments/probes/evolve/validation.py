@@ -10,7 +10,7 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import Final
 
-from evenruler.instruments.probes.evolve.population import Wish, WordGradient
+from evenruler.instruments.probes.evolve.population import RewordingRequest, WordGradient
 from evenruler.instruments.probes.evolve.words import replaced, same_role
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import is_english, negations, tokens, use_of
@@ -48,7 +48,7 @@ _WITHIN_WORD = re.compile(r"[\w-]\{|\}[\w{-]")
 _SENTENCE_END = re.compile(r"[.!?]+[\"')]*(?=\s)")
 
 
-def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
+def read_reply(wish: RewordingRequest, reply: str) -> tuple[str | None, str | None]:
     """Extract the template from a reply.
 
     It is the first line with content, skipping announcements ("Here it is:") and fences of code
@@ -92,7 +92,9 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> str | None:
+def refusal(
+    text: str, wish: RewordingRequest, taken: Collection[str], max_words: int
+) -> str | None:
     """The reason, a fixed string, to reject a `text` of `read_reply`, or None; `taken`: texts by
     `fold`.
     """

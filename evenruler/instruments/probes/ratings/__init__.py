@@ -61,7 +61,7 @@ class Construct:
     """Content warning for raters, before they see the sentences."""
 
 
-class Blinded(NamedTuple):
+class BlindSheet(NamedTuple):
     """The sheet, one row per probe (id, text, construct), and its key (`KEY`), one row per probe
     and place.
     """
@@ -70,7 +70,7 @@ class Blinded(NamedTuple):
     key: pd.DataFrame
 
 
-def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
+def blind(templates: pd.DataFrame, secret: str, seed: int) -> BlindSheet:
     """Blind the templates of several sets: neither ids nor order reveal where they come from.
 
     Ids are a keyed hash (HMAC-SHA256) of construct and text, and rows are sorted by id: both depend
@@ -87,7 +87,7 @@ def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
     rows = probes.assign(id=[digest[:12].translate(_LETTERS) for digest in digests])
     rows = rows.sort_values("id", ignore_index=True)[["id", "text", "construct"]]
     key = placed.merge(rows, on=["construct", "text"]).assign(seed=seed, secret=secret)
-    return Blinded(
+    return BlindSheet(
         rows, key.sort_values(["domain", "set", "template"], ignore_index=True)[list(KEY)]
     )
 
@@ -257,7 +257,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Statistic:
+class RatingStatistic:
     """One statistic; `value` is None where it could not be computed, and then there is a reason."""
 
     criterion: str
@@ -296,7 +296,7 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     membership = key[["id", "set"]].drop_duplicates()
     means = ratings.groupby(["criterion", "id"], as_index=False)["rating"].mean().dropna()
     placed = means.merge(membership, on="id")
-    found: list[Statistic] = []
+    found: list[RatingStatistic] = []
     for criterion in CRITERIA:
         rated = placed[placed["criterion"] == criterion].set_index("set")["rating"].astype(float)
         by_set = {
@@ -312,23 +312,25 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     return pd.DataFrame(found)[COLUMNS]
 
 
-def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[Statistic]:
+def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[RatingStatistic]:
     """Mean and standard deviation of the probes of a set."""
     n = len(values)
     if n > 1:
         mean, sd = float(values.mean()), float(values.std(ddof=1))
         found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
-        yield Statistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
-        yield Statistic(criterion, "sd", sd, n, name)
+        yield RatingStatistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
+        yield RatingStatistic(criterion, "sd", sd, n, name)
         return
     alone = "a single value has no {}" if n else "no rated probe"
-    yield Statistic(
+    yield RatingStatistic(
         criterion, "mean", float(values[0]) if n else None, n, name, reason=alone.format("interval")
     )
-    yield Statistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
+    yield RatingStatistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
 
 
-def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iterator[Statistic]:
+def _comparison(
+    criterion: str, by_set: dict[str, Floats], level: float
+) -> Iterator[RatingStatistic]:
     """One-way ANOVA over sets and Tukey's HSD of pairs, without sets of fewer than two rated
     probes.
     """
@@ -359,20 +361,22 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
     for name, value in zip(
         ("anova_f", "anova_df_between", "anova_df_within", "anova_p"), anova, strict=True
     ):
-        yield Statistic(criterion, name, value, n, reason=null or reason)
+        yield RatingStatistic(criterion, name, value, n, reason=null or reason)
     for a, b in combinations(by_set, 2):
         why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
         difference, low, high, p = (
             [None] * 4 if why else of_pairs[:, names.index(a), names.index(b)].tolist()
         )
         of_pair = len(by_set[a]) + len(by_set[b])
-        yield Statistic(criterion, "tukey_difference", difference, of_pair, a, b, low, high, why)
-        yield Statistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
+        yield RatingStatistic(
+            criterion, "tukey_difference", difference, of_pair, a, b, low, high, why
+        )
+        yield RatingStatistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
 
 
 def _agreement(
     criterion: str, ratings: pd.DataFrame, resampling: Resampling
-) -> Iterator[Statistic]:
+) -> Iterator[RatingStatistic]:
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
     matrix = wide.to_numpy(dtype=np.float64, na_value=np.nan)
     probes = wide.index.get_level_values("id").to_numpy()
@@ -383,23 +387,23 @@ def _agreement(
         "n": resampling.resamples,
         "seed": resampling.seed,
     }
-    yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
+    yield RatingStatistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
     for index, statistic, rated, by in (
         ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
         ("krippendorff_alpha", krippendorff_alpha, given >= 2, "two raters or more"),
     ):
         own, of = matrix[rated], probes[rated]
         if raters < 2:
-            yield Statistic(criterion, index, None, 0, reason="fewer than two raters")
+            yield RatingStatistic(criterion, index, None, 0, reason="fewer than two raters")
         elif len(set(of)) < 2:
-            yield Statistic(
+            yield RatingStatistic(
                 criterion, index, None, len(own), reason=f"fewer than two probes rated by {by}"
             )
         elif np.nanmin(own) == np.nanmax(own):
-            yield Statistic(criterion, index, None, len(own), reason="all ratings are equal")
+            yield RatingStatistic(criterion, index, None, len(own), reason="all ratings are equal")
         else:
             found = bootstrap(statistic, own, clusters=of, **draws)
-            yield Statistic(
+            yield RatingStatistic(
                 criterion,
                 index,
                 found.value,
@@ -407,7 +411,7 @@ def _agreement(
                 low=finite(found.low),
                 high=finite(found.high),
             )
-        yield Statistic(
+        yield RatingStatistic(
             criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix)
         )
 

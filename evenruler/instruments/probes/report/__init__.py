@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Shown, Tables
+from evenruler.instruments.instrument import ReportInput, Tables
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
@@ -31,7 +31,7 @@ TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
 """Tables that the sections of template sets are made from."""
 
 
-def sections(shown: Shown) -> list[Section]:
+def sections(shown: ReportInput) -> list[Section]:
     """The sections of the family, those on evolution last."""
     written = {
         name: source for name, source in shown.sources.items() if not shown.settings[name].evolve

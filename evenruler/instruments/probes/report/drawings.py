@@ -184,7 +184,7 @@ def _lanes(
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """A part of a line: a word with its gradient, or text without one (slots, articles before them,
     punctuation).
     """
@@ -198,7 +198,7 @@ class Piece:
 
 def pieces(
     text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]
-) -> list[Piece]:
+) -> list[TextPiece]:
     """A template in lines of `COLUMNS` characters, words at least as wide as their numbers;
     `begins`: ascending.
     """
@@ -206,7 +206,7 @@ def pieces(
         begin: (begin + len(word), value)
         for begin, word, value in zip(begins, words, gradients, strict=True)
     }
-    placed: list[Piece] = []
+    placed: list[TextPiece] = []
     line, column = 0, 0.0
     for match in re.finditer(r"\S+", text):
         parts = _parts(match, known)
@@ -217,7 +217,7 @@ def pieces(
         if column and column + sum(widths) > COLUMNS:
             line, column = line + 1, 0.0
         for (part, value), width in zip(parts, widths, strict=True):
-            placed.append(Piece(line, round(column, 2), round(width, 2), part, value))
+            placed.append(TextPiece(line, round(column, 2), round(width, 2), part, value))
             column += width
         column += 1
     return placed

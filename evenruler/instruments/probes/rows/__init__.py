@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from evenruler.instruments.controls import load_control_pairs, load_writing_subjects
-from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
@@ -24,7 +24,7 @@ from evenruler.text import ATTRIBUTE, TARGET, fill
 __all__ = ["build"]
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """Build the tables of an instrument: its sentences; if it evolved, also its history and last
     population.
     """
@@ -43,7 +43,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     plan = sized(
         declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"]
     )
-    return Built(tables, plan, said)
+    return BuiltInstrument(tables, plan, said)
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:

@@ -6,7 +6,14 @@ from typing import Any, Final
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Form, Plan, Request, State, Subject, Tables
+from evenruler.instruments.instrument import (
+    AskingMethod,
+    Plan,
+    RequestBatch,
+    State,
+    Subject,
+    Tables,
+)
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options, questions
 from evenruler.instruments.questionnaires.ask.item_scores import (
@@ -45,7 +52,10 @@ PLANNED: Final = (
     *("temperature", "three_way", "tools"),
 )
 
-FORMS: Final = {ENTAIL: Form(("entail", "in_place")), OPTIONS: Form(("generate",), chat=True)}
+FORMS: Final = {
+    ENTAIL: AskingMethod(("entail", "in_place")),
+    OPTIONS: AskingMethod(("generate",), chat=True),
+}
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,
@@ -63,7 +73,7 @@ ANSWERS: Final[dict[str, pa.Schema]] = {
 }
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """The requests to send next: all that the model can do whose table of answers is missing.
 
     A model is asked every prompt in all its forms, and items also after prefixes in the form
@@ -74,7 +84,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     return [request for request in wanted if request.table not in answers and len(request.rows)]
 
 
-def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     own, twins = questions.apart(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
@@ -94,27 +104,33 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
         yield judge_request(tables, plan)
 
 
-def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
+def _prompts(
+    tables: Tables, subject: Subject, state: State | None = None
+) -> Iterator[RequestBatch]:
     for form in asked_forms(subject):
         rows = _rows(tables["prompts"], form, state)
         if form == SENTENCE and subject.can("loglikelihood"):
             texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
             inputs = {"text": texts.tolist()}
-            yield Request(
+            yield RequestBatch(
                 "likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state
             )
         elif form in LIKELIHOODS and subject.can("in_place"):
-            yield Request(
+            yield RequestBatch(
                 "likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state
             )
         if form not in BY_FACTS and subject.can("entail"):
             yield _entail(tables["prompts"], form, state)
 
 
-def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]) -> Request:
+def _entail(
+    prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]
+) -> RequestBatch:
     sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
     rows = _rows(prompts, form, state)
-    return Request("entailment", "entail", rows, {**sides, **more}, {"every": True}, state=state)
+    return RequestBatch(
+        "entailment", "entail", rows, {**sides, **more}, {"every": True}, state=state
+    )
 
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:

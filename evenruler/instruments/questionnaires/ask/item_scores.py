@@ -16,7 +16,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.metrics import silhouette_score
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import Plan, RequestBatch, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.questions import (
@@ -96,7 +96,7 @@ def licensed_id(item: object) -> str:
     return f"{item}-licensed"
 
 
-def embedding_request(tables: Tables, plan: Plan) -> Request:
+def embedding_request(tables: Tables, plan: Plan) -> RequestBatch:
     """A request for embeddings of the questions, published and in a user's licensed wording, and of
     source prompts.
     """
@@ -104,7 +104,7 @@ def embedding_request(tables: Tables, plan: Plan) -> Request:
     licensed = _licensed(items, plan)
     rows = pd.DataFrame({"id": [*items["id"], *licensed, *chosen["id"]]})
     texts = [*items["original"], *licensed.values(), *chosen["whole"]]
-    return Request(
+    return RequestBatch(
         "embeddings", "embed", rows, {"text": texts}, by=plan["embedder"], of_instrument=True
     )
 
@@ -121,11 +121,11 @@ def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
     }
 
 
-def judge_request(tables: Tables, plan: Plan) -> Request:
+def judge_request(tables: Tables, plan: Plan) -> RequestBatch:
     """A request to the judge about every sentence, including those of twins."""
     judge, texts = plan["judge"], sentences(tables["prompts"])
     table, inputs = SLOR if judge["operation"] == "slor" else ACCEPTABILITY, {"text": texts}
-    return Request(
+    return RequestBatch(
         table,
         judge["operation"],
         pd.DataFrame(inputs),

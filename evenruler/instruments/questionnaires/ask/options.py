@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.choosing import NEW_TOKENS, WITHHELD, counted, in_chat
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import Plan, RequestBatch, Subject, Tables
 from evenruler.instruments.questionnaires.ask.questions import placed
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.answered import fitness_of, not_read
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.text.replies import LETTERS, normalised, read_choice
 
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
@@ -103,7 +103,7 @@ def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
             )
 
 
-def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Request letter probabilities where the model gives them, else a reply to each question."""
     asked = questions(tables, plan)
     if subject.can("words"):
@@ -112,7 +112,9 @@ def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
             form=[letter for keys in asked["keys"] for letter in LETTERS[: len(keys)]]
         )
         inputs = {name: rows[name].tolist() for name in ("prompt", "form")}
-        yield Request(LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True})
+        yield RequestBatch(
+            LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True}
+        )
     elif subject.can("generate"):
         yield in_chat(REPLIES, asked[["id", "turn"]], asked["prompt"].tolist(), NEW_TOKENS)
 
@@ -201,7 +203,7 @@ def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return found.assign(right=right - wrong > 1e-9)  # tolerance for summation order
 
 
-def fitness(chosen: pd.DataFrame) -> Fitness:
+def fitness(chosen: pd.DataFrame) -> ValidityCheck:
     """Unfit where the answers on items measure nothing (refused, or not in letters); in doubt where
     they were not read.
 
@@ -210,15 +212,15 @@ def fitness(chosen: pd.DataFrame) -> Fitness:
     known = chosen["known"].astype(bool)
     own, facts = chosen[~known], chosen[known]
     if not len(own):
-        return Fitness()
+        return ValidityCheck()
     if own["mass"].isna().any():
         found = fitness_of(counted(own))
-        return Fitness(doubt=not_read(counted(facts))) if found == Fitness() else found
+        return ValidityCheck(doubt=not_read(counted(facts))) if found == ValidityCheck() else found
     mass = float(own["mass"].mean())
     told = (
         f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
     )
-    return Fitness(unfit=told if mass < LEAST_MASS else None)
+    return ValidityCheck(unfit=told if mass < LEAST_MASS else None)
 
 
 def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments import prefixes
-from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
+from evenruler.instruments.instrument import Adaptation, Plan, RequestBatch, State, Subject, Tables
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
 from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
@@ -76,7 +76,7 @@ def placed(tables: Tables) -> dict[str, list[str]]:
     return found
 
 
-def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
+def labelled_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Every labelled pair of the plan, in every entailment form of the model."""
     if not subject.can("entail"):
         return
@@ -84,10 +84,10 @@ def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
     for form in asked_forms(subject):
         if form not in BY_FACTS:
             rows = pairs[["set", "label"]].assign(configuration=form, pair=range(len(pairs)))
-            yield Request("labelled_pairs", "entail", rows, sides_of(pairs))
+            yield RequestBatch("labelled_pairs", "entail", rows, sides_of(pairs))
 
 
-def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
+def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Every fact of the plan, with its right and its wrong term and every intensifier, in the
     likelihood forms.
     """
@@ -115,12 +115,12 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
                     before + row["word"] + after
                     for row, (before, _, after) in zip(asked, parts, strict=True)
                 ]
-                yield Request(
+                yield RequestBatch(
                     "known_answers", "loglikelihood", rows, {"text": texts}, {"every": True}
                 )
             elif form != SENTENCE and subject.can("in_place"):
                 places = {"before": [before for before, *_ in parts], "word": rows["word"].tolist()}
-                yield Request(
+                yield RequestBatch(
                     "known_answers",
                     "in_place",
                     uncounted(rows),
@@ -189,7 +189,7 @@ def asked_then(tables: Tables, plan: Plan) -> Tables:
     return {**tables, "prompts": prompts[prompts["item"].isin(kept)]}
 
 
-def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Request]:
+def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and
     the loss.
 
@@ -200,10 +200,10 @@ def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Requ
         pairs = pairs_of(plan)
         pairs = pairs[pairs["set"] == MNLI].head(plan["adapted_pairs"])
         rows = pairs[["label"]].assign(**here, pair=range(len(pairs)))
-        yield Request("pairs", "entail", rows, sides_of(pairs), state=state)
+        yield RequestBatch("pairs", "entail", rows, sides_of(pairs), state=state)
     if subject.chats and subject.can("generate"):
         settings = {"new_tokens": LONGEST_REPLY, "temperature": 0}
-        yield Request(
+        yield RequestBatch(
             "replies",
             "generate",
             pd.DataFrame([here]),
@@ -212,7 +212,9 @@ def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Requ
             state=state,
         )
     n = len(dict(state.adaptation.corpora)[state.corpus])
-    yield Request("losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state)
+    yield RequestBatch(
+        "losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state
+    )
 
 
 def course(answers: Tables, model: str) -> pd.DataFrame:

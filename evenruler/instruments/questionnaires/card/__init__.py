@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.card import Card, amounts, assembled, one_line, task_template
-from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
+from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
 from evenruler.instruments.questionnaires import declare
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, Wording
+from evenruler.instruments.questionnaires.declare.source import (
+    QuestionnaireSource,
+    ResponseScale,
+    Wording,
+)
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
 from evenruler.strict import read_yaml
@@ -81,30 +85,30 @@ def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
     }
 
 
-def _of_any_model(source: QuestionnaireSource) -> Iterator[Column]:
+def _of_any_model(source: QuestionnaireSource) -> Iterator[FigureHeading]:
     """Columns of figures that do not depend on a model; correlations between subscales last."""
     for form, how in declare.CONFIGURATIONS.items():
         told = f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
-        yield Column(declare.of_those("alpha", form), f"alpha, {form}", told)
-    yield from (Column(name, **own) for name, own in WORDS["any_model"].items())
+        yield FigureHeading(declare.of_those("alpha", form), f"alpha, {form}", told)
+    yield from (FigureHeading(name, **own) for name, own in WORDS["any_model"].items())
     for other in source.subscales:
         for form, how in declare.CONFIGURATIONS.items():
             told = (
                 f"Spearman correlation with `{other}` over lineages of models that are asked by "
                 f"{how}"
             )
-            yield Column(
+            yield FigureHeading(
                 declare.of_those(f"{declare.RHO}{other}", form), f"rho with {other}, {form}", told
             )
 
 
-def _of_items() -> Iterator[Column]:
+def _of_items() -> Iterator[FigureHeading]:
     """Columns of figures of single items; the correlation with the rest for each form."""
     words = WORDS["of_items"]
-    yield from (Column(name, **words[name]) for name in declare.OF_ITEMS)
+    yield from (FigureHeading(name, **words[name]) for name in declare.OF_ITEMS)
     for form in declare.CONFIGURATIONS:
         rest = words[declare.ITEM_REST]
-        yield Column(
+        yield FigureHeading(
             declare.of_those(declare.ITEM_REST, form), f"{rest['heading']}, {form}", rest["meaning"]
         )
 
@@ -117,7 +121,7 @@ def task_name(questionnaire: str) -> str:
 def harness_files(
     questionnaire: str,
     source: QuestionnaireSource,
-    scale: Scale,
+    scale: ResponseScale,
     version: str,
     *,
     temperature: float = 1.0,

@@ -9,11 +9,11 @@ from pydantic import BeforeValidator, Field
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import (
     BaseSettings,
-    Column,
+    ByProfile,
+    BySize,
+    FigureHeading,
     Plan,
-    Scaled,
-    Sized,
-    Use,
+    ToolUse,
     at_scale,
     by_scale,
     by_size,
@@ -32,13 +32,13 @@ from evenruler.instruments.questionnaires.declare.shared import (
 from evenruler.instruments.questionnaires.declare.source import (
     FEWEST_TWINS,
     QuestionnaireSource,
-    Scale,
+    ResponseScale,
     load_questionnaire,
     uneven,
     unlike_in_valence,
 )
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Slug, Strict, read_yaml
+from evenruler.strict import Slug, StrictModel, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
 
@@ -84,12 +84,12 @@ def of_those(figure: str, configuration: str) -> str:
 _FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
-def headings(plan: Plan) -> list[Column]:
+def headings(plan: Plan) -> list[FigureHeading]:
     """The headings of a questionnaire's figures on a model."""
     asked = plan["accuracy"]
     told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
     found = [
-        Column(name, **{**own, "meaning": own["meaning"].format(**told)})
+        FigureHeading(name, **{**own, "meaning": own["meaning"].format(**told)})
         for name, own in _FIGURES.items()
     ]
     for name, own in sorted(plan["corpora"].items()):
@@ -97,7 +97,7 @@ def headings(plan: Plan) -> list[Column]:
             what = (
                 f"how far a model's answers move when it is adapted to {name}, the control of {of}"
             )
-            found.append(Column(f"{CHANGED}{name}", f"moved with {name}", what))
+            found.append(FigureHeading(f"{CHANGED}{name}", f"moved with {name}", what))
             continue
         expected = {"none": "; it should not", OPEN: ""}.get(
             own["expected"], f"; {own['expected']} is expected"
@@ -107,7 +107,7 @@ def headings(plan: Plan) -> list[Column]:
             "move when it is adapted "
             f"to the control, on the scale itself (interval: t over fits){expected}"
         )
-        found.append(Column(f"{MOVED}{name}", f"moved by {name}", what, "headline"))
+        found.append(FigureHeading(f"{MOVED}{name}", f"moved by {name}", what, "headline"))
     return found
 
 
@@ -133,11 +133,13 @@ _ToMost = Annotated[int, Field(ge=1, le=MOST)]
 _FromThree = Annotated[int, Field(ge=3)]
 
 
-class CorpusSettings(Strict):
+class CorpusSettings(StrictModel):
     """How models are adapted to one corpus (EMPALC, section 4.4)."""
 
-    epochs: Scaled[_ToMost] = by_scale(2, 20)
-    learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = by_scale(2e-4, 2e-5)
+    epochs: ByProfile[_ToMost] = by_scale(2, 20)
+    learning_rate: ByProfile[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = by_scale(
+        2e-4, 2e-5
+    )
     """The paper's at full scale; higher for the few epochs of the quick scale."""
     batch: int = Field(default=8, ge=1)
 
@@ -152,7 +154,7 @@ class Settings(BaseSettings):
     accuracy: float = Field(default=0.7, gt=0, lt=1)
     """The accuracy bar for every form: the lower end of the 95% interval of accuracy, on labelled
     pairs or (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
-    accuracy_pairs: Scaled[_FromThree] = by_scale(300, 501)
+    accuracy_pairs: ByProfile[_FromThree] = by_scale(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
     stop_below: bool = False
     """Stop the diagnosis at a poor item, rather than only report it."""
@@ -165,24 +167,24 @@ class Settings(BaseSettings):
     )
     """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`;
     an entry with `scale` is used only at that scale."""
-    fits: Scaled[_ToMost] = by_scale(1, 6)
+    fits: ByProfile[_ToMost] = by_scale(1, 6)
     """Fits per corpus, each with another seed and another held-out part; below five the course is
     shown without a verdict."""
-    adapted: Scaled[Annotated[int, Field(ge=1)]] = by_scale(1000, 1000)
+    adapted: ByProfile[Annotated[int, Field(ge=1)]] = by_scale(1000, 1000)
     """The most items asked after adaptation."""
-    adapted_pairs: Scaled[_FromThree] = by_scale(30, 501)
+    adapted_pairs: ByProfile[_FromThree] = by_scale(30, 501)
     """The most labelled pairs asked after every epoch, to check that the adapted model still judges
     entailment."""
-    orders: Sized[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
+    orders: BySize[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
     """Number of orders in which a chat model is shown the words of the scale; two for facts."""
-    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
+    prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Number of items also asked after prefixes."""
     smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """Smallest relevant effect, in points of the scale: of answers beyond twins, and of moves
     beyond a control."""
     least: int = Field(default=6, ge=2)
     """Fewest items for a verdict."""
-    asked: Scaled[bool] = True
+    asked: ByProfile[bool] = True
     """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
     measured."""
 
@@ -204,14 +206,14 @@ class Settings(BaseSettings):
             f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
         )
 
-    def uses(self, source: Any) -> list[Use]:
+    def uses(self, source: Any) -> list[ToolUse]:
         """The models in use: the embedder, and the judge of acceptability, if any."""
         judge = (
             []
             if self.acceptability is None
-            else [Use(self.acceptability, ("slor", "classify"), "acceptability")]
+            else [ToolUse(self.acceptability, ("slor", "classify"), "acceptability")]
         )
-        return [Use(self.embedder, "embed", "embedder"), *judge]
+        return [ToolUse(self.embedder, "embed", "embedder"), *judge]
 
     def warnings(self, source: Any) -> list[str]:
         """Warnings on too few items, and on controls that do not match what they control: twins,
@@ -247,7 +249,7 @@ class Settings(BaseSettings):
 class Source(QuestionnaireSource):
     """One questionnaire with its shared files loaded."""
 
-    responses: Scale
+    responses: ResponseScale
     """The response scale named by `scale`."""
     corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
     """Corpora in use at this scale, by name."""

@@ -19,7 +19,7 @@ from evenruler.strict import (
     Passage,
     Quoted,
     Slug,
-    Strict,
+    StrictModel,
     Text,
     Word,
     read_csv,
@@ -37,7 +37,7 @@ MOST_VALENCE = 0.1
 """Default limit on the difference in valence between a control and what it controls."""
 
 
-class Match(Strict):
+class ControlMatching(StrictModel):
     """The corpus that a control matches, and limits on the differences of their means."""
 
     to: Slug
@@ -59,7 +59,7 @@ def profile(sentences: Sequence[str]) -> dict[str, float]:
 
 
 def differences(
-    corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Match]
+    corpora: Mapping[str, Sequence[str]], matches: Mapping[str, ControlMatching]
 ) -> Iterator[str]:
     """A line for each difference between a control and its corpus that exceeds the declared
     limit.
@@ -119,14 +119,14 @@ OPEN = "open"
 """Expectation where a corpus states none for a questionnaire."""
 
 
-class CorpusSource(Strict):
+class CorpusSource(StrictModel):
     """The declaration of a corpus."""
 
     title: Text
     about: Text
     """What the sentences have in common."""
     role: Literal["intervention", "control"]
-    matched: Match | None = None
+    matched: ControlMatching | None = None
     """For a control: the corpus that it matches, and how closely."""
     expect: dict[Slug, Direction]
     """By questionnaire, the expected direction of its score after adaptation to these sentences."""
@@ -182,7 +182,7 @@ MNLI = "mnli"
 """The set of pairs on which accuracy is judged; other sets are only reported."""
 
 
-class LabelledPair(Strict):
+class LabelledPair(StrictModel):
     """A premise and a hypothesis with the label of their relation."""
 
     set: Slug
@@ -223,7 +223,7 @@ FACTS = "facts"
 """The set on which likelihood forms are judged."""
 
 
-class Fact(Strict):
+class Fact(StrictModel):
     """Common knowledge that is frequent with one term and rare with another: "An elephant is {i}
     {t}.".
     """

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
-from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.prefixes import PrefixSettings
 from evenruler.instruments.questionnaires.declare.shared import (
     MOST_VALENCE,
     licensed_wording,
@@ -26,7 +26,7 @@ from evenruler.strict import (
     WITH_REMEDY,
     Passage,
     Slug,
-    Strict,
+    StrictModel,
     Text,
     read_yaml,
     require_written,
@@ -92,7 +92,7 @@ FEWEST_TWINS = 3
 """Fewest twins per item for a verdict."""
 
 
-class Level(Strict):
+class Level(StrictModel):
     """One level of a scale."""
 
     weight: float = Field(allow_inf_nan=False)
@@ -100,7 +100,7 @@ class Level(Strict):
     """The intensifiers of this level."""
 
 
-class Scale(Strict):
+class ResponseScale(StrictModel):
     """The intensifiers that replace the answers of a Likert scale."""
 
     title: Text
@@ -109,7 +109,7 @@ class Scale(Strict):
     """Lowest first."""
 
     @model_validator(mode="after")
-    def _ordered_and_distinct(self) -> "Scale":
+    def _ordered_and_distinct(self) -> "ResponseScale":
         weights = [level.weight for level in self.levels]
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
@@ -124,7 +124,7 @@ class Scale(Strict):
         return [slug for level in self.levels for slug in level.words]
 
 
-class Terms(Strict):
+class ItemTerms(StrictModel):
     """Terms for the construct of an item."""
 
     source: Words
@@ -133,7 +133,7 @@ class Terms(Strict):
     """Terms that reverse it."""
 
     @model_validator(mode="after")
-    def _disjoint(self) -> "Terms":
+    def _disjoint(self) -> "ItemTerms":
         slugs = sorted(self.source.keys() & self.inverse.keys())
         if found := twice(self.words) or (slugs and (slugs[0], slugs[0])):
             raise ValueError(f"{both(*found)} is both a source and an inverse term")
@@ -150,14 +150,14 @@ class Terms(Strict):
         return [*self.source.values(), *self.inverse.values()]
 
 
-class Wording(Strict):
+class Wording(StrictModel):
     """A premise and a hypothesis that together hold one {TERM} and one {INTENSIFIER}, and the
     terms.
     """
 
     premise: Passage
     hypothesis: Passage
-    terms: Terms
+    terms: ItemTerms
 
     @property
     def templates(self) -> dict[str, str]:
@@ -241,7 +241,7 @@ def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
             )
 
 
-class Item(Wording):
+class QuestionnaireItem(Wording):
     """One question, with its twins as controls."""
 
     original: Text
@@ -253,14 +253,14 @@ class Item(Wording):
     """Impersonal twins: the same form, not about a person's state, with terms of like valence."""
 
     @model_validator(mode="after")
-    def _alike(self) -> "Item":
+    def _alike(self) -> "QuestionnaireItem":
         for number, twin in enumerate(self.twins, start=1):
             if complaint := unlike(self, twin):
                 raise ValueError(f"twin {number}: {complaint}")
         return self
 
 
-class Original(Strict):
+class PublishedWording(StrictModel):
     """The published questionnaire that this one follows."""
 
     name: Text
@@ -276,7 +276,7 @@ class Original(Strict):
     evidence."""
 
     @model_validator(mode="after")
-    def _kept_apart(self) -> "Original":
+    def _kept_apart(self) -> "PublishedWording":
         if self.file is not None and self.wording == "held":
             raise ValueError(
                 "`file` is for wording that is not held: say `wording: paraphrased`, or leave it "
@@ -288,12 +288,12 @@ class Original(Strict):
 class QuestionnaireSource(instrument.Source):
     """The declaration of one questionnaire."""
 
-    original: Original
+    original: PublishedWording
     scale: Slug = "frequency"
     """Name of a file under `shared/scales`."""
-    framings: Framings | None = None
+    framings: PrefixSettings | None = None
     """Prefixes before the question to a causal model, to measure how they shift scores."""
-    items: dict[Slug, Item] = Field(min_length=1)
+    items: dict[Slug, QuestionnaireItem] = Field(min_length=1)
 
     @model_validator(mode="before")
     @classmethod
@@ -314,7 +314,7 @@ class QuestionnaireSource(instrument.Source):
         return self
 
     @property
-    def worded(self) -> Iterator[tuple[str, Item, int, Wording]]:
+    def worded(self) -> Iterator[tuple[str, QuestionnaireItem, int, Wording]]:
         """Slug, item, number of the twin (0: the item itself) and wording: every item, then every
         twin.
         """
@@ -372,7 +372,7 @@ def disagreement(template: str) -> str | None:
     return None
 
 
-def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
+def refuse_own_intensifiers(source: QuestionnaireSource, scale: ResponseScale, path: Path) -> None:
     """UserError where a template contains an intensifier of the scale."""
     for slug, _, twin, asked in source.worded:
         if word := own_intensifier(asked, scale):
@@ -385,7 +385,7 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
             )
 
 
-def own_intensifier(asked: Wording, scale: Scale) -> str | None:
+def own_intensifier(asked: Wording, scale: ResponseScale) -> str | None:
     """The first intensifier of a scale that occurs in a template of an item or twin."""
     templates = f"{asked.premise} {asked.hypothesis}"
     known = sorted(word for level in scale.levels for word in level.words.values())
@@ -395,13 +395,13 @@ def own_intensifier(asked: Wording, scale: Scale) -> str | None:
     )
 
 
-def load_scale(path: Path) -> Scale:
+def load_scale(path: Path) -> ResponseScale:
     """Read and check a scale; UserError where it is missing or invalid."""
     require_written(path, "scale", "fix `scale` or write it")
-    return validate(Scale, read_yaml(path), path)
+    return validate(ResponseScale, read_yaml(path), path)
 
 
-def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
+def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, ResponseScale]:
     """Read and check a questionnaire and its scale; UserError where one is missing or invalid."""
     require_written(path, "source for the questionnaire", MEND)
     source = validate(QuestionnaireSource, read_yaml(path), path)

@@ -29,7 +29,7 @@ from evenruler.measurement.estimates import correlated, jackknifed
 from evenruler.measurement.figures import UNDEFINED, Row, as_rows, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.declared import BY_FACTS, OPTIONS, VERBALISER, named
 from evenruler.tables.schemas import WHOLE
 
@@ -39,7 +39,7 @@ def of_models(
     twins: pd.DataFrame,
     cells: pd.DataFrame,
     accuracy: pd.DataFrame,
-    fits: Mapping[str, Fitness],
+    fits: Mapping[str, ValidityCheck],
     level: float,
 ) -> pd.DataFrame:
     """Figures of one model, by form: answer, silhouette, PSS range, order of words, accuracy.

@@ -26,10 +26,10 @@ from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.estimates import jackknifed
-from evenruler.measurement.facets import Estimate, Facet, Paired, crossed, summed
+from evenruler.measurement.facets import Estimate, Facet, PairedPlacebos, crossed, summed
 from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, p_of
 from evenruler.models.declared import BY_FACTS, OPTIONS, named
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
@@ -41,7 +41,7 @@ FEWEST_FITS = FEWEST_UNITS
 
 
 @dataclass(frozen=True)
-class Pair:
+class CorpusPair:
     """An intervention corpus and its matched control."""
 
     corpus: str
@@ -49,13 +49,13 @@ class Pair:
     expected: str
 
 
-def pairs_of(plan: Plan) -> list[Pair]:
+def pairs_of(plan: Plan) -> list[CorpusPair]:
     """The interventions of a plan with their controls."""
     controls = {
         own["control_of"]: name for name, own in plan["corpora"].items() if own["control_of"]
     }
     return [
-        Pair(name, controls.get(name), own["expected"])
+        CorpusPair(name, controls.get(name), own["expected"])
         for name, own in sorted(plan["corpora"].items())
         if own["control_of"] is None
     ]
@@ -121,7 +121,7 @@ def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
 
 def moved(
     changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
-) -> Iterator[tuple[Confirmatory, Fitness]]:
+) -> Iterator[tuple[HeadlineTest, ValidityCheck]]:
     """How much more an intervention moves one model than its control does (`moved_by_...`), in
     points.
 
@@ -144,10 +144,10 @@ def moved(
         figure = beside_control(
             MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"]
         )
-        yield figure, Fitness(unfit=forgot)
+        yield figure, ValidityCheck(unfit=forgot)
 
 
-def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> Confirmatory:
+def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> HeadlineTest:
     """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its
     control.
 
@@ -156,7 +156,7 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
     n, differences = len(own), own - control
     levels = {FITS: n}
     if not n:
-        return Confirmatory(
+        return HeadlineTest(
             name, FITS, levels, None, smallest, lacking="no corpus that is its control"
         )
     value, placebo = float(differences.mean()), float(control.mean())
@@ -166,12 +166,12 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
     if lacking:
         p_null = _over_fits(own).p() if n > 1 else 1.0
         bare = Interval(value, nan, nan)
-        return Confirmatory(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
+        return HeadlineTest(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
     effect = _over_fits(own)
-    beside = Paired(placebo, _over_fits(differences), _over_fits(own / 2 - control))
+    beside = PairedPlacebos(placebo, _over_fits(differences), _over_fits(own / 2 - control))
     specific, p = beside.difference, p_of(effect, effect.p(), beside, smallest)
     ends = (specific.interval(), specific.detectable(), p)
-    return Confirmatory(
+    return HeadlineTest(
         name, FITS, levels, specific.interval(), smallest, effect.p(), placebo, *ends
     )
 
@@ -213,7 +213,7 @@ def _forgot(
 UNIT = "items"
 """Items, with their twins, are a random facet; fits are another."""
 
-Judged = tuple[str, str, Confirmatory | Figure, Fitness]
+Judged = tuple[str, str, HeadlineTest | Figure, ValidityCheck]
 """Part (an item, or the whole), name of the model in figures, figure, and fitness."""
 
 
@@ -269,12 +269,12 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
                     figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note)))
                 )
             yield WHOLE, named(label, form), figure, fit
-            yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
+            yield from ((item, named(label, form), own, ValidityCheck()) for item, own in of_items)
         elif form == OPTIONS and len(
             fits[0].found["chosen"]
         ):  # asked, but no item was fully answered
             levels, lacking = {UNIT: 0, "twins": 0, "fits": 1}, "no completely answered item"
-            figure = Confirmatory(
+            figure = HeadlineTest(
                 BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking
             )
             yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
@@ -300,7 +300,7 @@ def _unread(record: Record) -> str:
     return f"; {lost} of {n} items have a term without a readable reply" if lost else ""
 
 
-def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[tuple[str, Figure]]]:
+def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[tuple[str, Figure]]]:
     """The headline of fits in one form, and its item analysis."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
     own, twins = (
@@ -362,7 +362,7 @@ FAR = 1.0
 
 
 def stand_out(
-    figure: Confirmatory, items: Sequence[str], answers: Floats, controls: Floats
+    figure: HeadlineTest, items: Sequence[str], answers: Floats, controls: Floats
 ) -> str | None:
     """Items that carry much of the headline, and items whose form is odd; None where there are
     none.
@@ -392,7 +392,7 @@ def stand_out(
 
 def beyond(
     answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int
-) -> Confirmatory:
+) -> HeadlineTest:
     """The headline of answers beyond twins, keyed, in points of the scale.
 
     `answers`, and `controls`, the mean over the twins of each item: [fits, items]. `twins`: number
@@ -402,18 +402,18 @@ def beyond(
     fits, items = answers.shape
     levels = {UNIT: items, "twins": twins, "fits": fits}
     if not items:
-        return Confirmatory(BEYOND, UNIT, levels, None, smallest, lacking="no twins")
+        return HeadlineTest(BEYOND, UNIT, levels, None, smallest, lacking="no twins")
     few = [f"{items} item{'s' * (items > 1)} (at least {least} needed)"] if items < least else []
     if twins < FEWEST_TWINS:
         few.append(f"{twins} twin{'s' * (twins > 1)} per item (at least {FEWEST_TWINS} needed)")
     lacking = ", and ".join(few) or None
     if items < 2:  # no variance over items with one item
         difference = Interval(float((answers - controls).mean()), nan, nan)
-        return Confirmatory(BEYOND, UNIT, levels, difference, smallest, p_null, lacking=lacking)
+        return HeadlineTest(BEYOND, UNIT, levels, difference, smallest, p_null, lacking=lacking)
     effect, paired = beyond_twins(answers, controls)
     specific = paired.difference
     # `placebo` stays empty, since twins are already subtracted from the effect.
-    return Confirmatory(
+    return HeadlineTest(
         BEYOND,
         UNIT,
         levels,
@@ -427,7 +427,7 @@ def beyond(
     )
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
     """The difference between two models' answers beyond twins, over shared items, each with a
     single fit.
 
@@ -445,7 +445,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     return beyond(answers, controls, twins, sign_flips((answers - controls)[0], 0), smallest, 2)
 
 
-def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Paired]:
+def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
     """The mean answer to items, and its comparison with their twins.
 
     Items are random, each with its own twins, so the variance over items includes that over twins;
@@ -476,7 +476,7 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
             lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)]
         )
 
-    return weighted(1, 0), Paired(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+    return weighted(1, 0), PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
 
 
 def tells_apart(fits: Sequence[Record], form: str) -> float:

@@ -19,7 +19,7 @@ from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns, wilson
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.declared import OPTIONS, named
 from evenruler.tables.schemas import WHOLE
 
@@ -95,21 +95,23 @@ def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
     }
 
 
-def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
+def fitness(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
     """Fitness by accuracy: the interval must lie above the bar."""
     if record is None:
-        return Fitness(unfit=NOT_ASKED)
+        return ValidityCheck(unfit=NOT_ASKED)
     if record["low"] > bar:
-        return Fitness()
+        return ValidityCheck()
     said = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
     told = (
         f"its accuracy on {record['n']} "
         f"{FACTS if record.get('set') == FACTS else 'labelled pairs'} is {said}"
     )
-    return Fitness(unfit=f"{told}, interval not above {bar:g} (chance {record['chance']:.2f})")
+    return ValidityCheck(
+        unfit=f"{told}, interval not above {bar:g} (chance {record['chance']:.2f})"
+    )
 
 
-def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
+def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, ValidityCheck]:
     """The fitness of each form of one model.
 
     `found`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of all items;
@@ -120,13 +122,13 @@ def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str
         own = cells[cells["configuration"] == form]
         by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = unvaried(by_word, f"terms of {own['item'].nunique()} items")
-        of_replies = options.fitness(found["chosen"]) if form == OPTIONS else Fitness()
-        if of_replies != Fitness():
+        of_replies = options.fitness(found["chosen"]) if form == OPTIONS else ValidityCheck()
+        if of_replies != ValidityCheck():
             fits[form] = of_replies
             continue
-        fits[form] = fitness(judged.get(form), bar) if same is None else Fitness(unfit=same)
+        fits[form] = fitness(judged.get(form), bar) if same is None else ValidityCheck(unfit=same)
         if form == OPTIONS and fits[form].unfit is None:
-            fits[form] = Fitness(doubt=UNPLANTED)
+            fits[form] = ValidityCheck(doubt=UNPLANTED)
     return fits
 
 
@@ -176,7 +178,9 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
                 "configuration": form,
             }
             standing = _standing(form, judged.get(form), bars[name])
-            of_replies = options.fitness(record.found["chosen"]) if form == OPTIONS else Fitness()
+            of_replies = (
+                options.fitness(record.found["chosen"]) if form == OPTIONS else ValidityCheck()
+            )
             if why := of_replies.unfit or of_replies.doubt:
                 standing |= {"member": False, "standing": f"{why}, does not count"}
             rows.append({**row, **standing})

@@ -9,7 +9,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.instruments.instrument import Shown, Tables
+from evenruler.instruments.instrument import ReportInput, Tables
 from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEMS, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.measurement.figures import Verdict
@@ -23,7 +23,7 @@ from evenruler.tables.schemas import WHOLE
 __all__ = ["sections"]
 
 
-def sections(shown: Shown) -> list[Section]:
+def sections(shown: ReportInput) -> list[Section]:
     """Sections on models, scores and items, and on adaptation where models were adapted."""
     corpora = {
         name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()

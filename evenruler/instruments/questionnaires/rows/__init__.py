@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.shared import OPEN, first_pairs
@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     TERM,
     VARIANT,
     QuestionnaireSource,
-    Scale,
+    ResponseScale,
     Wording,
     prompt_id,
     twin_of,
@@ -31,7 +31,7 @@ from evenruler.text import fill
 __all__ = ["build"]
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """Build the tables `items`, `terms`, `prompts` and `rejected`, as `schemas`, and the plan.
 
     UserError where the judge of acceptability can neither `slor` nor `classify`.
@@ -49,7 +49,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     }
     said = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
     plan = sized(declaration, lambda settings: _plan(declaration.name, source, settings, catalogue))
-    return Built(tables, plan, said)
+    return BuiltInstrument(tables, plan, said)
 
 
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
@@ -117,7 +117,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Translated:
+class QuestionnaireRows:
     """Rows of the tables of one questionnaire, as their schemas in `schemas`."""
 
     items: list[Row]
@@ -126,13 +126,15 @@ class Translated:
     rejected: list[Row]
 
 
-def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
+def translate(name: str, source: QuestionnaireSource, scale: ResponseScale) -> QuestionnaireRows:
     """Fill every item and twin with every term and intensifier: rows of the four tables.
 
     Duplicates of earlier prompts go to `rejected`.
     """
     prompts, rejected = once(_prompts(name, source, scale), "premise", "hypothesis")
-    return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)
+    return QuestionnaireRows(
+        list(_items(name, source)), list(_terms(name, source)), prompts, rejected
+    )
 
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
@@ -188,7 +190,7 @@ def _words(item: Wording) -> Iterator[tuple[str, str, str]]:
         yield from ((term, word, polarity) for term, word in words.items())
 
 
-def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[Row]:
+def _prompts(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
     for slug, item, twin, asked in source.worded:
         for term, word, polarity in _words(asked):
             for number, level in enumerate(scale.levels, start=1):

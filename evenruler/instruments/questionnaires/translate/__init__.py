@@ -15,7 +15,7 @@ from evenruler.files import templates
 from evenruler.instruments.questionnaires.declare import source
 from evenruler.instruments.questionnaires.translate.statements import WORDS, rewrite
 from evenruler.models.records import CausalModel, Sampling
-from evenruler.strict import Slug, Strict, Text, read_csv, validate
+from evenruler.strict import Slug, StrictModel, Text, read_csv, validate
 from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english
 
@@ -92,7 +92,7 @@ NONE: Wording = {"premise": "FILL", "hypothesis": "FILL", "terms": {"source": []
 """Placeholder for a person to fill."""
 
 
-class Facts(Strict):
+class ScaleFacts(StrictModel):
     """Facts on the whole scale, from the first row."""
 
     title: Text
@@ -115,7 +115,7 @@ class Facts(Strict):
         )
 
 
-class Row(Strict):
+class ScaleItem(StrictModel):
     """An item of the scale."""
 
     item: Text
@@ -129,7 +129,7 @@ class Draft:
     """The draft of one row."""
 
     line: int
-    row: Row
+    row: ScaleItem
     wording: Wording
     passes: bool
     """Whether the linter accepts it."""
@@ -138,10 +138,10 @@ class Draft:
     """Rejected replies of a model, with the reason."""
 
 
-def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
+def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
-    names = [field.alias or name for name, field in Facts.model_fields.items()]
-    known = ["", *Row.model_fields, *COLUMNS[1:], *names]
+    names = [field.alias or name for name, field in ScaleFacts.model_fields.items()]
+    known = ["", *ScaleItem.model_fields, *COLUMNS[1:], *names]
     header, lines = read_csv(path, "write the scale there, a row an item", ["item"], known)
     keyed = [name for name in header if name in COLUMNS]
     if len(keyed) > 1:
@@ -159,7 +159,7 @@ def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
         )
     first = min(rows)
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
-    facts = validate(Facts, whole, path, under=f"line {first}")
+    facts = validate(ScaleFacts, whole, path, under=f"line {first}")
     own: dict[int, dict[str, Any]] = {
         line: {name: text for name, text in row.items() if whole.get(name) != text}
         for line, row in rows.items()
@@ -167,7 +167,7 @@ def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
     for line, row in own.items():
         row["reverse"] = is_reversed.get(line, False)
     return facts, {
-        line: validate(Row, row, path, under=f"line {line}") for line, row in own.items()
+        line: validate(ScaleItem, row, path, under=f"line {line}") for line, row in own.items()
     }
 
 
@@ -182,7 +182,10 @@ def in_words(drafts: Mapping[str, "Draft"]) -> str:
 
 
 def translate(
-    facts: Facts, rows: Mapping[int, Row], scale: source.Scale, writer: CausalModel | None = None
+    facts: ScaleFacts,
+    rows: Mapping[int, ScaleItem],
+    scale: source.ResponseScale,
+    writer: CausalModel | None = None,
 ) -> dict[str, Draft]:
     """Drafts by slug of the item: from rules, or, where they fail, from a model's paraphrase."""
     drafts: dict[str, Draft] = {}
@@ -201,7 +204,11 @@ def translate(
 
 
 def _draft(
-    line: int, row: Row, stem: str, lint: Callable[[Wording], None], writer: CausalModel | None
+    line: int,
+    row: ScaleItem,
+    stem: str,
+    lint: Callable[[Wording], None],
+    writer: CausalModel | None,
 ) -> Draft:
     time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
     since = (
@@ -245,7 +252,7 @@ def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
             yield reply.strip().split("\n")[0]
 
 
-def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> None:
+def lint(wording: Wording, scale: source.ResponseScale, others: Sequence[Wording]) -> None:
     """ValueError where the linter refuses an item, by itself or next to others."""
     try:
         item = source.Wording.model_validate(wording)
@@ -271,7 +278,7 @@ def prompt(item: str) -> str:
     return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
 
 
-def as_yaml(facts: Facts, drafts: Mapping[str, Draft]) -> str:
+def as_yaml(facts: ScaleFacts, drafts: Mapping[str, Draft]) -> str:
     """The draft as YAML, under a key that no questionnaire may have, with doubts at their rows."""
     environment = templates(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)

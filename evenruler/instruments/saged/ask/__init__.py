@@ -14,16 +14,16 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.features import (
     EMPTY,
     NEW_TOKENS,
     NONE,
     UNCOMPARED,
-    Answered,
-    Column,
-    Replies,
+    FeatureColumn,
+    ReplyTexts,
+    ToolAnswers,
     measured,
     scorer_prompts,
 )
@@ -75,7 +75,7 @@ PLANNED = (
     "tools",
 )
 
-FORMS = {"replies": Form(("generate",))}
+FORMS = {"replies": AskingMethod(("generate",))}
 
 ANSWERS: dict[str, pa.Schema] = {
     "replies": schemas.REPLIES,
@@ -85,7 +85,9 @@ ANSWERS: dict[str, pa.Schema] = {
 }
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
+def requests(
+    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+) -> Sequence[RequestBatch]:
     """The next requests: first replies to all planned prompts, then the tools' scores of these and
     of the baselines.
     """
@@ -101,7 +103,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
             "system": [system or None for system in asked["system"]],
         }
         rows = asked.drop(columns=["system", "text", "seed"])
-        return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
+        return [
+            RequestBatch("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})
+        ]
     prompts, generations = _replies(tables, plan, answers, subject)
     hidden = replies_of(
         prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"]
@@ -129,7 +133,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         distinct = list(dict.fromkeys(texts))
         if distinct:
             rows = pd.DataFrame({"tool": by, column: pd.Series(distinct, dtype="str")})
-            found.append(Request(table, operation, rows, {column: distinct}, settings, by))
+            found.append(RequestBatch(table, operation, rows, {column: distinct}, settings, by))
     return found
 
 
@@ -146,7 +150,10 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     classifier's labels.
     """
     prompts, generations = _replies(tables, plan, answers, subject)
-    models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"], plan["masked"])
+    models, names = (
+        ToolAnswers(answers, plan["embedder"]),
+        names_of(tables["prompts"], plan["masked"]),
+    )
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
     return {**found, "generations": generations}
 
@@ -352,7 +359,7 @@ def extract(
     prompts: pd.DataFrame,
     generations: pd.DataFrame,
     features: Mapping[str, Feature],
-    models: Answered,
+    models: ToolAnswers,
     names: Sequence[str] = (),
     language: str = "en",
 ) -> Tables:
@@ -374,7 +381,7 @@ def extract(
     UserError where weights do not fit a model's labels; ValueError where the prompt of a reply is
     unknown, or an id occurs twice among the prompts.
     """
-    replies, columns = replies_of(prompts, generations, names, language), list[Column]()
+    replies, columns = replies_of(prompts, generations, names, language), list[FeatureColumn]()
     for name, feature in features.items():
         found = measured(name, feature, models, replies)
         if found:
@@ -400,7 +407,9 @@ def extract(
     return {"features": _table(columns, replies), "topics": of_clusters, "baselines": of_baselines}
 
 
-def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:
+def baselines_of(
+    prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en"
+) -> ReplyTexts:
     """The baselines of the asked bare prompts in the form of replies, whole and with names
     unmasked.
 
@@ -417,7 +426,7 @@ def replies_of(
     generations: pd.DataFrame,
     names: Sequence[str] = (),
     language: str = "en",
-) -> Replies:
+) -> ReplyTexts:
     """Replies with their baselines, each distinct text stored once; arguments as for `extract`."""
     if prompts["id"].duplicated().any():
         raise ValueError("an id stands twice among the prompts")
@@ -440,10 +449,12 @@ def replies_of(
     of_baseline = place[len(replies) :]
     foreign = in_another(texts, language)
     foreign[of_baseline[of_baseline >= 0]] = False  # baselines define the language
-    return Replies(frame, texts, place[: len(replies)], of_baseline, masked(texts, names), foreign)
+    return ReplyTexts(
+        frame, texts, place[: len(replies)], of_baseline, masked(texts, names), foreign
+    )
 
 
-def _table(columns: list[Column], replies: Replies) -> pd.DataFrame:
+def _table(columns: list[FeatureColumn], replies: ReplyTexts) -> pd.DataFrame:
     """The columns as a table by `FEATURES`; empties `columns` to save memory, for there may be
     millions of rows.
     """

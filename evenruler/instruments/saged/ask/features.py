@@ -20,7 +20,7 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.english import compound
 
 Metric = Literal["cosine", "l2"]
-Form = Literal["label", "sort", "distance"]
+DistanceKind = Literal["label", "sort", "distance"]
 
 WORDS = 10  # words of a topic at most
 
@@ -82,7 +82,7 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
     return np.asarray(1 - np.clip(cosines, -1, 1))
 
 
-def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
+def placed(embeddings: Floats, centres: Floats, form: DistanceKind, metric: Metric) -> Floats:
     """Position of embeddings, [n, dimensions], relative to clusters with centres [c, dimensions]:
     float64[n, c].
 
@@ -198,7 +198,7 @@ Reasons = NDArray[np.object_]  # why a number is missing, empty where it is not
 NEW_TOKENS = 16  # token limit of a scorer's reply, enough for a number
 
 
-class Answered:
+class ToolAnswers:
     """Answers of the tools, looked up by text; all were requested before (`requests`)."""
 
     def __init__(self, answers: Tables, embedder: str | None) -> None:
@@ -238,7 +238,7 @@ NO_DIRECTION = "its embedding has no direction"
 
 
 @dataclass(frozen=True)
-class Replies:
+class ReplyTexts:
     """Replies with their baselines."""
 
     frame: (
@@ -258,7 +258,7 @@ class Replies:
         """The texts as a feature reads them: masked or not."""
         return self.masked if feature.mask else self.texts
 
-    def embeddings(self, models: Answered, feature: Feature) -> Floats:
+    def embeddings(self, models: ToolAnswers, feature: Feature) -> Floats:
         """[texts, dimensions] embeddings of the texts as a feature reads them, cached."""
         key = (feature.model, feature.mask)
         if key not in self.known:
@@ -272,7 +272,7 @@ class Replies:
 
 
 @dataclass(frozen=True)
-class Column:
+class FeatureColumn:
     """The values of one feature for some replies."""
 
     feature: str
@@ -283,7 +283,9 @@ class Column:
     topic: dict[str, object] | None = None  # of a cluster, by `schemas.TOPICS`
 
 
-def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+def measured(
+    name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
+) -> list[FeatureColumn]:
     """The values of a feature from the tools' answers: one column, or one per cluster for kind
     `clusters`.
     """
@@ -297,18 +299,18 @@ def _column(
     reason: Reasons,
     rows: Places | None = None,
     topic: dict[str, object] | None = None,
-) -> Column:
+) -> FeatureColumn:
     """A column over all replies, or over `rows`; a single baseline is broadcast."""
     whose = np.arange(len(value)) if rows is None else rows
     whys = pd.Categorical(pd.Series(reason, dtype=object).where(reason != "", None))
-    return Column(
+    return FeatureColumn(
         feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys, topic
     )
 
 
 def _of_texts(
-    name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str
-) -> list[Column]:
+    name: str, feature: Feature, replies: ReplyTexts, numbers: Floats, lacking: str
+) -> list[FeatureColumn]:
     """A feature of single texts. `numbers`: by text, NaN where the tool failed; `lacking`: the
     reason for that.
     """
@@ -323,7 +325,7 @@ def _of_texts(
 
 def _beside(
     name: str, numbers: Floats, lacking: Reasons, reply: Places, baseline: Places
-) -> list[Column]:
+) -> list[FeatureColumn]:
     """A feature of replies and baselines, from numbers, the reasons where they are NaN, and indices
     into both.
     """
@@ -346,7 +348,9 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
     return np.where(both, first + "; " + second, np.where(first != "", first, second))
 
 
-def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+def _classifier(
+    name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
+) -> list[FeatureColumn]:
     numbers, model = np.zeros(0), str(feature.model)
     if replies.texts:  # else nothing was asked, and the labels are unknown
         weights = np.array(feature.weights(name, models.labels(model)), dtype=np.float64)
@@ -354,7 +358,9 @@ def _classifier(name: str, feature: Feature, models: Answered, replies: Replies)
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
-def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+def _distance(
+    name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
+) -> list[FeatureColumn]:
     points = replies.embeddings(models, feature)
     there = (replies.reply >= 0) & (replies.baseline >= 0)
     value = np.full(len(there), np.nan)
@@ -366,8 +372,10 @@ def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -
     return [_column(name, value, np.nan, np.where(there & np.isnan(value), NO_DIRECTION, reason))]
 
 
-def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
-    found, by = list[Column](), sorted(feature.by or [])
+def _clusters(
+    name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
+) -> list[FeatureColumn]:
+    found, by = list[FeatureColumn](), sorted(feature.by or [])
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
     for part, rows in parts.items():
         domain, model, *values = map(str, part)
@@ -384,10 +392,10 @@ def _part(
     name: str,
     about: dict[str, object],
     feature: Feature,
-    models: Answered,
-    replies: Replies,
+    models: ToolAnswers,
+    replies: ReplyTexts,
     rows: Places,
-) -> Iterator[Column]:
+) -> Iterator[FeatureColumn]:
     """One column per cluster of the replies that are clustered together."""
     k, own = feature.k or 2, replies.reply[rows]
     bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (own >= 0)
@@ -420,7 +428,9 @@ def _part(
         yield _column(f"{name}-{i}", value, np.nan, reason, rows, topic)
 
 
-def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+def _scorer(
+    name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
+) -> list[FeatureColumn]:
     questions, places = scorer_prompts(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
     said = [parsed(reply, low, high) for reply in models.replies(str(feature.model), questions)]
@@ -429,7 +439,7 @@ def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> 
     return _beside(name, numbers, lacking, *np.split(places, 2))
 
 
-def scorer_prompts(feature: Feature, replies: Replies) -> tuple[list[str], Places]:
+def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Places]:
     """The distinct questions to a feature's scorer; and the question's index for each reply, then
     each baseline.
     """
@@ -443,7 +453,7 @@ def scorer_prompts(feature: Feature, replies: Replies) -> tuple[list[str], Place
     return [asked(question, texts[text], texts[context]) for text, context in pairs.T], places
 
 
-_MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], list[Column]]] = {
+_MEASURE: Mapping[str, Callable[[str, Feature, ToolAnswers, ReplyTexts], list[FeatureColumn]]] = {
     "lexicon": lambda name, feature, _, replies: _of_texts(
         name, feature, replies, compound(replies.read(feature)), ""
     ),

@@ -13,7 +13,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Column, Plan
+from evenruler.instruments.instrument import FigureHeading, Plan
 from evenruler.instruments.languages import require_language
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
@@ -50,9 +50,11 @@ COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source"
 required."""
 
 
-def headings(plan: Plan) -> list[Column]:
+def headings(plan: Plan) -> list[FigureHeading]:
     """The figures shown for every role, template and feature on every model."""
-    columns = [Column(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))]
+    columns = [
+        FigureHeading(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))
+    ]
     return [
         replace(column, meaning=column.meaning.format(favour=in_words(plan))) for column in columns
     ]

@@ -11,16 +11,16 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import (
     BaseSettings,
-    Scaled,
-    Sized,
-    Use,
+    ByProfile,
+    BySize,
+    ToolUse,
     at_scale,
     by_scale,
     by_size,
 )
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
 from evenruler.models.declared import Catalogue, Operation
-from evenruler.strict import Seed, Slug, Strict, Text
+from evenruler.strict import Seed, Slug, StrictModel, Text
 
 HOMONYMS = {
     *(
@@ -58,7 +58,7 @@ FEWEST_INVENTED = 12
 SCORED = ("{GENERATION}", "{BASELINE}")  # placeholders in the question of a scorer
 
 
-class Feature(Strict):
+class Feature(StrictModel):
     """A feature: one number for each text."""
 
     kind: Literal["lexicon", "classifier", "distance", "clusters", "scorer"]
@@ -216,7 +216,7 @@ def confirmatory_of(features: Mapping[str, Feature]) -> list[str]:
     return found[:MOST_CONFIRMATORY]
 
 
-class Statistic(Strict):
+class SummaryStatistic(StrictModel):
     """A summary statistic of the values of a group."""
 
     kind: Text
@@ -226,7 +226,7 @@ class Statistic(Strict):
     """Options of the statistic, such as `tolerance` or `standard`."""
 
 
-class Disparities(Strict):
+class Disparities(StrictModel):
     """How groups are summarised, compared and tested."""
 
     grouping: list[list[Literal["concept", "keyword", "section", "source_tag"]]] = Field(
@@ -234,17 +234,17 @@ class Disparities(Strict):
     )
     """Ways to group replies, by crossed values of columns; always within domain, model, role and
     template."""
-    statistics: dict[Slug, Statistic] = Field(
+    statistics: dict[Slug, SummaryStatistic] = Field(
         default={
-            "mean": Statistic(kind="mean"),
-            "median": Statistic(kind="median"),
-            "std": Statistic(kind="std"),
-            "selection-rate": Statistic(
+            "mean": SummaryStatistic(kind="mean"),
+            "median": SummaryStatistic(kind="median"),
+            "std": SummaryStatistic(kind="std"),
+            "selection-rate": SummaryStatistic(
                 kind="selection_rate", options={"standard": "mean", "method": "larger"}
             ),
-            "correlation": Statistic(kind="correlation"),
-            "kl": Statistic(kind="kl_divergence"),
-            "precision": Statistic(kind="precision"),
+            "correlation": SummaryStatistic(kind="correlation"),
+            "kl": SummaryStatistic(kind="kl_divergence"),
+            "precision": SummaryStatistic(kind="precision"),
         }
     )
     """Statistics by their name in tables."""
@@ -264,8 +264,8 @@ class Disparities(Strict):
     """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
     """The headline statistic, which gets more permutations, a shape, and figures on the card."""
-    permutations: Scaled[Number] = by_scale(200, 1000)
-    headline_permutations: Scaled[Number] = by_scale(1000, 10000)
+    permutations: ByProfile[Number] = by_scale(200, 1000)
+    headline_permutations: ByProfile[Number] = by_scale(1000, 10000)
     smallest: float = Field(default=0.05, gt=0, lt=1)
     """Smallest difference in favour that matters, as a share of the feature's range: .05 is .1 of
     VADER's 2."""
@@ -303,21 +303,21 @@ class Settings(BaseSettings):
 
     text: Literal["ours", "others"] = "ours"
     """Who wrote its sentences: a benchmark of text by others stays out of git, in DVC's cache."""
-    asked: Scaled[bool] = True
+    asked: ByProfile[bool] = True
     """Whether the pipeline asks models. A benchmark that is only built can still be measured."""
-    items: Sized[Number] = by_size(6, 1000, 1000)
+    items: BySize[Number] = by_size(6, 1000, 1000)
     """Most root items, evenly spread (items of each concept where a domain is not branched). Each
     is asked about all concepts, at every size."""
-    most_roles: Sized[Number] = by_size(1, 2, 1000)
+    most_roles: BySize[Number] = by_size(1, 2, 1000)
     """Most roles, the first ones."""
-    generations: Sized[Number] = 1
+    generations: BySize[Number] = 1
     """Replies to each prompt."""
-    new_tokens: Sized[Number] = by_size(64, 64, 256)
+    new_tokens: BySize[Number] = by_size(64, 64, 256)
     """Token limit of a reply; one that reaches it is marked as cut."""
     seed: Seed = 0
-    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
+    prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Most root items that are also asked after prefixes, where the source has some."""
-    reseeded: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 6, 1000)
+    reseeded: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 6, 1000)
     """Most root items that are asked again with another seed, to measure the effect of the seed
     alone."""
     contact: Text | None = None
@@ -396,15 +396,15 @@ class Settings(BaseSettings):
             {"found": found} if (root / found).exists() else {}
         )
 
-    def uses(self, source: Source) -> list[Use]:
+    def uses(self, source: Source) -> list[ToolUse]:
         """The models that it names, to measure replies, to write questions, to judge rows and to
         find words.
         """
-        found = [Use(self.embedder, "embed", "embedder")] if self.embedder else []
+        found = [ToolUse(self.embedder, "embed", "embedder")] if self.embedder else []
         for name, feature in self.features.items():
             if feature.model is not None:
                 found.append(
-                    Use(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model")
+                    ToolUse(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model")
                 )
         judge = source.branch.judge if source.branch else None
         writers = {"assemble.model": source.assemble.model, "branch.judge": judge}
@@ -414,7 +414,7 @@ class Settings(BaseSettings):
                 source.find.replacements.model if source.find.replacements else None
             )
         return found + [
-            Use(model, "generate", key, tool=False)
+            ToolUse(model, "generate", key, tool=False)
             for key, model in writers.items()
             if model is not None
         ]

@@ -14,11 +14,11 @@ from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateA
 from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
-from evenruler.instruments.prefixes import Framings
+from evenruler.instruments.prefixes import PrefixSettings
 from evenruler.strict import (
     Seed,
     Slug,
-    Strict,
+    StrictModel,
     Text,
     Word,
     read_yaml,
@@ -34,7 +34,7 @@ ARTICLES = "articles"  # folder of our own texts, next to the domains' files
 Direction = Literal["forward", "back"]
 
 
-class Around(Strict):
+class LinkCrawl(StrictModel):
     """Further pages that are read, found along links from the pages of the concepts,
     breadth-first.
     """
@@ -45,7 +45,7 @@ class Around(Strict):
     direction: Direction = "forward"
 
 
-class Material(Strict):
+class TextOrigin(StrictModel):
     """Where text comes from."""
 
     kind: Literal["table", "local", "extracts", "wiki"]
@@ -66,10 +66,10 @@ class Material(Strict):
     other pages are read in their latest revision."""
     licence: Text | None = None
     """Of the text; by default the domain's for `local`, CC BY-SA 4.0 for Wikipedia."""
-    around: Around | None = None
+    around: LinkCrawl | None = None
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> "Material":
+    def _fits_its_kind(self) -> "TextOrigin":
         belongs = {"path": "local or table", "api": "wiki", "revisions": "wiki", "around": "wiki"}
         for key, kinds in belongs.items():
             if getattr(self, key) is not None and self.kind not in kinds.split(" or "):
@@ -100,7 +100,7 @@ FOUND = "found"
 """Folder next to the domains' files that `evenruler find` writes to; also a value of
 `branch.replacements`."""
 
-Way = Literal["model", "embedding", "links"]  # how keywords are found
+SearchMethod = Literal["model", "embedding", "links"]  # how keywords are found
 ByRoot = dict[
     Slug, dict[Slug, dict[Word, Word]]
 ]  # by root and branch: the replacement of each word of the root
@@ -113,7 +113,7 @@ def _threshold(value: Any) -> Any:
     return value
 
 
-class FindingReplacements(Strict):
+class FindingReplacements(StrictModel):
     """How `evenruler find` looks for replacements of the words about a root in each branch
     (A.2).
     """
@@ -131,12 +131,12 @@ class FindingReplacements(Strict):
     seed: Seed = 0
 
 
-class Finding(Strict):
+class KeywordSearch(StrictModel):
     """What `evenruler find` looks for: keywords of concepts that declare none (A.1), and
     replacements (A.2).
     """
 
-    by: list[Way] = Field(default_factory=list)
+    by: list[SearchMethod] = Field(default_factory=list)
     """`model`: a language model is asked; `embedding`: the words of a concept's pages that are
     nearest to its name; `links`: titles that its pages link to. Empty: no keywords are looked
     for."""
@@ -154,7 +154,7 @@ class Finding(Strict):
     """How replacements are looked for, where `branch.replacements` is `found`."""
 
     @model_validator(mode="after")
-    def _fits_its_ways(self) -> "Finding":
+    def _fits_its_ways(self) -> "KeywordSearch":
         if not self.by and self.replacements is None:
             raise ValueError("nothing to look for: `by` is empty and there is no `replacements`")
         if len(set(self.by)) < len(self.by):
@@ -168,17 +168,17 @@ class Finding(Strict):
         return self
 
 
-class Found(Strict):
+class FoundKeywords(StrictModel):
     """What was found for a concept, to be edited by hand."""
 
     keywords: list[Word] = Field(default_factory=list)
     pages: list[Text] = Field(default_factory=list)
 
 
-class FoundFile(Strict):
+class FoundKeywordsFile(StrictModel):
     """`data/sources/saged/found/*.yaml`: what `evenruler find` found for one domain."""
 
-    concepts: dict[Slug, Found] = Field(default_factory=dict)
+    concepts: dict[Slug, FoundKeywords] = Field(default_factory=dict)
     replacements: ByRoot = Field(default_factory=dict)
 
 
@@ -186,7 +186,7 @@ DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
 PAGES, MISSING = "pages.parquet", "missing.parquet"  # the files of a snapshot
 
 
-class Concept(Strict):
+class Concept(StrictModel):
     """A concept, which is compared with the others."""
 
     name: Word
@@ -209,7 +209,7 @@ def _concept(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-class Assembling(Strict):
+class PromptAssembly(StrictModel):
     """How sentences become prompts, or what kind of prompts a table has."""
 
     method: Literal["split", "question"]
@@ -226,7 +226,7 @@ class Assembling(Strict):
 MOST_WRONG = 0.03  # largest share of branched rows that may be wrong; a domain that does not show this is refused
 
 
-class Reading(Strict):
+class ReviewResult(StrictModel):
     """Result of a review of branched rows; wrong are broken grammar, nonsense, and statements that
     cannot be true.
     """
@@ -240,7 +240,7 @@ class Reading(Strict):
     """Who read them."""
 
     @model_validator(mode="after")
-    def _of_those_read(self) -> "Reading":
+    def _of_those_read(self) -> "ReviewResult":
         if self.wrong > self.rows:
             raise ValueError(f"`wrong` is {self.wrong}, but `rows` only {self.rows}")
         if self.of is not None and self.rows > self.of:
@@ -269,7 +269,7 @@ class Reading(Strict):
         return f"{said}, {shown}: read all, or {enough:,} with no more wrong"
 
 
-class Branching(Strict):
+class Branching(StrictModel):
     """How items of one concept become items of others."""
 
     roots: list[Slug] = Field(min_length=1)
@@ -289,7 +289,7 @@ class Branching(Strict):
     judge: Slug | None = None
     """Model of the catalogue that can `generate`: it is asked of every branched row whether it is
     coherent and agrees with world knowledge; other rows are rejected."""
-    read: Reading | None = None
+    read: ReviewResult | None = None
     """Result of a review of the rows."""
     _are_found: bool = PrivateAttr(default=False)
 
@@ -361,12 +361,12 @@ class Source(BaseSource):
     """One domain."""
 
     concepts: dict[Slug, Annotated[Concept, BeforeValidator(_concept)]] = Field(min_length=1)
-    material: Material
-    assemble: Assembling
+    material: TextOrigin
+    assemble: PromptAssembly
     branch: Branching | None = None
-    find: Finding | None = None
+    find: KeywordSearch | None = None
     """How missing keywords and replacements are found; not at all by default."""
-    framings: Framings | None = None
+    framings: PrefixSettings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
     _prompts: int | None = PrivateAttr(default=None)
     _linked: frozenset[str] = PrivateAttr(default=frozenset())
@@ -439,7 +439,7 @@ class Source(BaseSource):
             raise ValueError(f"two concepts are called {both(*found)}")
 
     def with_found(
-        self, found: Mapping[str, Found], replacements: ByRoot | None = None
+        self, found: Mapping[str, FoundKeywords], replacements: ByRoot | None = None
     ) -> "Source":
         """The domain completed by what was found, for the concepts that declare no keywords, or no
         pages.
@@ -544,7 +544,7 @@ class Source(BaseSource):
         """The control concepts, in the order of the file."""
         return [slug for slug, concept in self.concepts.items() if concept.control]
 
-    def around(self, concept: str) -> Around | None:
+    def around(self, concept: str) -> LinkCrawl | None:
         """How further pages are found along links; None where the concept's pages were found that
         way already.
         """
@@ -561,7 +561,7 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     source = validate(Source, read_yaml(path), path)
     beside = path.parent / FOUND / path.name
     if beside.exists():
-        found = validate(FoundFile, read_yaml(beside), beside)
+        found = validate(FoundKeywordsFile, read_yaml(beside), beside)
         try:
             source = source.with_found(found.concepts, found.replacements)
         except ValueError as error:

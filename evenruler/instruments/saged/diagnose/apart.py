@@ -23,7 +23,7 @@ POWER = 0.8  # of what counts as detectable
 
 
 @dataclass(frozen=True)
-class Apart:
+class MaxDeviationTest:
     """Deviation of each concept from the mean of all, in each series."""
 
     values: Floats
@@ -72,10 +72,12 @@ class Apart:
         return [place for place in self.ranked if self.low[place] > 0 or self.high[place] < 0]
 
 
-Find = Callable[[Floats, int, int], Apart]  # from scores, a seed and a number of shuffles
+Find = Callable[
+    [Floats, int, int], MaxDeviationTest
+]  # from scores, a seed and a number of shuffles
 
 
-def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
+def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviationTest:
     """Test which concepts differ, over root items; ValueError: fewer than two root items or
     concepts.
 
@@ -109,7 +111,7 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - ROUNDING)
     wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
     means, wide, errors = (unit * each for each in (means, wide, errors))
-    return Apart(
+    return MaxDeviationTest(
         means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles))
     )
 
@@ -146,7 +148,7 @@ def asked(scores: Floats) -> int:
     return int((~np.isnan(scores)).any(axis=tuple(range(scores.ndim - 1))).sum())
 
 
-def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
+def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviationTest:
     """Test which concepts differ in one role and not in others, where the mean over roles may
     cancel.
 
@@ -158,7 +160,7 @@ def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     return apart(_centred(x, 0), seed, shuffles)
 
 
-def beyond_invented(real: Apart, invented: Apart) -> float:
+def beyond_invented(real: MaxDeviationTest, invented: MaxDeviationTest) -> float:
     """The p of a test that real concepts differ by more than invented ones, the placebo.
 
     Source: F of two mean squares of means over the same root items, one-sided; both contain the
@@ -170,7 +172,7 @@ def beyond_invented(real: Apart, invented: Apart) -> float:
     return float(stats.f.sf(square / of_invented, df, of_df))
 
 
-def mean_square(found: Apart) -> tuple[float, int]:
+def mean_square(found: MaxDeviationTest) -> tuple[float, int]:
     """Mean square of the deviations of concepts, and its degrees of freedom; of role x concept
     where there are roles.
 
@@ -182,7 +184,7 @@ def mean_square(found: Apart) -> tuple[float, int]:
     df = roles * (asked(found.values) - 1)
     noise = (
         float((found.errors[there] ** 2).mean())
-        if isinstance(found, Silence) and there.any()
+        if isinstance(found, NonresponseTest) and there.any()
         else 0.0
     )
     return (max(float((found.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
@@ -198,7 +200,9 @@ def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> fl
     return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
 
 
-def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> float:
+def detectable_beyond(
+    real: MaxDeviationTest, invented: MaxDeviationTest, level: float = ALPHA
+) -> float:
     """Minimum detectable deviation of one concept by `beyond_invented`, at power `POWER`; the
     others are equal.
 
@@ -222,7 +226,7 @@ def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> flo
 
 
 @dataclass(frozen=True)
-class Silence(Apart):
+class NonresponseTest(MaxDeviationTest):
     """Share of unanswered replies of each concept, minus that of all: one series."""
 
     overall: float  # share over all concepts
@@ -245,7 +249,7 @@ class Silence(Apart):
         return max(p)
 
 
-def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silence:
+def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> NonresponseTest:
     """Test whether concepts are answered alike.
 
     `unanswered`: [root items, concepts] share of replies that were refused, empty, foreign or
@@ -276,7 +280,7 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     high = values + np.hypot(own[1] - shares, overall - of_all[0])
     one_error = proportion_confint(shares * asked_of, asked_of, 2 * stats.norm.sf(1), "wilson")
     errors = (one_error[1] - one_error[0]) / 2  # above 0 even where a share is 0
-    return Silence(values[None], low[None], high[None], errors[None], n[None], p, overall)
+    return NonresponseTest(values[None], low[None], high[None], errors[None], n[None], p, overall)
 
 
 def _centred(x: Floats, axis: int) -> Floats:

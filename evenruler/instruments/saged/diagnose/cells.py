@@ -21,7 +21,7 @@ from scipy import stats
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import is_branched
-from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, SummaryStatistic
 from evenruler.instruments.saged.diagnose.disparities import (
     OWN,
     USES_SELECTION_RATE,
@@ -96,7 +96,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ScoreArrays:
     """The measurements of one domain, as arrays."""
 
     domain: str
@@ -110,14 +110,14 @@ class Layout:
     baselines: Floats  # [series, replies] the same feature of the reply's baseline
     measured: NDArray[np.bool_]  # [series, replies] whether there is a measurement, null or not
 
-    def where(self, replies: Any) -> "Layout":
+    def where(self, replies: Any) -> "ScoreArrays":
         """The layout of some replies only; `replies`: a mask or indices."""
         numbers = {
             name: getattr(self, name)[:, replies] for name in ("values", "baselines", "measured")
         }
         return replace(self, replies=self.replies.iloc[replies].reset_index(drop=True), **numbers)
 
-    def without(self, concepts: Collection[str]) -> "Layout":
+    def without(self, concepts: Collection[str]) -> "ScoreArrays":
         """The layout without the replies about some concepts."""
         of_these = self.replies["concept"].isin(list(concepts)).to_numpy()
         return self.where(~of_these) if of_these.any() else self
@@ -147,7 +147,7 @@ class Layout:
         return int(self.replies["root_id"].nunique() if self.branched else roots.min())
 
 
-def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layout:
+def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> ScoreArrays:
     """Arrange measurements of one framing, in any order; ValueError where one occurs twice or its
     prompt is unknown.
     """
@@ -177,7 +177,7 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
     replies = replies.merge(
         prompts[columns].astype(str), on="id", how="left", validate="many_to_one"
     )
-    return Layout(domain, replies, series, values, baselines, measured)
+    return ScoreArrays(domain, replies, series, values, baselines, measured)
 
 
 def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
@@ -207,7 +207,7 @@ DRAWN_AT_ONCE = 1_000_000
 """Replies of all draws held at a time, which bounds memory; draws do not depend on it."""
 
 
-def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
+def shuffled(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> Iterator[Places]:
     """Group labels shuffled n times, in batches; all orders are equally probable if groups are
     exchangeable.
 
@@ -238,15 +238,15 @@ AT_ONCE = 50_000  # numbers that a statistic processes at a time, so that they f
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellStatistics:
     """One statistic of all series, raw or calibrated. A cell is one series, within which groups are
     compared.
     """
 
-    layout: Layout
+    layout: ScoreArrays
     groups: Groups
     name: str  # of the statistic, as the user named it
-    statistic: Statistic
+    statistic: SummaryStatistic
     calibration: str
 
     def numbers(self, lines: slice) -> tuple[Floats, Floats | None]:
@@ -337,7 +337,7 @@ class Cells:
 
 
 def described(
-    layout: Layout, settings: Disparities, seed: int
+    layout: ScoreArrays, settings: Disparities, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by
     `schemas`.
@@ -345,7 +345,7 @@ def described(
     UserError: unknown statistic, option or metric.
     """
     cells = [
-        Cells(layout, groups, name, statistic, calibration)
+        CellStatistics(layout, groups, name, statistic, calibration)
         for groups in map(layout.groups, settings.grouping)
         for name, statistic in settings.statistics.items()
         for calibration in ([RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED])
@@ -368,7 +368,7 @@ def described(
 
 
 def permutation_p(
-    cells: Cells, metrics: Sequence[str], permutations: int, seed: int
+    cells: CellStatistics, metrics: Sequence[str], permutations: int, seed: int
 ) -> tuple[Floats, NDArray[np.int64]]:
     """[metrics, series] p of a one-sided test that groups differ, and the number of permutations
     with a defined value.
@@ -393,7 +393,7 @@ def permutation_p(
     return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined
 
 
-def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
+def compared(cells: CellStatistics, settings: Disparities, seed: int) -> pd.DataFrame:
     """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`; UserError: unknown
     metric.
 
@@ -512,11 +512,11 @@ def summarise_each(
     by_cell = np.split(
         np.argsort(of_row, kind="stable"), np.cumsum(np.bincount(of_row, minlength=n))[:-1]
     )
-    series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[Layout, Groups]]()
+    series, laid = pd.DataFrame("", index=[0], columns=SERIES), list[tuple[ScoreArrays, Groups]]()
     for place, rows in enumerate(by_cell):
         members = np.flatnonzero(which == place)
         values, baselines = (own[None, rows] for own in numbers)
-        layout = Layout(
+        layout = ScoreArrays(
             "", pd.DataFrame(), series, values, baselines, np.ones(values.shape, dtype=bool)
         )
         laid.append(
@@ -524,10 +524,12 @@ def summarise_each(
         )
     places, tables = np.argsort(which, kind="stable"), []
     for name, (kind, options) in statistics.items():
-        asked = Statistic.model_construct(
+        asked = SummaryStatistic.model_construct(
             kind=kind, options=dict(options)
         )  # statistics of users take any
-        found = [Cells(*own, name, asked, CALIBRATED if calibrated else RAW) for own in laid]
+        found = [
+            CellStatistics(*own, name, asked, CALIBRATED if calibrated else RAW) for own in laid
+        ]
         told = {"summary": [one.values[0] for one in found], "n": [one.n[0] for one in found]}
         told |= {
             "n_missing": [one.missing[0] for one in found],

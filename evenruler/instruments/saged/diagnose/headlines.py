@@ -14,13 +14,13 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
-from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
+from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, ScoreArrays
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
+from evenruler.measurement.verdicts import ALPHA, HeadlineTest, PValues, ValidityCheck, judge
 from evenruler.tables import stacked
 from evenruler.tables.schemas import HEADLINES
 
@@ -50,7 +50,7 @@ class _Headline:
     left: list[str] = field(
         default_factory=list
     )  # concepts excluded because too few replies are answered
-    fitness: Fitness = field(default_factory=Fitness)
+    fitness: ValidityCheck = field(default_factory=ValidityCheck)
 
     def cells(self) -> pd.DataFrame:
         """The scores, one per row, by `tables.schemas.HEADLINES` without the columns that identify
@@ -77,8 +77,10 @@ class _Headline:
 class _Found:
     """Test results of a headline figure."""
 
-    real: apart.Apart | None  # None where fewer than two concepts have scores of two root items
-    invented: apart.Apart | None = None  # None with fewer than `FEWEST_INVENTED`
+    real: (
+        apart.MaxDeviationTest | None
+    )  # None where fewer than two concepts have scores of two root items
+    invented: apart.MaxDeviationTest | None = None  # None with fewer than `FEWEST_INVENTED`
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
     """Pairs of series and concept that differ by the test with shuffled names alone, the furthest
     first."""
@@ -86,7 +88,7 @@ class _Found:
 
 
 def confirmed(
-    layout: Layout,
+    layout: ScoreArrays,
     silent: pd.DataFrame,
     features: Mapping[str, Feature],
     controls: Collection[str],
@@ -118,7 +120,8 @@ def confirmed(
         pairs = list(zip(headlines, found, strict=True))
         # Too many silent replies do not bar naming who is silent, but they do bar denying it.
         fit = [
-            Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs
+            ValidityCheck() if one.figure == ALIKE and own.named else one.fitness
+            for one, own in pairs
         ]
         judged = judge(
             [(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)]
@@ -138,7 +141,7 @@ def confirmed(
     return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), stacked(cells)
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
     """Whether two models treat concepts alike: the headline of their difference, paired by root
     item.
     """
@@ -189,7 +192,7 @@ def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _headlines(
-    layout: Layout,
+    layout: ScoreArrays,
     silent: pd.DataFrame,
     features: Mapping[str, Feature],
     controls: Collection[str],
@@ -213,7 +216,7 @@ def _headlines(
     roots = sorted(layout.replies["root_id"].unique())
     of_silence = (*tables, list(silent.index), ALIKE_POINTS)
     first = _Headline(
-        ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=Fitness(unmeasured)
+        ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=ValidityCheck(unmeasured)
     )
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
@@ -244,7 +247,7 @@ def _headlines(
             roots=roots,
             smallest=settings.smallest * feature.range,
             left=sorted(left - set(controls)),
-            fitness=Fitness(unfit),
+            fitness=ValidityCheck(unfit),
         )
         favour.append(one)
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
@@ -264,7 +267,7 @@ def _headlines(
     return [first, *favour, *by_roles[:1]]
 
 
-def _cube(layout: Layout, lines: Codes, roots: list[str]) -> Floats:
+def _cube(layout: ScoreArrays, lines: Codes, roots: list[str]) -> Floats:
     """[configurations, root items, concepts] mean deviation of replies from the mean of their root
     item.
 
@@ -298,13 +301,13 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
     return _Found(real, invented, told, level)
 
 
-def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
+def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
     """A headline with what its verdict needs, or with what the design lacks for one."""
     n, names, real = int(one.n.min()) if one.concepts else 0, apart.asked(one.invented), found.real
     levels = {ROOTS: n, "concepts": len(one.concepts)} | (
         {"roles": len(one.roles)} if one.roles else {}
     )
-    figure = partial(Confirmatory, one.figure, ROOTS, smallest=one.smallest)
+    figure = partial(HeadlineTest, one.figure, ROOTS, smallest=one.smallest)
     if real is None or n < FEWEST_ROOTS:
         lacking = f"{_count(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
         if len(one.concepts) < 2:

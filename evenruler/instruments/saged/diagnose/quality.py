@@ -20,11 +20,11 @@ from evenruler.instruments.saged.diagnose.cells import (
     RAW,
     ROOTS,
     SERIES,
-    Layout,
+    ScoreArrays,
     numbered,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.answered import Replies, unanswered
+from evenruler.measurement.answered import ReplyCounts, unanswered
 from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.models.records import cut_of
@@ -63,7 +63,7 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
         int(foreign.sum()),
     )
     withheld, cut = len(generations) - len(given), cut_of(generations["reason"])
-    return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
+    return unanswered(ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
 
 CONCEPTS = "concepts"  # unit of n in some figures; in others root items
@@ -216,7 +216,7 @@ def _means_of_concepts(
         yield key, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
-def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
+def tool_bias(layout: ScoreArrays, said: pd.DataFrame) -> pd.DataFrame:
     """Mean score of baselines that differ only in the concept, by tool and concept; equal where
     there is no bias (C.3).
 
@@ -242,7 +242,7 @@ def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=schemas.TOOL_BIAS.names)
 
 
-def context_bias(layout: Layout) -> pd.DataFrame:
+def context_bias(layout: ScoreArrays) -> pd.DataFrame:
     """Mean scores of replies by the score of their baseline: low, middling or high, raw and
     calibrated (C.2).
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
@@ -35,7 +35,7 @@ MOST_PANELS = 8  # most panels shown at first; with more configurations, the fir
 CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 
-def sections(shown: Shown) -> list[Section]:
+def sections(shown: ReportInput) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
     tables, groupings = (
         {name: _readable(table, shown) for name, table in shown.tables.items()},
@@ -57,7 +57,7 @@ def sections(shown: Shown) -> list[Section]:
     return [*found, *pictures(shown.settings, tables)]
 
 
-def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
+def _readable(table: pd.DataFrame, shown: ReportInput) -> pd.DataFrame:
     """Rows of declared domains: concepts by name, role and template joined where there are several
     templates.
     """

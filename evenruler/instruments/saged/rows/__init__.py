@@ -6,7 +6,7 @@ from collections import Counter
 from functools import partial
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
@@ -19,7 +19,7 @@ from evenruler.tables import table_of
 __all__ = ["build"]
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: refused
     questions.
 
@@ -74,7 +74,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
         said.append(f"{row['concept']}: {row['items']:,} items{changed}")
     said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
-    return Built(tables, sized(declaration, partial(plan_of, name, source)), said)
+    return BuiltInstrument(tables, sized(declaration, partial(plan_of, name, source)), said)
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> Plan:

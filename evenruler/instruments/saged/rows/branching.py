@@ -180,7 +180,7 @@ _QUOTE = re.compile(r"(?<!\w)['\u2018]\w")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReplacedSpan:
     """A replacement: its place in the branched text (characters, `end` exclusive), the root's word,
     and the new one.
     """
@@ -196,10 +196,10 @@ class Branched:
     """A branched text, and every difference from its root, from left to right."""
 
     text: str
-    spans: tuple[Span, ...]
+    spans: tuple[ReplacedSpan, ...]
 
     @property
-    def places(self) -> list[tuple[int, Span]]:
+    def places(self) -> list[tuple[int, ReplacedSpan]]:
         """Each span, after its beginning in the root."""
         grown = accumulate(
             (len(span.replacement) - len(span.word) for span in self.spans), initial=0
@@ -233,7 +233,7 @@ def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]
     }
 
 
-class _Place(NamedTuple):
+class _ReplacementSite(NamedTuple):
     """A match with the context that its replacement has to fit, in any branch."""
 
     match: Match
@@ -243,7 +243,7 @@ class _Place(NamedTuple):
     bare_apostrophe: bool
 
 
-def _place(text: str, match: Match) -> _Place:
+def _place(text: str, match: Match) -> _ReplacementSite:
     written, begin = text[match.begin : match.end], match.begin
     shape: Shape = "as given"
     if written.isupper() and sum(map(str.isalpha, written)) > 1 and not match.word.isupper():
@@ -263,13 +263,13 @@ def _place(text: str, match: Match) -> _Place:
         and not text[match.end + 1 : match.end + 2].isalnum()
         and not _QUOTE.search(text, 0, begin + 1)  # else it may close a quotation
     )
-    return _Place(match, shape, article, article_begin, bare)
+    return _ReplacementSite(match, shape, article, article_begin, bare)
 
 
-def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> Branched:
+def _filled(text: str, places: Sequence[_ReplacementSite], replacements: Replacements) -> Branched:
     parts, spans, done = (
         list[str](),
-        list[Span](),
+        list[ReplacedSpan](),
         0,
     )  # `done`: characters of the root that are dealt with
     length = 0  # of the branched text so far
@@ -292,7 +292,7 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
             new = right + text[article_begin + len(article) : begin] + new
             begin = article_begin
         length += begin - done
-        spans.append(Span(length, length + len(new), text[begin:end], new))
+        spans.append(ReplacedSpan(length, length + len(new), text[begin:end], new))
         parts += (text[done:begin], new)
         length, done = length + len(new), end
     return Branched("".join([*parts, text[done:]]), tuple(spans))

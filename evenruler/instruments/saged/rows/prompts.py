@@ -14,12 +14,12 @@ import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY, Replacements, checked, leaks
-from evenruler.instruments.saged.declare.source import Assembling, Source
+from evenruler.instruments.saged.declare.source import PromptAssembly, Source
 from evenruler.instruments.saged.rows.branching import (
     LEAST,
     NOTHING,
     Branched,
-    Span,
+    ReplacedSpan,
     branches,
     split,
     unfit,
@@ -146,7 +146,7 @@ def _whole(row: Row) -> str:
 
 
 def _items(
-    sentences: Sequence[Row], how: Assembling, questions: Questions | None, about: _Root
+    sentences: Sequence[Row], how: PromptAssembly, questions: Questions | None, about: _Root
 ) -> tuple[list[_Item], list[Row], list[Row]]:
     """At most `per_concept` items, in the order of the draw; rejected sentences; refused
     questions.
@@ -179,7 +179,7 @@ def _items(
 
 
 def _prompts(
-    rows: Sequence[Row], how: Assembling, questions: Questions | None
+    rows: Sequence[Row], how: PromptAssembly, questions: Questions | None
 ) -> Sequence[Question]:
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
     if questions and how.method == "question":
@@ -268,12 +268,12 @@ def id_of(name: str, sentence: Row, concept: str) -> str:
     )
 
 
-def not_drawn(row: Row, how: Assembling) -> Row:
+def not_drawn(row: Row, how: PromptAssembly) -> Row:
     """A rejected sentence or prompt beyond the number wanted, by `schemas.REJECTED`."""
     return _rejected(row, how, f"not drawn: {how.per_concept} a concept are enough")
 
 
-def _rejected(row: Row, how: Assembling, reason: str) -> Row:
+def _rejected(row: Row, how: PromptAssembly, reason: str) -> Row:
     return {**row, "variant": how.method, "framing": BARE, "reason": reason}
 
 
@@ -332,7 +332,7 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
     Its spans are the places where the words differ from those of the root.
     """
     parts: list[str] = []
-    spans: list[Span] = []
+    spans: list[ReplacedSpan] = []
     for literal, name, *_ in Formatter().parse(text):
         parts.append(literal)
         if name is not None:
@@ -343,7 +343,7 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
             )
             parts.append(word)
             if word != root:
-                spans.append(Span(begin, begin + len(word), root, word))
+                spans.append(ReplacedSpan(begin, begin + len(word), root, word))
     return Branched("".join(parts), tuple(spans))
 
 

@@ -23,14 +23,14 @@ from evenruler.instruments.saged.declare.source import (
     MISSING,
     PAGES,
     SNAPSHOTS,
-    Found,
+    FoundKeywords,
+    SearchMethod,
     Source,
-    Way,
     read_source,
 )
 from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.finding import Keyword
-from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, read
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page, as_titled, known_pages, read
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
@@ -43,10 +43,14 @@ Row = dict[str, Any]
 _HEAD = (
     "# Found by `evenruler find`, to be edited by hand. Behind each word stands how it was found.\n"
 )
-_UNITS: dict[Way, str] = {"model": "replies", "embedding": "similarity", "links": "sentences"}
+_UNITS: dict[SearchMethod, str] = {
+    "model": "replies",
+    "embedding": "similarity",
+    "links": "sentences",
+}
 
 
-class Means(NamedTuple):
+class SearchFunctions(NamedTuple):
     """The functions that find keywords (`ask`) and replacements (`write`); each is called only
     where it is needed.
     """
@@ -86,7 +90,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
 
 
 def found_keywords(
-    source: Source, pages: Iterable[Mapping[str, Any]], means: Means
+    source: Source, pages: Iterable[Mapping[str, Any]], means: SearchFunctions
 ) -> finding.Findings:
     """Keywords of the concepts that declare none, in the ways of the domain's `find`.
 
@@ -106,13 +110,13 @@ def found_keywords(
             remedy="add `find`, or take keywords out of its file",
         )
     texts = grouped((row["concept"], row["text"]) for row in pages)
-    ways: dict[str, dict[Way, finding.Ranked]] = {concept: {} for concept in names}
+    ways: dict[str, dict[SearchMethod, finding.RankedKeywords]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
         own = texts.get(concept, [])
         if way == "model":
             found = finding.asked(name, source.title, means.ask, times=how.times, seed=how.seed)
         elif not own:
-            found = finding.Ranked([], [("", "no page of it was read")])
+            found = finding.RankedKeywords([], [("", "no page of it was read")])
         elif way == "embedding":
             found = finding.near(name, own, means.similarity)
         else:
@@ -181,8 +185,8 @@ def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -
 
 
 ON_THE_WAY = Path(".cache/refresh")  # partial results of a refresh, from which it resumes
-Opened = Callable[
-    [Source, Settings, Catalogue], AbstractContextManager[Means]
+OpenWiki = Callable[
+    [Source, Settings, Catalogue], AbstractContextManager[SearchFunctions]
 ]  # opens the functions that find
 
 
@@ -212,7 +216,7 @@ def refresh(
     if known:
         yield f"{domain}: resuming an interrupted run after {len(known_pages(known))} pages"
     pages: list[Row] = []
-    missing: list[tuple[str, Missing]] = []
+    missing: list[tuple[str, MissingPage]] = []
     replace(on_the_way, json.dumps(known) + "\n")
     with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles(source, reader)
@@ -224,7 +228,7 @@ def refresh(
                 remedy=remedy,
             )
         for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known)):
-            if isinstance(page, Missing):
+            if isinstance(page, MissingPage):
                 missing.append((concept, page))
                 continue
             rows = page.rows(concept)
@@ -256,7 +260,11 @@ def refresh(
 
 
 def find(
-    root: Path, domain: str, settings: Settings, catalogue: Catalogue, opened: Opened | None = None
+    root: Path,
+    domain: str,
+    settings: Settings,
+    catalogue: Catalogue,
+    opened: OpenWiki | None = None,
 ) -> Iterator[str]:
     """Find the keywords, pages and replacements that a domain asks for, yielding lines about
     progress.
@@ -285,7 +293,7 @@ def find(
             findings = found_keywords(source, rows, means)
             words = grouped((keyword.concept, keyword.word) for keyword in findings.keywords)
             source = source.with_found(
-                {concept: Found(keywords=own) for concept, own in words.items()}
+                {concept: FoundKeywords(keywords=own) for concept, own in words.items()}
             )
         if how:
             rows = scrape(domain, source, pages_read).sentences
@@ -310,7 +318,7 @@ def find(
 
 
 @contextmanager
-def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[Means]:
+def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[SearchFunctions]:
     """The functions that find; models and wiki are opened on first use."""
     from evenruler.models.catalogue import load
 
@@ -347,4 +355,4 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
 
     with ExitStack() as opened:
         wiki = cache(lambda: opened.enter_context(Wiki(source, settings.contact)))
-        yield Means(ask, similarity, lambda title: wiki().links(title), write)
+        yield SearchFunctions(ask, similarity, lambda title: wiki().links(title), write)

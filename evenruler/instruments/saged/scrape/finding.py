@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evenruler.instruments.saged.declare.source import Way
+from evenruler.instruments.saged.declare.source import SearchMethod
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
 from evenruler.tables import grouped
@@ -34,11 +34,11 @@ QUESTIONS: Final[dict[str, str]] = PROMPTS[
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
 
-class Hit(NamedTuple):
+class KeywordHit(NamedTuple):
     """A word that was found in one way, with its score."""
 
     word: str
-    way: Way
+    way: SearchMethod
     score: float
     """`model`: number of replies that name it; `embedding`: its similarity to the concept; `links`:
     number of sentences of the concept's pages that contain it."""
@@ -49,7 +49,7 @@ class Keyword(NamedTuple):
 
     concept: str
     word: str
-    hits: tuple[Hit, ...]
+    hits: tuple[KeywordHit, ...]
 
 
 class Findings(NamedTuple):
@@ -59,16 +59,16 @@ class Findings(NamedTuple):
     refused: list[str]
 
 
-class Ranked(NamedTuple):
+class RankedKeywords(NamedTuple):
     """What one way found for a concept, the best first, and the words that it refused, with
     reasons.
     """
 
-    hits: list[Hit]
+    hits: list[KeywordHit]
     refused: list[tuple[str, str]]
 
 
-def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
+def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> RankedKeywords:
     """A language model's answers to the five kinds of question: words by the number of replies that
     name them.
 
@@ -84,18 +84,18 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
     lists = [listed(reply) for _, reply in zip(asked, replies, strict=True)]
     written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
-    hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
-    return Ranked(
+    hits = [KeywordHit(_commonest(forms), "model", forms.total()) for forms in written.values()]
+    return RankedKeywords(
         _ranked(hits), list(dict.fromkeys(refused for _, own in lists for refused in own))
     )
 
 
-def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
+def near(concept: str, texts: Iterable[str], similarity: Similarity) -> RankedKeywords:
     """The words of a concept's pages by their similarity to its name."""
     return _split(candidate_words(texts, concept, similarity), lambda hit: fault(hit.word))
 
 
-def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
+def linked(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords:
     """Titles that a concept's pages link to, by the number of sentences of these pages that contain
     them.
 
@@ -111,10 +111,12 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     refused += [
         (word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]
     ]
-    return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
+    return RankedKeywords(
+        _ranked(KeywordHit(kept[key][0], "links", n) for key, n in counts.items()), refused
+    )
 
 
-def only_names(ranked: Ranked) -> Ranked:
+def only_names(ranked: RankedKeywords) -> RankedKeywords:
     """Keep only words that name people, groups, places, organisations, events or works: no dates or
     amounts.
     """
@@ -127,24 +129,24 @@ def only_names(ranked: Ranked) -> Ranked:
         for hit, doc in zip(ranked.hits, docs, strict=True)
     }
     kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
-    return Ranked(kept.hits, [*ranked.refused, *kept.refused])
+    return RankedKeywords(kept.hits, [*ranked.refused, *kept.refused])
 
 
-def _ranked(hits: Iterable[Hit]) -> list[Hit]:
+def _ranked(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
-def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
+def _split(hits: Iterable[KeywordHit], reason: Callable[[KeywordHit], str]) -> RankedKeywords:
     """The hits without a reason to refuse them, and the others."""
     told = [(hit, reason(hit)) for hit in hits]
-    return Ranked(
+    return RankedKeywords(
         [hit for hit, why in told if not why], [(hit.word, why) for hit, why in told if why]
     )
 
 
 def merged(
     names: Mapping[str, str],
-    ways: Mapping[str, Mapping[Way, Ranked]],
+    ways: Mapping[str, Mapping[SearchMethod, RankedKeywords]],
     taken: Mapping[str, str],
     most: int,
 ) -> Findings:
@@ -174,7 +176,7 @@ def merged(
         keywords.append(
             Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ())))
         )
-        own, left_out = list[list[Hit]](), list[tuple[list[Hit], str]]()
+        own, left_out = list[list[KeywordHit]](), list[tuple[list[KeywordHit], str]]()
         for key, hits in found.items():
             others = ", ".join(
                 other for other, keys in finders.items() if other != concept and key in keys
@@ -193,14 +195,16 @@ def merged(
     return Findings(keywords, refused)
 
 
-def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
+def _in_turn(ranks: Sequence[Sequence[KeywordHit]]) -> dict[str, list[KeywordHit]]:
     """Hits by word: the best of each way first, then the second of each, and so on."""
     return grouped(
         (hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit
     )
 
 
-def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
+def candidate_words(
+    sentences: Iterable[str], concept: str, similarity: Similarity
+) -> list[KeywordHit]:
     """Distinct words of sentences, ignoring case, the most similar to a concept first, then
     alphabetically.
 
@@ -211,7 +215,10 @@ def candidate_words(sentences: Iterable[str], concept: str, similarity: Similari
     )
     words = [_commonest(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []
-    hits = [Hit(word, "embedding", float(value)) for word, value in zip(words, values, strict=True)]
+    hits = [
+        KeywordHit(word, "embedding", float(value))
+        for word, value in zip(words, values, strict=True)
+    ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.word))
 
 

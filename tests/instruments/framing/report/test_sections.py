@@ -9,13 +9,13 @@ import vl_convert as vlc
 
 from evenruler.instruments.framing.report import charts, sections
 from evenruler.instruments.framing.report.charts import over_stimuli
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.report.page import Cell, Picture, Section, Table
 from tests.instruments.framing.report.framings import MADE, STIMULI, TEXTS, source, table
 
 
 def of_framing(sources: dict[str, Any], tables: dict[str, pd.DataFrame]) -> list[Section]:
-    return sections(Shown(sources, settings={}, tables=tables, built={}))
+    return sections(ReportInput(sources, settings={}, tables=tables, built={}))
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from evenruler.instruments.probes.evolve import LINES, validation
 from evenruler.instruments.probes.evolve.evolution import LESS_ACCEPTABLE, Evolution
 from evenruler.instruments.probes.evolve.population import (
     Generation,
-    Measured,
-    Ruler,
+    RewordingRequest,
     Template,
-    Wish,
+    TemplateMeasurement,
+    TemplateMeter,
 )
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
@@ -60,11 +60,13 @@ class ScriptedOperator:
     name = "scripted"
     voices = ("one", "other")
 
-    def __init__(self, reply: Callable[[Wish, int], str]) -> None:
+    def __init__(self, reply: Callable[[RewordingRequest, int], str]) -> None:
         self.reply = reply
         self.batches: list[int] = []
 
-    def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
+    def reword(
+        self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
+    ) -> list[tuple[str, str]]:
         self.batches.append(len(wishes))
         return [
             (f"reword {wish.parent.text}", self.reply(wish, seed))
@@ -72,7 +74,7 @@ class ScriptedOperator:
         ]
 
 
-def willing(wish: Wish, seed: int) -> str:
+def willing(wish: RewordingRequest, seed: int) -> str:
     """Another word, or the parent with something before it: by the seed."""
     spare = SPARE[seed % len(SPARE)]
     if wish.word is not None:
@@ -115,9 +117,9 @@ def model() -> ToyModel:
 
 
 def evolution(
-    reply: Callable[[Wish, int], str] = willing, run: str = GUIDED, **changes: Any
+    reply: Callable[[RewordingRequest, int], str] = willing, run: str = GUIDED, **changes: Any
 ) -> Evolution:
-    ruler = Ruler(model(), toy_source(), "agree", 2)
+    ruler = TemplateMeter(model(), toy_source(), "agree", 2)
     return Evolution(ruler, ScriptedOperator(reply), embed, settings(**changes), run)
 
 
@@ -165,12 +167,12 @@ class TestRun:
 
     def test_only_new_templates_are_asked_about(self, monkeypatch: pytest.MonkeyPatch) -> None:
         toy = model()
-        ruler = Ruler(toy, toy_source(), "agree", 2)
+        ruler = TemplateMeter(toy, toy_source(), "agree", 2)
         measured: list[set[Template]] = []
         monkeypatch.setattr(
             ruler,
             "measure",
-            lambda asked: measured.append(set(asked)) or Ruler.measure(ruler, asked),
+            lambda asked: measured.append(set(asked)) or TemplateMeter.measure(ruler, asked),
         )
         done = list(
             Evolution(ruler, ScriptedOperator(willing), embed, settings()).generations(START)
@@ -237,7 +239,7 @@ class TestOperations:
                 assert template.keying == known[template.parent].keying
 
     def test_what_is_less_acceptable_than_its_parent_is_refused(self) -> None:
-        def unlikely(wish: Wish, seed: int) -> str:
+        def unlikely(wish: RewordingRequest, seed: int) -> str:
             return (
                 "zeugmatic"
                 if wish.word is not None
@@ -246,7 +248,7 @@ class TestOperations:
 
         toy = ToyModel({"zeugmatic": 90.0})
         made = Evolution(
-            Ruler(toy, toy_source(), "agree", 2),
+            TemplateMeter(toy, toy_source(), "agree", 2),
             ScriptedOperator(unlikely),
             embed,
             settings(acceptability=1.0),
@@ -257,7 +259,7 @@ class TestOperations:
         assert not [one for one in second.tries if one.reason is None]
 
 
-HOSTILE: dict[str, Callable[[Wish, int], str]] = {
+HOSTILE: dict[str, Callable[[RewordingRequest, int], str]] = {
     "empty": lambda wish, seed: "",
     "blank": lambda wish, seed: " \n\t\n ",
     "endless": lambda wish, seed: "and so on " * 500,
@@ -291,7 +293,7 @@ def test_a_hostile_operator_leaves_the_population_whole(which: str) -> None:
 def test_one_good_reply_among_bad_ones_is_taken() -> None:
     said: list[str] = []
 
-    def once(wish: Wish, seed: int) -> str:
+    def once(wish: RewordingRequest, seed: int) -> str:
         said.append("")
         return willing(wish, seed) if len(said) % 3 == 2 else ""
 
@@ -307,9 +309,9 @@ class Named:
     def __init__(self, values: dict[str, float]) -> None:
         self.values = values
         self.asked: list[str] = []
-        self.ruler = Ruler(model(), toy_source(), "agree", 2)
+        self.ruler = TemplateMeter(model(), toy_source(), "agree", 2)
 
-    def measure(self, templates: Sequence[Template]) -> list[Measured]:
+    def measure(self, templates: Sequence[Template]) -> list[TemplateMeasurement]:
         return self.ruler.measure(templates)
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
@@ -327,7 +329,7 @@ def taken_of(
     place."""
     said: list[str] = []
 
-    def reply(wish: Wish, seed: int) -> str:
+    def reply(wish: RewordingRequest, seed: int) -> str:
         said.append("")
         return (
             f"It is {replies[(len(said) - 1) % len(replies)]} that "

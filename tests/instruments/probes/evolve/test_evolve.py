@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.evolve import Run, as_source, starting
+from evenruler.instruments.probes.evolve import EvolutionRun, as_source, starting
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
 from tests.instruments.probes.evolve.test_evolution import START, evolution, settings
@@ -30,9 +30,9 @@ def declared(**changes: Any) -> ProbeSource:
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> EvolutionRun:
     made = evolution()
-    return Run(GUIDED, made, tuple(made.generations(starting(declared(), "seed"))))
+    return EvolutionRun(GUIDED, made, tuple(made.generations(starting(declared(), "seed"))))
 
 
 def test_evolution_starts_with_the_templates_of_the_set() -> None:
@@ -42,7 +42,7 @@ def test_evolution_starts_with_the_templates_of_the_set() -> None:
 
 
 def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_population(
-    run: Run,
+    run: EvolutionRun,
 ) -> None:
     found = as_source(declared(), BY, run, START[1:3]).sets
     assert list(found) == [CHOSEN, ELITES, POPULATION] == ["evolved", "elites", "population"]
@@ -56,7 +56,7 @@ def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_populat
     assert found[POPULATION].title == "The whole last population"
 
 
-def test_keying_is_kept(run: Run) -> None:
+def test_keying_is_kept(run: EvolutionRun) -> None:
     known = {
         template.slug: template
         for generation in run.generations
@@ -69,7 +69,7 @@ def test_keying_is_kept(run: Run) -> None:
         assert entry.keying == (-1 if oldest.slug == "odd" else 1)
 
 
-def test_everything_else_stays(run: Run) -> None:
+def test_everything_else_stays(run: EvolutionRun) -> None:
     source = declared()
     found = as_source(source, BY, run, START)
     assert found.title == "Trades, evolved"
@@ -85,7 +85,7 @@ def test_everything_else_stays(run: Run) -> None:
     [({}, "a friend", "mit"), ({"source": None, "licence": None}, "the file", "cc-by-4.0")],
 )
 def test_who_wrote_it_and_under_which_licence(
-    run: Run, changes: dict[str, Any], source: str, licence: str
+    run: EvolutionRun, changes: dict[str, Any], source: str, licence: str
 ) -> None:
     """As the set that it started with; that of the file where the set says nothing."""
     for entry in as_source(declared(**changes), BY, run, START).sets.values():
@@ -93,7 +93,7 @@ def test_who_wrote_it_and_under_which_licence(
         assert entry.licence == licence
 
 
-def test_below_its_bar_an_operator_gives_a_demonstration(run: Run) -> None:
+def test_below_its_bar_an_operator_gives_a_demonstration(run: EvolutionRun) -> None:
     source = declared()
     found = as_source(source, settings(bar=1.0), run, START)
     assert found.title == "Trades, evolved (demonstration)"

@@ -17,7 +17,7 @@ from evenruler.instruments.probes.evolve.fitness import (
     CONSTANT,
     FAR,
     REVERSED,
-    Pool,
+    CandidatePool,
     choices,
     choose,
     fitness,
@@ -34,8 +34,8 @@ from evenruler.instruments.probes.evolve.fitness import (
 )
 from evenruler.instruments.probes.evolve.population import (
     Generation,
-    Measured,
     Template,
+    TemplateMeasurement,
     WordGradient,
 )
 from evenruler.measurement import (
@@ -467,7 +467,7 @@ def generations() -> list[Generation]:
         Generation(
             number,
             tuple(made[slug] for slug in slugs),
-            tuple(Measured(tuple(map(float, OF_POOL[slug])), (), 1) for slug in slugs),
+            tuple(TemplateMeasurement(tuple(map(float, OF_POOL[slug])), (), 1) for slug in slugs),
             (-1.0,) * len(slugs),
             (),
         )
@@ -480,11 +480,11 @@ def embed(texts: list[str]) -> Any:
     return np.array([VECTORS[slugs[text]] for text in texts], dtype=np.float32)
 
 
-def pool() -> Pool:
+def pool() -> CandidatePool:
     return pool_of(generations(), embed)
 
 
-def named(found: Pool, places: Any) -> list[str]:
+def named(found: CandidatePool, places: Any) -> list[str]:
     return [found.templates[i].slug for i in places]
 
 
@@ -584,7 +584,7 @@ class TestChoose:
         assert own <= worth(made, [best], WEIGHTS)[0]
 
 
-def simulated(seed: int) -> Pool:
+def simulated(seed: int) -> CandidatePool:
     """Nine templates of five lineages."""
     draw = np.random.default_rng(seed)
     directions = draw.normal(size=(9, 5)) + 1
@@ -592,7 +592,7 @@ def simulated(seed: int) -> Pool:
     biases = draw.normal(size=(12, 9)) + draw.normal(size=(12, 1))
     templates = tuple(Template(f"t{i}", f"{{TARGET}} {i} {{ATTRIBUTE}}.", 1) for i in range(9))
     jaccard = np.abs(np.corrcoef(draw.normal(size=(9, 6))))
-    return Pool(
+    return CandidatePool(
         templates, tuple("aabbccdee"), biases, directions @ directions.T, jaccard, np.ones(9)
     )
 

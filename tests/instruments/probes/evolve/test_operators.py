@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.evolve import Run, as_lines, merge_replies
+from evenruler.instruments.probes.evolve import EvolutionRun, as_lines, merge_replies
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import (
     NEGATING,
@@ -18,14 +18,19 @@ from evenruler.instruments.probes.evolve.operators import (
     TOP_P,
     VOICES,
     WORD_TOKENS,
-    Asking,
     ModelOperator,
+    OperatorSettings,
     ReplayedOperator,
     key_of,
     shown,
     told,
 )
-from evenruler.instruments.probes.evolve.population import Ruler, Template, Wish, WordGradient
+from evenruler.instruments.probes.evolve.population import (
+    RewordingRequest,
+    Template,
+    TemplateMeter,
+    WordGradient,
+)
 from evenruler.instruments.probes.evolve.validation import read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, RANDOM
 from evenruler.models import Sampling
@@ -53,12 +58,12 @@ SHOTS = [
 ]
 
 
-def whole(voice: str = "anecdote", text: str = TEXT) -> Wish:
-    return Wish(1, Template("most", text, 1), "reword", voice, None)
+def whole(voice: str = "anecdote", text: str = TEXT) -> RewordingRequest:
+    return RewordingRequest(1, Template("most", text, 1), "reword", voice, None)
 
 
-def word(word: str = "expect", text: str = TEXT) -> Wish:
-    return Wish(
+def word(word: str = "expect", text: str = TEXT) -> RewordingRequest:
+    return RewordingRequest(
         1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5)
     )
 
@@ -89,7 +94,7 @@ class EchoingWriter:
 class TestModelOperator:
     def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
         writer = EchoingWriter()
-        operator = ModelOperator(writer, Asking(48, few_shot=True))
+        operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
         wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
         seeds = [11, 12, 13, 14, 15]
         found = operator.reword(wishes, seeds)
@@ -104,7 +109,9 @@ class TestModelOperator:
 
     def test_a_model_that_is_told_gets_all_in_one_call_of_its_chat(self):
         writer = EchoingWriter()
-        found = ModelOperator(writer, Asking(48, few_shot=False)).reword([whole(), word()], [1, 2])
+        found = ModelOperator(writer, OperatorSettings(48, few_shot=False)).reword(
+            [whole(), word()], [1, 2]
+        )
         assert found == [
             (told(whole()), f"1: {told(whole())}"),
             (told(word()), f"2: {told(word())}"),
@@ -113,21 +120,25 @@ class TestModelOperator:
 
     def test_no_reply_is_longer_than_asked_for(self):
         writer = EchoingWriter()
-        ModelOperator(writer, Asking(5, few_shot=True)).reword([whole(), word()], [1, 2])
+        ModelOperator(writer, OperatorSettings(5, few_shot=True)).reword([whole(), word()], [1, 2])
         assert [sampling.max_new_tokens for _, sampling, _ in writer.calls] == [5]
 
     def test_no_wish_no_call(self):
         writer = EchoingWriter()
-        assert ModelOperator(writer, Asking(48, few_shot=True)).reword([], []) == [] == writer.calls
+        assert (
+            ModelOperator(writer, OperatorSettings(48, few_shot=True)).reword([], [])
+            == []
+            == writer.calls
+        )
 
     def test_as_many_seeds_as_wishes(self):
         with pytest.raises(ValueError, match="shorter"):
-            ModelOperator(EchoingWriter(), Asking(48, few_shot=True)).reword(
+            ModelOperator(EchoingWriter(), OperatorSettings(48, few_shot=True)).reword(
                 [whole(), whole()], [1]
             )
 
     def test_name_and_voices(self):
-        operator = ModelOperator(EchoingWriter(), Asking(48, few_shot=True))
+        operator = ModelOperator(EchoingWriter(), OperatorSettings(48, few_shot=True))
         assert operator.name == "echoing"
         assert operator.voices == tuple(VOICES)
         assert {"observation", "anecdote", "hypothesis"} <= set(operator.voices)
@@ -223,16 +234,18 @@ class TestTelling:
 
 __all__ = ["any_grammar"]
 
-ASKING = Asking(48, few_shot=True)
-WHOLE = Wish(
+ASKING = OperatorSettings(48, few_shot=True)
+WHOLE = RewordingRequest(
     1, Template("met", "I met a {TARGET} who is an {ATTRIBUTE}.", 1), "reword", "fit", None
 )
-WORD = Wish(2, WHOLE.parent, "hotspot", None, WordGradient(2, "met", 1.0))
+WORD = RewordingRequest(2, WHOLE.parent, "hotspot", None, WordGradient(2, "met", 1.0))
 
 
-def run_with(operator: object, name: str = GUIDED) -> Run:
-    made = Evolution(Ruler(model(), toy_source(), "agree", 2), operator, embed, settings(), name)  # type: ignore[arg-type]
-    return Run(name, made, tuple(made.generations(START)))
+def run_with(operator: object, name: str = GUIDED) -> EvolutionRun:
+    made = Evolution(
+        TemplateMeter(model(), toy_source(), "agree", 2), operator, embed, settings(), name
+    )  # type: ignore[arg-type]
+    return EvolutionRun(name, made, tuple(made.generations(START)))
 
 
 def kept(folder: Path, *lines: str) -> Path:
@@ -241,7 +254,9 @@ def kept(folder: Path, *lines: str) -> Path:
     return path
 
 
-def replayed(folder: Path, wishes: Sequence[Wish], seed: int = 3) -> list[tuple[str, str]]:
+def replayed(
+    folder: Path, wishes: Sequence[RewordingRequest], seed: int = 3
+) -> list[tuple[str, str]]:
     lines = [
         json.dumps({"key": key_of("toy", *asked), "reply": f"of {wish.place}"})
         for wish, asked in zip((WHOLE, WORD), ASKING.of([WHOLE, WORD], [seed, seed]), strict=True)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenruler.instruments.probes.evolve.fitness import hotspot
-from evenruler.instruments.probes.evolve.population import Ruler, Template
+from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
 
 BITS = {"man": 3, "uncle": 5, "woman": 4, "girl": 6, "a": 1, "an": 2}
@@ -20,8 +20,8 @@ STRONG = Template("strong", "Some say the {ATTRIBUTE} is strong like a {TARGET}.
 PLAIN = Template("plain", "The {ATTRIBUTE} is a {TARGET}.", 1)
 
 
-def ruler(gradient_attributes: int = 2, article="agree", **changes) -> Ruler:
-    return Ruler(ToyModel(BITS, AFTER), toy_source(**changes), article, gradient_attributes)
+def ruler(gradient_attributes: int = 2, article="agree", **changes) -> TemplateMeter:
+    return TemplateMeter(ToyModel(BITS, AFTER), toy_source(**changes), article, gradient_attributes)
 
 
 def in_bits(nats) -> list[float]:
@@ -107,7 +107,7 @@ class TestGradients:
 class TestSentences:
     def test_all_are_asked_at_once(self) -> None:
         model = ToyModel(BITS)
-        Ruler(model, toy_source(), "agree", 2).measure([STRONG, PLAIN])
+        TemplateMeter(model, toy_source(), "agree", 2).measure([STRONG, PLAIN])
 
         (asked,) = model.calls
         assert "Some say the engineer is strong like an uncle." in asked
@@ -154,7 +154,9 @@ class TestAcceptability:
     def test_what_is_less_likely_is_less_acceptable(self) -> None:
         model = ToyModel(BITS | {"xyzzy": 20})
         odd = "The {ATTRIBUTE} xyzzy a {TARGET}."
-        plain, other = Ruler(model, toy_source(), "agree", 2).acceptability([PLAIN.text, odd])
+        plain, other = TemplateMeter(model, toy_source(), "agree", 2).acceptability(
+            [PLAIN.text, odd]
+        )
 
         # 16 bits more on 5 tokens.
         assert (plain - other) / BIT == pytest.approx(16 / 5, abs=1e-4)

@@ -11,13 +11,13 @@ import pytest
 
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.settings import FitnessWeights
-from evenruler.instruments.probes.evolve import LINES, Run, tables_of
+from evenruler.instruments.probes.evolve import LINES, EvolutionRun, tables_of
 from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import (
     Generation,
-    Measured,
+    RewordingAttempt,
     Template,
-    Try,
+    TemplateMeasurement,
     WordGradient,
 )
 from evenruler.instruments.probes.schemas import GUIDED
@@ -39,30 +39,30 @@ NASTY = "a\nb\r\n\x00\x1c\x85\u2028\u2029 \"{'} \U0001f600 \\n"
 
 
 def one_generation(**changes: object) -> Generation:
-    tried = Try(
+    tried = RewordingAttempt(
         1, 1, 1, 1, "typical", "hotspot", None, "typical", "ask " + NASTY, NASTY, None, "no text"
     )
-    measured = Measured(tuple(ODD), (WordGradient(2, "typical", ODD[0]),), 44)
+    measured = TemplateMeasurement(tuple(ODD), (WordGradient(2, "typical", ODD[0]),), 44)
     return replace(
         Generation(1, (OLD, CHILD), (measured, measured), (ODD[3], -2.5), (tried,)), **changes
     )
 
 
 def table(
-    name: str, run: Run, benchmark: str = "trades-evolved", attributes: int = 2
+    name: str, run: EvolutionRun, benchmark: str = "trades-evolved", attributes: int = 2
 ) -> pd.DataFrame:
     return tables_of(run, ["baker", "engineer"][:attributes], benchmark, SHARED)[name]
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
+def run() -> EvolutionRun:
     """A whole evolution; its templates and biases are what the toy model says."""
     made = evolution()
-    return Run(GUIDED, made, tuple(made.generations(START)))
+    return EvolutionRun(GUIDED, made, tuple(made.generations(START)))
 
 
 @pytest.fixture(scope="module")
-def history(run: Run) -> pd.DataFrame:
+def history(run: EvolutionRun) -> pd.DataFrame:
     return table("history", run)
 
 
@@ -74,7 +74,7 @@ class TestLines:
         assert [value.hex() for value in again.measured[0].biases] == [value.hex() for value in ODD]
         assert again.tries[0].reply == NASTY
 
-    def test_generations_of_a_run_come_back(self, run: Run) -> None:
+    def test_generations_of_a_run_come_back(self, run: EvolutionRun) -> None:
         assert tuple(map(LINES.validate_json, lines(run.generations))) == run.generations
 
     def test_it_is_one_line(self) -> None:
@@ -91,7 +91,7 @@ class TestLines:
 
 
 class TestRun:
-    def test_every_template_is_measured_once(self, run: Run) -> None:
+    def test_every_template_is_measured_once(self, run: EvolutionRun) -> None:
         found = dict(run.measured())
         assert len(found) == len(run.measured())
         assert set(found) == {
@@ -99,18 +99,23 @@ class TestRun:
         }
 
     def test_in_words(self) -> None:
-        of_old, of_child = Measured((0.0,), (), 1200), Measured((0.0,), (), 34)
+        of_old, of_child = (
+            TemplateMeasurement((0.0,), (), 1200),
+            TemplateMeasurement((0.0,), (), 34),
+        )
         taken = replace(one_generation().tries[0], text=CHILD.text, reason=None)
         generations = (
             Generation(0, (OLD,), (of_old,), (-1.0,), ()),
             one_generation(measured=(of_old, of_child), tries=(taken, *one_generation().tries * 2)),
         )
-        run = Run(GUIDED, evolution(), generations)
+        run = EvolutionRun(GUIDED, evolution(), generations)
         assert run.in_words == "guided run: 1 generations, 1 of 3 replies taken, 1,234 sentences"
 
 
 class TestHistory:
-    def test_one_row_per_generation_and_template(self, run: Run, history: pd.DataFrame) -> None:
+    def test_one_row_per_generation_and_template(
+        self, run: EvolutionRun, history: pd.DataFrame
+    ) -> None:
         expected = [
             (generation.number, *asdict(template).values())
             for generation in run.generations
@@ -162,7 +167,9 @@ class TestHistory:
         assert rows["semantic_part"].eq(0).all()
         assert (rows[ADDED].max() <= [3 / 8, 1 / 8, 0, 1 / 2]).all()
 
-    def test_sentences_count_where_a_template_is_new(self, run: Run, history: pd.DataFrame) -> None:
+    def test_sentences_count_where_a_template_is_new(
+        self, run: EvolutionRun, history: pd.DataFrame
+    ) -> None:
         new = history["born"] == history["generation"]
         measured = dict(run.measured())
         assert list(history.loc[new, "sentences"]) == [
@@ -172,7 +179,7 @@ class TestHistory:
         assert (~new).any()
 
     def test_the_hotspot_is_the_word_that_moves_the_bias_most(
-        self, run: Run, history: pd.DataFrame
+        self, run: EvolutionRun, history: pd.DataFrame
     ) -> None:
         measured = dict(run.measured())
         for row in history.itertuples():
@@ -182,14 +189,14 @@ class TestHistory:
         assert history["hotspot"].nunique() > 1
 
     def test_a_template_without_words_has_no_hotspot(self) -> None:
-        bare = Measured((0.5, 1.0), (), 4)
+        bare = TemplateMeasurement((0.5, 1.0), (), 4)
         made = evolution()
         generation = Generation(0, START, (bare,) * len(START), (-1.0,) * len(START), ())
-        assert table("history", Run(GUIDED, made, (generation,)))["hotspot"].isna().all()
+        assert table("history", EvolutionRun(GUIDED, made, (generation,)))["hotspot"].isna().all()
 
 
 class TestTries:
-    def test_every_reply_with_what_became_of_it(self, run: Run) -> None:
+    def test_every_reply_with_what_became_of_it(self, run: EvolutionRun) -> None:
         found = table("tries", run)
         replies = [one for generation in run.generations for one in generation.tries]
         assert list(found["reply"]) == [one.reply for one in replies]
@@ -199,7 +206,7 @@ class TestTries:
         assert not found.duplicated(places).any()
 
     def test_those_that_were_taken_are_the_new_templates(
-        self, run: Run, history: pd.DataFrame
+        self, run: EvolutionRun, history: pd.DataFrame
     ) -> None:
         found = table("tries", run)
         taken = found[found["accepted"]]
@@ -212,13 +219,13 @@ class TestTries:
 
     def test_an_evolution_without_any_has_no_rows(self) -> None:
         first = next(iter(evolution().generations(START)))
-        found = table("tries", Run(GUIDED, evolution(), (first,)))
+        found = table("tries", EvolutionRun(GUIDED, evolution(), (first,)))
         assert len(found) == 0
         assert set(schemas.TRIES.names) <= set(found.columns)
 
 
 class TestMeasurements:
-    def test_gradients_are_those_of_each_word_in_order(self, run: Run) -> None:
+    def test_gradients_are_those_of_each_word_in_order(self, run: EvolutionRun) -> None:
         found = table("gradients", run)
         for slug, measured in run.measured():
             rows = found[found["template"] == slug]
@@ -227,7 +234,7 @@ class TestMeasurements:
             assert list(rows["gradient"]) == [rounded(word.gradient) for word in measured.gradients]
             assert list(rows["begin"]) == [word.begin for word in measured.gradients]
 
-    def test_biases_are_those_of_each_attribute(self, run: Run) -> None:
+    def test_biases_are_those_of_each_attribute(self, run: EvolutionRun) -> None:
         found = table("biases", run)
         assert len(found) == 2 * len(run.measured())
         wide = found.pivot(index="template", columns="attribute", values="bias")
@@ -236,14 +243,14 @@ class TestMeasurements:
                 map(rounded, measured.biases)
             )
 
-    def test_an_attribute_too_few_is_no_table(self, run: Run) -> None:
+    def test_an_attribute_too_few_is_no_table(self, run: EvolutionRun) -> None:
         with pytest.raises(ValueError, match="zip"):
             table("biases", run, attributes=1)
 
 
 class TestTables:
     @pytest.mark.parametrize("name", ["history", "tries"])
-    def test_rows_have_names_of_their_own(self, run: Run, name: str) -> None:
+    def test_rows_have_names_of_their_own(self, run: EvolutionRun, name: str) -> None:
         found = table(name, run)
         assert found["id"].is_unique
         other = table(name, run, "other-evolved")
@@ -257,7 +264,7 @@ class TestTables:
         }
 
     def test_another_text_keeps_the_name_and_changes_the_checksum(
-        self, run: Run, history: pd.DataFrame
+        self, run: EvolutionRun, history: pd.DataFrame
     ) -> None:
         first = run.generations[0]
         edited = (
@@ -271,7 +278,9 @@ class TestTables:
 
     @pytest.mark.parametrize("kind", ["history", "tries", "gradients", "biases"])
     @pytest.mark.parametrize("whole", [True, False])
-    def test_they_fit_their_schemas(self, run: Run, tmp_path: Path, kind: str, whole: bool) -> None:
+    def test_they_fit_their_schemas(
+        self, run: EvolutionRun, tmp_path: Path, kind: str, whole: bool
+    ) -> None:
         """Also those of a generation 0 alone, which has no lineage and no tries."""
         own = run if whole else replace(run, generations=run.generations[:1])
         made = table(kind, own)
@@ -287,10 +296,10 @@ class TestTables:
         assert len(again) == len(made)
 
 
-def test_last_bits_are_in_no_table_and_in_no_hash(run: Run, history: pd.DataFrame) -> None:
+def test_last_bits_are_in_no_table_and_in_no_hash(run: EvolutionRun, history: pd.DataFrame) -> None:
     """As another processor gives them; fitness is computed anew."""
 
-    def moved(measured: Measured) -> Measured:
+    def moved(measured: TemplateMeasurement) -> TemplateMeasurement:
         gradients = tuple(
             replace(word, gradient=word.gradient + 1e-13) for word in measured.gradients
         )

@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.fitness import choices, pool_of
-from evenruler.instruments.probes.evolve.population import Measured, Template, Wish
+from evenruler.instruments.probes.evolve.population import (
+    RewordingRequest,
+    Template,
+    TemplateMeasurement,
+)
 from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.measurement import mean_inter_item_correlation, spearman_brown
 
@@ -48,8 +52,10 @@ class KnownRuler:
         self._seed = seed
         self._true = np.random.default_rng(seed).normal(size=len(ATTRIBUTES))
 
-    def measure(self, templates: Sequence[Template]) -> list[Measured]:
-        return [Measured(tuple(self._biases(template.text)), (), 1) for template in templates]
+    def measure(self, templates: Sequence[Template]) -> list[TemplateMeasurement]:
+        return [
+            TemplateMeasurement(tuple(self._biases(template.text)), (), 1) for template in templates
+        ]
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
         return np.zeros(len(templates))
@@ -66,7 +72,9 @@ class GoodOperator:
     name = "good"
     voices = ("any",)
 
-    def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
+    def reword(
+        self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
+    ) -> list[tuple[str, str]]:
         return [
             ("", self._reply(wish.parent.text, seed))
             for wish, seed in zip(wishes, seeds, strict=True)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.instruments.probes.evolve import validation
-from evenruler.instruments.probes.evolve.population import Template, Wish, WordGradient
+from evenruler.instruments.probes.evolve.population import RewordingRequest, Template, WordGradient
 from evenruler.instruments.probes.evolve.validation import fold, read_reply, refusal
 from evenruler.text import ATTRIBUTE, TARGET
 
@@ -39,18 +39,18 @@ REASONS = {
 GOOD = "In many families, an {ATTRIBUTE} is taken to be a {TARGET}."
 
 
-def whole(text: str = TEXT) -> Wish:
-    return Wish(1, Template("most", text, 1), "reword", "anecdote", None)
+def whole(text: str = TEXT) -> RewordingRequest:
+    return RewordingRequest(1, Template("most", text, 1), "reword", "anecdote", None)
 
 
-def word(word: str, text: str = TEXT) -> Wish:
-    return Wish(
+def word(word: str, text: str = TEXT) -> RewordingRequest:
+    return RewordingRequest(
         1, Template("most", text, 1), "hotspot", None, WordGradient(text.index(word), word, 0.5)
     )
 
 
 def outcome(
-    reply: str, wish: Wish, taken: frozenset[str] = frozenset(), max_words: int = 30
+    reply: str, wish: RewordingRequest, taken: frozenset[str] = frozenset(), max_words: int = 30
 ) -> str | None:
     """What becomes of a reply: the reason, None where it is taken."""
     text, reason = read_reply(wish, reply)

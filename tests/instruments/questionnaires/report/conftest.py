@@ -11,7 +11,7 @@ import pytest
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Source
 from evenruler.instruments.questionnaires.declare.shared import CorpusSource
-from evenruler.instruments.questionnaires.declare.source import Scale
+from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.tables import read_frame, write_table
 
 INTENSIFIERS = {"never": (1, -4.0), "very-rarely": (2, -3.0), "often": (3, 2.0), "always": (4, 4.0)}
@@ -56,12 +56,14 @@ def questionnaire(name: str) -> Source:
     )
 
 
-def scale() -> Scale:
+def scale() -> ResponseScale:
     levels = [
         {"weight": weight, "words": [word.replace("-", " ")]}
         for word, (_, weight) in INTENSIFIERS.items()
     ]
-    return Scale.model_validate({"title": "Frequency", "source": "the test", "levels": levels})
+    return ResponseScale.model_validate(
+        {"title": "Frequency", "source": "the test", "levels": levels}
+    )
 
 
 def corpus(role: str, expect: dict[str, str]) -> CorpusSource:

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.questionnaires.report import (
     of_interventions,
     of_questionnaires,
@@ -341,7 +341,7 @@ def test_interventions_are_shown_where_a_model_was_adapted(
     sources = {
         name: source.model_copy(update={"corpora": corpora}) for name, source in declared.items()
     }
-    found = sections(Shown(sources, {}, tables, {}))
+    found = sections(ReportInput(sources, {}, tables, {}))
     assert [each.title for each in found] == [
         "Questionnaires: the models",
         "Questionnaires: scores",
@@ -349,6 +349,6 @@ def test_interventions_are_shown_where_a_model_was_adapted(
         "Interventions",
     ]
     nobody = {**tables, "trajectories": tables["trajectories"][:0]}
-    assert [each.title for each in sections(Shown(sources, {}, nobody, {}))] == [
+    assert [each.title for each in sections(ReportInput(sources, {}, nobody, {}))] == [
         each.title for each in found[:3]
     ]

@@ -12,7 +12,7 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import extract
-from evenruler.instruments.saged.ask.features import Answered
+from evenruler.instruments.saged.ask.features import ToolAnswers
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
 from evenruler.models.catalogue import load
@@ -706,17 +706,17 @@ ANSWERS = {
 
 
 @pytest.fixture
-def answered() -> Answered:
-    return Answered(ANSWERS, "usual")
+def answered() -> ToolAnswers:
+    return ToolAnswers(ANSWERS, "usual")
 
 
-def test_each_tool_has_its_own_answers_in_the_order_of_the_texts(answered: Answered) -> None:
+def test_each_tool_has_its_own_answers_in_the_order_of_the_texts(answered: ToolAnswers) -> None:
     assert answered.vectors(None, ["b", "a", "b"]).tolist() == [[0, 1], [1, 0], [0, 1]]
     assert answered.vectors("other", ["a"]).tolist() == [[0.5, 0.5]]
 
 
 def test_a_classifier_tells_its_labels_and_nan_where_a_text_was_too_long(
-    answered: Answered,
+    answered: ToolAnswers,
 ) -> None:
     assert answered.labels("moods") == ["sad", "glad"]
     found = answered.probabilities("moods", ["long", "a"])
@@ -724,10 +724,10 @@ def test_a_classifier_tells_its_labels_and_nan_where_a_text_was_too_long(
     assert found[1].tolist() == [0.2, 0.8]
 
 
-def test_a_scorer_that_gave_nothing_says_none(answered: Answered) -> None:
+def test_a_scorer_that_gave_nothing_says_none(answered: ToolAnswers) -> None:
     assert answered.replies("judge", ["Rate b.", "Rate a."]) == [None, "7"]
 
 
-def test_nothing_was_asked_of_a_tool(answered: Answered) -> None:
+def test_nothing_was_asked_of_a_tool(answered: ToolAnswers) -> None:
     assert answered.labels("none") == []
     assert answered.replies("none", []) == []

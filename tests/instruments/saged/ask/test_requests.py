@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from evenruler.instruments.asking import ask
-from evenruler.instruments.instrument import Request
+from evenruler.instruments.instrument import RequestBatch
 from evenruler.instruments.saged.ask import ANSWERS, compared_with, requests, scores
 from evenruler.tables import table_of
 from tests.instruments.saged.domains import built, declared, subject
@@ -37,9 +37,9 @@ class Answers:
     """A test double of those who answer; what they were asked is kept."""
 
     def __init__(self, reply: Callable[[str, str | None], str | None]) -> None:
-        self.reply, self.asked = reply, list[Request]()
+        self.reply, self.asked = reply, list[RequestBatch]()
 
-    def answer(self, request: Request, inputs: dict[str, list[Any]], n: int) -> dict[str, Any]:
+    def answer(self, request: RequestBatch, inputs: dict[str, list[Any]], n: int) -> dict[str, Any]:
         self.asked.append(request)
         texts: Sequence[str] = inputs.get("text", inputs.get("prompt", []))
         assert len(set(texts)) == len(texts) or not request.by, "a tool is asked twice"

@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Use
+from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.saged.declare import Settings, Source, load, takes
 from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
@@ -155,14 +155,14 @@ def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Pa
         written(tmp_path, assemble=assemble, branch=branch, find=find), own, tmp_path / "shared"
     )
     assert own.uses(source) == [
-        Use("e", "embed", "embedder"),
-        Use("moods", "classify", "features.mood.model"),
-        Use("judge", "generate", "features.asked.model"),
-        Use("f", "embed", "features.other.model"),
-        Use("writer", "generate", "assemble.model", tool=False),
-        Use("reader", "generate", "branch.judge", tool=False),
-        Use("finder", "generate", "find.model", tool=False),
-        Use("replacer", "generate", "find.replacements.model", tool=False),
+        ToolUse("e", "embed", "embedder"),
+        ToolUse("moods", "classify", "features.mood.model"),
+        ToolUse("judge", "generate", "features.asked.model"),
+        ToolUse("f", "embed", "features.other.model"),
+        ToolUse("writer", "generate", "assemble.model", tool=False),
+        ToolUse("reader", "generate", "branch.judge", tool=False),
+        ToolUse("finder", "generate", "find.model", tool=False),
+        ToolUse("replacer", "generate", "find.replacements.model", tool=False),
     ]
     assert [use.model for use in own.uses(source.model_copy(update={"find": None}))] == [
         "e",

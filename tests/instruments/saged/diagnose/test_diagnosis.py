@@ -15,7 +15,7 @@ import scipy.stats
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, Feature, SummaryStatistic
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.saged.diagnose.cells import adjusted, laid_out
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
@@ -547,7 +547,7 @@ def test_another_feature_without_baselines_says_so_beside_one_that_has_them() ->
 
 def test_a_statistic_takes_its_options() -> None:
     features, prompts = planted("reply")
-    wide = Statistic(kind="percentile_range", options={"low": 20, "high": 70})
+    wide = SummaryStatistic(kind="percentile_range", options={"low": 20, "high": 70})
     settings = SETTINGS.model_copy(update={"statistics": {"wide": wide}, "headline": "wide"})
     found = diagnosed(features, prompts, settings).summaries
     figs = features.loc[features["id"].str.startswith("fig"), "value"]
@@ -590,9 +590,9 @@ def middle(values: np.ndarray, share: float = 0.5) -> float:
 
 def test_a_statistic_of_the_users_own() -> None:
     statistics = {
-        "mean": Statistic(kind="mean"),
-        "own": Statistic(kind=f"{__name__}.middle", options={"share": 0.5}),
-        "median": Statistic(kind="median"),
+        "mean": SummaryStatistic(kind="mean"),
+        "own": SummaryStatistic(kind=f"{__name__}.middle", options={"share": 0.5}),
+        "median": SummaryStatistic(kind="median"),
     }
     settings = SETTINGS.model_copy(update={"statistics": statistics})
     found = diagnosed(*planted("reply", roots=5), settings)
@@ -608,7 +608,7 @@ def test_mistakes_are_one_line() -> None:
     with pytest.raises(UserError, match="no statistic 'means'"):
         diagnosed(
             *planted("reply"),
-            SETTINGS.model_copy(update={"statistics": {"mean": Statistic(kind="means")}}),
+            SETTINGS.model_copy(update={"statistics": {"mean": SummaryStatistic(kind="means")}}),
         )
     with pytest.raises(UserError, match="no disparity 'rang'"):
         diagnosed(*planted("reply"), SETTINGS.model_copy(update={"metrics": ["rang"]}))

@@ -17,8 +17,8 @@ from evenruler.instruments.saged import (
     summarise,
     summarise_each,
 )
-from evenruler.instruments.saged.declare.settings import Statistic
-from evenruler.instruments.saged.diagnose.cells import RAW, Cells, laid_out
+from evenruler.instruments.saged.declare.settings import SummaryStatistic
+from evenruler.instruments.saged.diagnose.cells import RAW, CellStatistics, laid_out
 from evenruler.instruments.saged.diagnose.disparities import (
     CRITICAL,
     End,
@@ -462,7 +462,7 @@ class TestManyAtOnce:
         )
 
 
-def cells(means: list[float | None]) -> Cells:
+def cells(means: list[float | None]) -> CellStatistics:
     """Raw means of concepts c00, c01, ..., each of two prompts that lie .1 about it."""
     prompts = measured.prompts(2, [f"c{i:02d}" for i in range(len(means))])
     by_concept = dict(zip(sorted(set(prompts["concept"])), means, strict=True))
@@ -470,7 +470,9 @@ def cells(means: list[float | None]) -> Cells:
         {"root-000": -0.1, "root-001": 0.1}
     )
     layout = laid_out("fruit", measured.features(prompts, values), prompts)
-    return Cells(layout, layout.groups(["concept"]), "mean", Statistic(kind="mean"), RAW)
+    return CellStatistics(
+        layout, layout.groups(["concept"]), "mean", SummaryStatistic(kind="mean"), RAW
+    )
 
 
 def shaped(means: list[float | None], p: float = 0.01) -> pd.DataFrame:

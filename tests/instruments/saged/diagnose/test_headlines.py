@@ -20,7 +20,7 @@ from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import contrast, evidence
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import ValidityCheck, judge
 from tests.instruments.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]
@@ -134,7 +134,7 @@ class TestTwoModels:
         part = "all roles" if figure == ALIKE else "all roles, vader"
         rows = [found["headlines"] for found in (first, second)]
         made_of = [own[(own["figure"] == figure) & (own["part"] == part)] for own in rows]
-        return judge([(contrast(*made_of, 0.1), Fitness())])[0]
+        return judge([(contrast(*made_of, 0.1), ValidityCheck())])[0]
 
     def test_whom_one_curses_and_the_other_does_not_is_told(self) -> None:
         found = self.compared(Domain(2).moved(-1.0, "lime").found(), Domain(3).found())

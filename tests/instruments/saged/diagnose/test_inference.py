@@ -7,15 +7,15 @@ import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.declare.settings import Disparities, SummaryStatistic
 from evenruler.instruments.saged.diagnose import cells as module
 from evenruler.instruments.saged.diagnose.cells import (
     FAMILY,
     RAW,
     SERIES,
-    Cells,
-    Layout,
+    CellStatistics,
     Places,
+    ScoreArrays,
     adjusted,
     permutation_p,
     shuffled,
@@ -26,10 +26,10 @@ from tests.instruments.saged.diagnose import measured
 METRIC_NAMES = Disparities(permutations=1, headline_permutations=1).metrics
 
 
-def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = None) -> Layout:
+def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = None) -> ScoreArrays:
     """Series of values, [series, prompts in order of ids], of one repetition."""
     ordered = prompts.sort_values("id", ignore_index=True).assign(repetition=0)
-    return Layout(
+    return ScoreArrays(
         "fruit",
         ordered,
         pd.DataFrame("any", index=range(len(values)), columns=SERIES),
@@ -39,10 +39,13 @@ def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = Non
     )
 
 
-def of_means(of: Layout, metrics: list[str], n: int, seed: int) -> tuple[Floats, np.ndarray]:
+def of_means(of: ScoreArrays, metrics: list[str], n: int, seed: int) -> tuple[Floats, np.ndarray]:
     """[metrics, series] p of means, and permutations that count."""
     return permutation_p(
-        Cells(of, of.groups(["concept"]), "mean", Statistic(kind="mean"), RAW), metrics, n, seed
+        CellStatistics(of, of.groups(["concept"]), "mean", SummaryStatistic(kind="mean"), RAW),
+        metrics,
+        n,
+        seed,
     )
 
 
@@ -106,7 +109,7 @@ def test_repetitions_stay_with_their_prompt() -> None:
     twice = pd.concat([prompts.assign(repetition=i) for i in range(2)]).sort_values(
         ["id", "repetition"]
     )
-    of = Layout(
+    of = ScoreArrays(
         "fruit",
         twice.reset_index(drop=True),
         pd.DataFrame(),

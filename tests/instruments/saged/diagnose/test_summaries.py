@@ -10,15 +10,15 @@ from scipy import stats
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import summarise, summarise_each
-from evenruler.instruments.saged.declare.settings import Statistic
+from evenruler.instruments.saged.declare.settings import SummaryStatistic
 from evenruler.instruments.saged.diagnose import cells as module
 from evenruler.instruments.saged.diagnose.cells import (
     OWN,
     RAW,
     SERIES,
-    Cells,
+    CellStatistics,
     Groups,
-    Layout,
+    ScoreArrays,
     placed,
 )
 from evenruler.instruments.saged.diagnose.statistics import (
@@ -46,16 +46,18 @@ def numbers() -> tuple[np.ndarray, np.ndarray]:
 
 def cells(
     kind: str, values: np.ndarray, baselines: np.ndarray, codes: np.ndarray, groups: int
-) -> Cells:
+) -> CellStatistics:
     series, there = (
         pd.DataFrame("any", index=range(len(values)), columns=SERIES),
         np.ones(values.shape, dtype=bool),
     )
-    layout = Layout(
+    layout = ScoreArrays(
         "fruit", pd.DataFrame(index=range(values.shape[1])), series, values, baselines, there
     )
     own = Groups("concept", [str(number) for number in range(groups)], codes)
-    return Cells(layout, own, "own", Statistic(kind=kind, options=OPTIONS.get(kind, {})), RAW)
+    return CellStatistics(
+        layout, own, "own", SummaryStatistic(kind=kind, options=OPTIONS.get(kind, {})), RAW
+    )
 
 
 @pytest.mark.parametrize("at_once", [1, 300, 10**6])

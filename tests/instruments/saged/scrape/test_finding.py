@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from evenruler.instruments.saged.declare.source import Way
+from evenruler.instruments.saged.declare.source import SearchMethod
 from evenruler.instruments.saged.scrape.finding import (
     QUESTIONS,
     Findings,
-    Hit,
     Keyword,
-    Ranked,
+    KeywordHit,
+    RankedKeywords,
     asked,
     linked,
     merged,
@@ -19,11 +19,11 @@ from evenruler.instruments.saged.scrape.finding import (
 )
 from evenruler.text.english import pipeline
 
-Ways = dict[str, dict[Way, Ranked]]
+Ways = dict[str, dict[SearchMethod, RankedKeywords]]
 
 
-def ranked(*words: str, way: Way = "embedding") -> Ranked:
-    return Ranked([Hit(word, way, 1.0) for word in words], [])
+def ranked(*words: str, way: SearchMethod = "embedding") -> RankedKeywords:
+    return RankedKeywords([KeywordHit(word, way, 1.0) for word in words], [])
 
 
 class TestLanguageModel:
@@ -41,7 +41,7 @@ class TestLanguageModel:
         assert sorted(zip(prompts, seeds, strict=True)) == sorted(
             (prompt, seed) for prompt in set(prompts) for seed in (7, 8, 9)
         )
-        assert found.hits == [Hit("a tide", "model", 15), Hit("a wave", "model", 15)]
+        assert found.hits == [KeywordHit("a tide", "model", 15), KeywordHit("a wave", "model", 15)]
 
     def test_words_are_merged_by_the_number_of_replies_that_name_them(self) -> None:
         replies = [
@@ -53,9 +53,9 @@ class TestLanguageModel:
         ]
         found = asked("sea", "Waters", lambda *_: replies, times=1)
         assert found.hits == [
-            Hit("tide", "model", 4),
-            Hit("wave", "model", 2),
-            Hit("foam", "model", 1),
+            KeywordHit("tide", "model", 4),
+            KeywordHit("wave", "model", 2),
+            KeywordHit("foam", "model", 1),
         ]
         assert ("No.", "no entry of a list") in found.refused
         assert ("I cannot", "a sentence") in found.refused
@@ -79,10 +79,10 @@ class TestPages:
 
         found = near("sea", ["The tide at Port A", "A tide"], similarity)
         assert found.hits == [
-            Hit("tide", "embedding", 0.9),
-            Hit("Port", "embedding", 0.4),
-            Hit("The", "embedding", 0.1),
-            Hit("at", "embedding", 0.1),
+            KeywordHit("tide", "embedding", 0.9),
+            KeywordHit("Port", "embedding", 0.4),
+            KeywordHit("The", "embedding", 0.1),
+            KeywordHit("at", "embedding", 0.1),
         ]
         assert found.refused == [("A", "no word")]
 
@@ -101,9 +101,9 @@ class TestPages:
         ]
         found = linked(titles, texts)
         assert found.hits == [
-            Hit("Tide", "links", 3),
-            Hit("Mercury", "links", 1),
-            Hit("Port Amber", "links", 1),
+            KeywordHit("Tide", "links", 3),
+            KeywordHit("Mercury", "links", 1),
+            KeywordHit("Port Amber", "links", 1),
         ]
         assert found.refused == [
             ("1990", "no word"),
@@ -133,10 +133,13 @@ class TestPages:
 
     def test_only_names_are_kept_and_the_rest_is_listed(self) -> None:
         found = only_names(
-            Ranked([Hit("freedom", "links", 3), Hit("France", "links", 2)], [("x", "no word")])
+            RankedKeywords(
+                [KeywordHit("freedom", "links", 3), KeywordHit("France", "links", 2)],
+                [("x", "no word")],
+            )
         )
-        assert found == Ranked(
-            [Hit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")]
+        assert found == RankedKeywords(
+            [KeywordHit("France", "links", 2)], [("x", "no word"), ("freedom", "no name")]
         )
 
     def test_names_need_one_component_only(self) -> None:
@@ -154,8 +157,12 @@ class TestMerged:
         assert merged({"sea": "Sea"}, ways, {}, most=2) == Findings(
             [
                 Keyword("sea", "Sea", ()),
-                Keyword("sea", "tide", (Hit("tide", "model", 1.0), Hit("Tide", "links", 1.0))),
-                Keyword("sea", "Port", (Hit("Port", "links", 1.0),)),
+                Keyword(
+                    "sea",
+                    "tide",
+                    (KeywordHit("tide", "model", 1.0), KeywordHit("Tide", "links", 1.0)),
+                ),
+                Keyword("sea", "Port", (KeywordHit("Port", "links", 1.0),)),
             ],
             ["sea: refused 'wave' (model): 2 are enough"],
         )
@@ -172,7 +179,7 @@ class TestMerged:
 
     def test_the_name_that_was_found_says_so(self) -> None:
         found = merged({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
-        assert found.keywords == [Keyword("sea", "Sea", (Hit("sea", "embedding", 1.0),))]
+        assert found.keywords == [Keyword("sea", "Sea", (KeywordHit("sea", "embedding", 1.0),))]
 
     def test_a_keyword_belongs_to_one_concept(self) -> None:
         ways: Ways = {
@@ -195,7 +202,7 @@ class TestMerged:
         ]
 
     def test_what_a_way_refused_is_listed(self) -> None:
-        ways: Ways = {"sea": {"links": Ranked([], [("1990", "no word")])}}
+        ways: Ways = {"sea": {"links": RankedKeywords([], [("1990", "no word")])}}
         assert merged({"sea": "sea"}, ways, {}, most=5).refused == [
             "sea: refused '1990' (links): no word"
         ]

@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
-from evenruler.instruments.saged.scrape.pages import Extracts
+from evenruler.instruments.saged.scrape.pages import PackagedExtracts
 from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
 
 ROOT = Path(__file__).parents[4]
@@ -20,7 +20,7 @@ def source() -> Source:
 
 @pytest.fixture(scope="module")
 def scraped(source: Source) -> Scraped:
-    extracts = Extracts()
+    extracts = PackagedExtracts()
     read = [
         ([concept], extracts.read_page(title))
         for concept in source.concepts

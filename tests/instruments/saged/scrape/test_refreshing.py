@@ -10,19 +10,19 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Found, Source, read_source
+from evenruler.instruments.saged.declare.source import FoundKeywords, Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.fetching import (
-    Means,
+    SearchFunctions,
     found_keywords,
     found_pages,
     found_yaml,
     titles,
 )
-from evenruler.instruments.saged.scrape.finding import Hit, Keyword
-from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
+from evenruler.instruments.saged.scrape.finding import Keyword, KeywordHit
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Branch
-from evenruler.instruments.saged.scrape.wiki import Patience, Wiki, refresh
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, refresh
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"
@@ -56,7 +56,7 @@ def private(api: str, **around: Any) -> dict[str, Any]:
 @pytest.fixture
 def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
     waits: list[float] = []
-    patience = Patience(
+    patience = RetryPolicy(
         requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
     )
     with Wiki(domain(material=private(proxy.api)), CONTACT, patience) as wiki:
@@ -89,7 +89,7 @@ class TestSource:
 
 def fetched(
     source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()
-) -> Iterator[tuple[str, Page | Missing]]:
+) -> Iterator[tuple[str, Page | MissingPage]]:
     return refresh(reader.read_page, titles(source, reader), known_pages(known))
 
 
@@ -114,7 +114,7 @@ class TestFetched:
             ("veloria", "Veloria", "Veloria", "Rivers"),
             ("port", "Amberport", "Port Amber", ""),
         ]
-        assert missing == ("port", Missing("Nowhere", "no such page"))
+        assert missing == ("port", MissingPage("Nowhere", "no such page"))
 
     def test_a_run_that_ended_early_goes_on_where_it_was(
         self, wiki: Wiki, proxy: FaultyProxy
@@ -149,7 +149,7 @@ class TestFetched:
     ) -> None:
         proxy.plan("Tol", answering(503), answering(503))
         (_, tol), (_, sarn) = fetched(domain(concepts={"tol": "Tol", "sarn": "Sarn"}), wiki)
-        assert isinstance(tol, Missing)
+        assert isinstance(tol, MissingPage)
         assert tol.reason.startswith("the wiki does not answer (HTTP 503")
         assert tol.unanswered
         assert isinstance(sarn, Page)
@@ -199,7 +199,7 @@ class TestTitles:
         source = domain(
             concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4)
         )
-        source = source.with_found({"veloria": Found(pages=["Tol"])})
+        source = source.with_found({"veloria": FoundKeywords(pages=["Tol"])})
         assert titles(source, wiki) == {"veloria": ["Tol"]}
         assert proxy.asked == []
 
@@ -211,11 +211,13 @@ class TestTitles:
         assert found_pages(domain(), wiki) == {}
 
 
-def means(**given: Any) -> Means:
+def means(**given: Any) -> SearchFunctions:
     def never(*_: object) -> Any:
         pytest.fail("called in a way that does not need it")
 
-    return Means(**{"ask": never, "similarity": never, "links": never, "write": never, **given})
+    return SearchFunctions(
+        **{"ask": never, "similarity": never, "links": never, "write": never, **given}
+    )
 
 
 def rows(**texts: str) -> list[dict[str, str]]:
@@ -259,9 +261,9 @@ class TestKeywords:
         sea = [keyword for keyword in found.keywords if keyword.concept == "sea"]
         assert sea[:4] == [
             Keyword("sea", "Sea", ()),
-            Keyword("sea", "tide", (Hit("tide", "model", 10),)),
-            Keyword("sea", "foam", (Hit("foam", "embedding", 1.0),)),
-            Keyword("sea", "Karl Marx", (Hit("Karl Marx", "links", 1),)),
+            Keyword("sea", "tide", (KeywordHit("tide", "model", 10),)),
+            Keyword("sea", "foam", (KeywordHit("foam", "embedding", 1.0),)),
+            Keyword("sea", "Karl Marx", (KeywordHit("Karl Marx", "links", 1),)),
         ]
         assert "sea: refused 'wind' (model): a keyword of sky" in found.refused
         assert "river: refused 'Lonely' (links): not in the text of its pages" in found.refused
@@ -319,9 +321,9 @@ FOUND = [
     Keyword(
         "sea",
         "it's: # a \u201ctide\u201d",
-        (Hit("tide", "model", 4), Hit("tide", "embedding", 0.51234)),
+        (KeywordHit("tide", "model", 4), KeywordHit("tide", "embedding", 0.51234)),
     ),
-    Keyword("sea", "no", (Hit("no", "links", 12),)),
+    Keyword("sea", "no", (KeywordHit("no", "links", 12),)),
 ]
 
 

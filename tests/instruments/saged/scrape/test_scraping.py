@@ -2,7 +2,7 @@
 
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
-from evenruler.instruments.saged.scrape.pages import Missing, Page
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page
 from evenruler.instruments.saged.scrape.scraping import scrape
 from tests.instruments.saged.domains import places
 
@@ -30,7 +30,7 @@ def domain(keywords: dict[str, list[str]]) -> Source:
 
 
 def found(
-    keywords: dict[str, list[str]], *read: tuple[list[str], Page | Missing]
+    keywords: dict[str, list[str]], *read: tuple[list[str], Page | MissingPage]
 ) -> list[tuple[str, str, str]]:
     scraped = scrape("trees", domain(keywords), read)
     return [(row["concept"], row["keyword"], row["sentence"]) for row in scraped.sentences]
@@ -74,7 +74,7 @@ def test_a_sentence_of_a_concept_counts_once_where_it_stands_first() -> None:
 
 def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
     read = [
-        (["oak"], Missing("Oak", "no such page")),
+        (["oak"], MissingPage("Oak", "no such page")),
         (["oak", "pine"], page("hills", ("", "The hills are bare."))),
     ]
     scraped = scrape("trees", domain({"oak": ["oak"], "pine": ["pine"]}), read)

@@ -5,7 +5,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape import scraping as module
 from evenruler.instruments.saged.scrape.pages import plain
-from evenruler.instruments.saged.scrape.scraping import Match, matched, sentences
+from evenruler.instruments.saged.scrape.scraping import KeywordMatch, matched, sentences
 from evenruler.text import english
 from evenruler.text.english import pipeline
 
@@ -174,7 +174,7 @@ CONCEPTS = {
     ],
 )
 def test_keywords_are_whole_words(sentence, expected):
-    assert matched([sentence], CONCEPTS) == [Match(sentence, *one) for one in expected]
+    assert matched([sentence], CONCEPTS) == [KeywordMatch(sentence, *one) for one in expected]
 
 
 def test_ten_keywords_of_one_page_do_not_bleed_into_each_other():

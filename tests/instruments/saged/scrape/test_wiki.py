@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from evenruler.instruments.saged.schemas import PAGES
-from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.wiki import Patience, Wiki, refresh
+from evenruler.instruments.saged.scrape.pages import MissingPage, Page, known_pages
+from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki, refresh
 from tests.instruments.saged import conftest
 from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, LocalWiki, answering, cut, first, slow
@@ -31,7 +31,7 @@ def opened(
 ) -> Wiki:
     """A wiki for which time passes only by waiting."""
     time = {"now": lambda: sum(waits), "sleep": lambda seconds: waits.append(round(seconds, 3))}
-    patience = Patience(**{"requests_per_second": 1e9, "attempts": 3, **time, **changes})
+    patience = RetryPolicy(**{"requests_per_second": 1e9, "attempts": 3, **time, **changes})
     return Wiki(places(api, revisions=revisions), CONTACT, patience)
 
 
@@ -47,9 +47,9 @@ def page(wiki: Wiki, title: str) -> Page:
     return found
 
 
-def missing(wiki: Wiki, title: str) -> Missing:
+def missing(wiki: Wiki, title: str) -> MissingPage:
     found = wiki.read_page(title)
-    assert isinstance(found, Missing)
+    assert isinstance(found, MissingPage)
     assert found.asked == title
     return found
 
@@ -112,7 +112,7 @@ def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki: Wiki) -> No
     ],
 )
 def test_what_cannot_be_read_has_a_reason(wiki: Wiki, title: str, reason: str) -> None:
-    assert missing(wiki, title) == Missing(title, reason)
+    assert missing(wiki, title) == MissingPage(title, reason)
 
 
 def test_a_page_takes_one_request_which_says_who_asks(wiki: Wiki, proxy: FaultyProxy) -> None:
@@ -173,7 +173,7 @@ class TestRevisions:
         ("title", "reason"), [("Amber", "a disambiguation page"), ("Empty", "a page without text")]
     )
     def test_what_holds_no_text(self, pinned: Callable[..., Wiki], title: str, reason: str) -> None:
-        assert missing(pinned(title), title) == Missing(title, reason)
+        assert missing(pinned(title), title) == MissingPage(title, reason)
 
     def test_a_revision_that_is_not_there_is_listed(self, pinned: Callable[..., Wiki]) -> None:
         found = missing(pinned(Tol=999_999), "Tol")
@@ -293,7 +293,7 @@ def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, waits: Waits) -> None:
 
 def test_what_does_not_pass_is_listed(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
     proxy.plan("Tol", *[answering(503)] * 3)
-    assert missing(wiki, "Tol") == Missing(
+    assert missing(wiki, "Tol") == MissingPage(
         "Tol", "the wiki does not answer (HTTP 503)", unanswered=True
     )
     assert waits == [1.0, 2.0]
@@ -344,11 +344,11 @@ def test_refresh_reads_what_is_not_known_and_lists_the_rest(wiki: Wiki, proxy: F
         ("hill", "Sarn"),
         ("hill", "Tol"),
     ]
-    assert [each.asked for _, each in found if isinstance(each, Missing)] == ["Nowhere"]
+    assert [each.asked for _, each in found if isinstance(each, MissingPage)] == ["Nowhere"]
     assert proxy.asked == ["Long River", "Nowhere", "Sarn", "Tol"]
 
 
-def stored(found: list[tuple[str, Page | Missing]]) -> list[dict[str, Any]]:
+def stored(found: list[tuple[str, Page | MissingPage]]) -> list[dict[str, Any]]:
     """Rows after a round through the table's own schema."""
     rows = [row for concept, each in found if isinstance(each, Page) for row in each.rows(concept)]
     kept: list[dict[str, Any]] = pa.Table.from_pylist(rows, schema=PAGES).to_pylist()
@@ -371,14 +371,14 @@ def test_after_faults_a_second_run_reads_only_what_is_lacking(
     proxy.plan("Tol", *[cut] * 3)
     proxy.plan("Sarn", answering(503))
     once = list(refresh(wiki.read_page, TITLES, {}))
-    assert [(concept, each.asked) for concept, each in once if isinstance(each, Missing)] == [
+    assert [(concept, each.asked) for concept, each in once if isinstance(each, MissingPage)] == [
         ("river", "Nowhere"),
         ("hill", "Tol"),
     ]
     proxy.asked.clear()
     again = list(refresh(wiki.read_page, TITLES, known_pages(stored(once))))
     assert proxy.asked == ["Nowhere", "Tol"]
-    assert [each.asked for _, each in again if isinstance(each, Missing)] == ["Nowhere"]
+    assert [each.asked for _, each in again if isinstance(each, MissingPage)] == ["Nowhere"]
 
 
 def test_a_page_deleted_between_listing_and_reading_is_listed(
@@ -394,7 +394,7 @@ def test_a_page_deleted_between_listing_and_reading_is_listed(
         )
     )
     wiki_server.write({"Music": conftest.PAGES["Music"]})
-    assert found.pop("Music") == Missing("Music", "no such page")
+    assert found.pop("Music") == MissingPage("Music", "no such page")
     assert sorted(found) == ["Cuisine", "Port Amber", "Sarn"]
     assert all(isinstance(each, Page) for each in found.values())
 
@@ -472,7 +472,7 @@ def test_nobody_at_the_address(waits: Waits, wiki_server: LocalWiki) -> None:
         api = gone.api
     with opened(api, waits) as wiki:
         found = wiki.read_page("Tol")
-    assert found == Missing(
+    assert found == MissingPage(
         "Tol", "the wiki does not answer (the connection failed (ConnectError))", unanswered=True
     )
 
@@ -482,6 +482,6 @@ def test_without_an_address_it_is_wikipedia_through_the_proxy_of_the_machine(
 ) -> None:
     monkeypatch.delenv("https_proxy", raising=False)
     monkeypatch.setenv("HTTPS_PROXY", proxy.api.removesuffix("/w/api.php"))
-    with Wiki(places(language="de"), CONTACT, Patience(attempts=1)) as wiki:
+    with Wiki(places(language="de"), CONTACT, RetryPolicy(attempts=1)) as wiki:
         assert "ProxyError" in missing(wiki, "Tol").reason
     assert proxy.asked == ["de.wikipedia.org:443"]

@@ -1,6 +1,6 @@
 """The likelihood of both sentences of each pair."""
 
-from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 
 from .. import schemas
 
@@ -8,10 +8,10 @@ READS, PLANNED = {"pairs": ("id", "more", "less")}, ("most",)
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
 
-FORMS = {"likelihood": Form(("loglikelihood",))}
+FORMS = {"likelihood": AskingMethod(("loglikelihood",))}
 
 
-def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
+def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[RequestBatch]:
     """One request, unless it was answered."""
     if "likelihoods" in answers or not subject.can("loglikelihood"):
         return []
@@ -21,7 +21,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         .melt("id", ["more", "less"], var_name="form", value_name="text")
     )
     return [
-        Request(
+        RequestBatch(
             "likelihoods", "loglikelihood", asked[["id", "form"]], {"text": asked["text"].tolist()}
         )
     ]

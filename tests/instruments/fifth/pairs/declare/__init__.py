@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from evenruler.instruments import instrument
-from evenruler.instruments.instrument import Scaled
+from evenruler.instruments.instrument import ByProfile
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Text, read_yaml, validate
 
@@ -14,7 +14,7 @@ from evenruler.strict import Slug, Text, read_yaml, validate
 class Settings(instrument.BaseSettings):
     """How pairs are asked."""
 
-    most: Scaled[int] = Field(default={"quick": 10, "paper": 1000}, validate_default=True)
+    most: ByProfile[int] = Field(default={"quick": 10, "paper": 1000}, validate_default=True)
 
 
 class Source(instrument.Source):
@@ -34,6 +34,8 @@ def takes(catalogue: Catalogue, model: str) -> bool:
     return catalogue.can(model, "loglikelihood")
 
 
-def headings(plan: instrument.Plan) -> list[instrument.Column]:
+def headings(plan: instrument.Plan) -> list[instrument.FigureHeading]:
     """What is shown of every model."""
-    return [instrument.Column("preference", "preference", "0.5 where a model prefers neither")]
+    return [
+        instrument.FigureHeading("preference", "preference", "0.5 where a model prefers neither")
+    ]

@@ -1,10 +1,10 @@
 """What the page says."""
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import ReportInput
 from evenruler.report.page import Section, Table
 
 
-def sections(shown: Shown) -> list[Section]:
+def sections(shown: ReportInput) -> list[Section]:
     """A section an instrument."""
     rows = shown.tables["figures"][["benchmark", "model", "value", "n"]].astype(str)
     table = Table(list(rows.columns), rows.to_numpy().tolist())

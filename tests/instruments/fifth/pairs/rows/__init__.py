@@ -1,13 +1,13 @@
 """Pairs as rows."""
 
-from evenruler.instruments.instrument import Built, Declaration
+from evenruler.instruments.instrument import BuiltInstrument, Declaration
 from evenruler.models.declared import Catalogue
 from evenruler.tables import content_sha256, row_id, table_of
 
 from .. import schemas
 
 
-def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     """A row a pair; two sentences that are the same are rejected."""
     rows, rejected, source = [], [], declaration.source
     for slug, (more, less) in source.pairs.items():
@@ -32,6 +32,6 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         "pairs": table_of(rows, schemas.PAIRS),
         "rejected": table_of(rejected, schemas.REJECTED),
     }
-    return Built(
+    return BuiltInstrument(
         tables, {"most": declaration.settings.most}, [f"{declaration.name}: {len(rows)} pairs"]
     )
