@@ -169,7 +169,7 @@ MEND = "write the file or check the name under `instruments` in params.yaml"
 
 class BaseSettings(StrictModel):
     """How an instrument is built and asked. Settings by scale or size are resolved during
-    validation (`Scaled`).
+    validation (`ByProfile`).
     """
 
     size: ByProfile[Size] = Field(default={**SIZE_AT}, validate_default=True)

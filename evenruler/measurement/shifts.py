@@ -69,7 +69,7 @@ def of_prefixes(
     bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
 ) -> pd.DataFrame:
     """The effect of every prefix on the same units: a row per prefix, `prefix`, `placebo` and the
-    fields of `Shift`.
+    fields of `PrefixShift`.
 
     `bare`: scores without a prefix, by unit. `after`: scores after each prefix; units that are NaN
     or missing are left out of both. ValueError where a unit has a score after some prefixes only.

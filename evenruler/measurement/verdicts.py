@@ -110,7 +110,7 @@ def confirmatory(
     """Build a headline figure from an estimate over random facets, its permutation p and its
     placebos.
 
-    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source:
+    `placebo` is None where the design has none; other arguments as in `HeadlineTest`. Source:
     docs/formulas.md.
     """
     if placebo is None:
@@ -168,7 +168,7 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
             change a verdict.
 
     Returns:
-        The figures in the given order, with a `Confirmed` for each confirmatory one.
+        The figures in the given order, with a `HeadlineFigure` for each confirmatory one.
 
     Source: docs/formulas.md, with simulated errors in docs/tested.md; Holm (1979).
     """

@@ -135,7 +135,7 @@ class FitnessWeights(StrictModel):
 
 
 class Evolve(StrictModel):
-    """Settings of the evolution of a template set. `Scaled` values are those of the scale in
+    """Settings of the evolution of a template set. `ByProfile` values are those of the scale in
     use.
     """
 
