@@ -325,7 +325,7 @@ def agreement(found: pd.DataFrame) -> Iterator[str]:
     """The lines of r between instruments with the same trait, a column a model."""
     models = sorted(set(found["model"]))
     by_pair: dict[tuple[str, ...], dict[str, str]] = {}
-    for model, one, other, kind, n, r, _ in convergent.lines(found):
+    for model, one, other, kind, n, r, _ in convergent.mtmm_rows(found):
         if kind in SHOWN and not other.startswith(convergent.PUBLISHED):
             by_pair.setdefault((one, other, n), {})[model] = r
     yield f"| one | other | units | {' | '.join(models)} |"

@@ -12,8 +12,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.readings import between_nothing, figures
-from evenruler.evaluate.weigh import recorded
+from evenruler.evaluate.readings import false_alarm_verdicts, planted_figures
+from evenruler.evaluate.weigh import read_recorded_readings
 from evenruler.measurement.figures import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, names
 
@@ -131,7 +131,7 @@ def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> s
     tables = {
         "checks": checks_table(checks),
         "matrix": matrix(found),
-        "pairs": pairs(between_nothing(readings, checks)),
+        "pairs": pairs(false_alarm_verdicts(readings, checks)),
     }
     for name, lines in tables.items():
         begin, end = f"<!-- {name}: python docs/weights.py -->", f"<!-- end of {name} -->"
@@ -142,8 +142,8 @@ def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> s
 
 def main() -> None:
     """Write the tables and the picture."""
-    readings, checks = recorded()
-    found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+    readings, checks = read_recorded_readings()
+    found = planted_figures(readings, checks, {name: load_plant(name).read_by for name in names()})
     PAGE.write_text(page(found, readings, checks), encoding="utf-8")
     picture(found).save(PICTURE)
 

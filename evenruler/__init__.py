@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.evaluate.measure import measure
@@ -19,4 +19,4 @@ def __dir__() -> list[str]:  # includes names that are not imported yet
 
 # The public API. Modules here import from submodules instead, so that importing one loads nothing
 # else.
-__getattr__ = lazily(__name__, load_results="results.store", measure="evaluate.measure")
+__getattr__ = lazy_getattr(__name__, load_results="results.store", measure="evaluate.measure")

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from evenruler import repository
-from evenruler.errors import UserError, as_program, nearest
+from evenruler.errors import UserError, run_program, suggest_nearest
 from evenruler.evaluate.command import measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, room
 from evenruler.terminal import say, say_each
@@ -91,7 +91,7 @@ def check() -> None:
     """
     from evenruler.project.check import check as bring_in_step
 
-    repository.enter()
+    repository.enter_repository()
     say_each(bring_in_step(Path()))
 
 
@@ -110,11 +110,12 @@ def repro(
     """
     from evenruler.project.repro import repro as build
 
-    here = repository.enter()
+    here = repository.enter_repository()
     # An argument with a slash is a path; any other may be a stage.
     paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
     targets = [
-        str(repository.meant(Path(word), here)) if word in paths else word for word in words or []
+        str(repository.resolve_user_path(Path(word), here)) if word in paths else word
+        for word in words or []
     ]
     raise typer.Exit(build(Path(), targets, profile))
 
@@ -136,10 +137,12 @@ def export_answers(
     from evenruler.project.answers import write_export
 
     choose_profile(profile)
-    here = repository.enter()
+    here = repository.enter_repository()
     say_each(
         write_export(
-            Path(), model, repository.meant(out, here) if out else Path("results/answers") / model
+            Path(),
+            model,
+            repository.resolve_user_path(out, here) if out else Path("results/answers") / model,
         )
     )
 
@@ -156,7 +159,7 @@ def record_answers(
     from evenruler.models.store import cache_root
     from evenruler.project.answers import write_release
 
-    repository.enter()
+    repository.enter_repository()
     licences = {name: entry.licence for name, entry in load_params().models.items()}
     say_each(write_release(cache_root() / "journal", FOLDER, release, licences))
 
@@ -168,7 +171,7 @@ def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
     """
     from evenruler.project.check import make_profile
 
-    repository.enter()
+    repository.enter_repository()
     say_each(make_profile(Path(), name))
 
 
@@ -180,10 +183,10 @@ def new(
     """Start an instrument of your own: write a commented source that passes the checks, and its
     line in params.yaml.
     """
-    from evenruler.project.new import start
+    from evenruler.project.new import create_instrument
 
-    repository.enter()
-    say_each(start(Path(), family, name))
+    repository.enter_repository()
+    say_each(create_instrument(Path(), family, name))
 
 
 @app.command()
@@ -201,7 +204,7 @@ def finetune(
     from evenruler.declaration.params import load_params
     from evenruler.training.fit import finetune as fit
 
-    repository.enter()
+    repository.enter_repository()
     record = fit(name, load_params(), again=again)
     place = "below" if record.below_bar else "not below"
     say(
@@ -234,10 +237,10 @@ def plant(
     """Make reference weights: models with a planted association of known size; print how much each
     learned.
     """
-    from evenruler.evaluate.weigh import ask as read
+    from evenruler.evaluate.weigh import measure_planted_models as read
     from evenruler.training import plants
 
-    repository.enter()
+    repository.enter_repository()
     plants.load_plant(name)
     weights = (
         plants.weights_of(base, name)
@@ -284,11 +287,15 @@ def weigh(
     """
     from evenruler.evaluate import weigh as weighing
 
-    here = repository.enter()
+    here = repository.enter_repository()
     places = [str(here / own) if (here / own).exists() else own for own in benchmarks or []]
     how = {"size": size, "limit": limit, "form": form}
     lock = here / ".cache/weigh.lock"
-    with repository.alone("weigh --record", lock, weighing.FOLDER) if record else nullcontext():
+    with (
+        repository.exclusive_lock("weigh --record", lock, weighing.FOLDER)
+        if record
+        else nullcontext()
+    ):
         say_each(
             weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how)
         )
@@ -317,10 +324,12 @@ def publish(
     if not (folder / ENTRY).is_file():
         from evenruler.declaration.params import load_params
 
-        repository.enter()
+        repository.enter_repository()
         if name not in (declared := load_params().benchmarks):
             raise UserError(
-                f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, declared)
+                f"no benchmark {name!r}",
+                where="params.yaml",
+                remedy=suggest_nearest(name, declared),
             )
         folder, how = Path("benchmarks") / name, publication.publish
     say_each(how(folder, to, private=private, dry_run=dry_run))
@@ -340,12 +349,12 @@ def list_shipped(
 ) -> None:
     """List the benchmarks of the package, or of its clone; or show how one can be asked."""
     if name is not None:
-        from evenruler.evaluate.benchmark import benchmark_at
-        from evenruler.evaluate.cost import offers
+        from evenruler.evaluate.benchmark import open_benchmark
+        from evenruler.evaluate.cost import cost_by_method_and_size
 
-        with benchmark_at(name) as one:
+        with open_benchmark(name) as one:
             say(f"{one.name} {one.manifest.version}: {one.title}")
-            for form, size, cost, detects in offers(one):
+            for form, size, cost, detects in cost_by_method_and_size(one):
                 say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; {detects}")
         return
     from evenruler.publish import places
@@ -377,7 +386,7 @@ def verify(
     anything is wrong.
     """
     from evenruler.publish.manifest import NAME, problems
-    from evenruler.publish.places import opened
+    from evenruler.publish.places import open_place
     from evenruler.results.record import RESULT
     from evenruler.results.store import find
     from evenruler.tables.contents import is_file
@@ -403,7 +412,7 @@ def verify(
                 say(f"  {verifying.OPEN}: {error}")
                 status = 2
         raise typer.Exit(status)
-    with opened(place, repository.root() or Path()) as folder:
+    with open_place(place, repository.find_repository_root() or Path()) as folder:
         found = problems(folder)
     say_each(found)
     say(f"{place}: {f'{len(found)} problems' if found else 'as its manifest says'}")
@@ -428,10 +437,10 @@ def diff(
     that is needed.
     """
     from evenruler.publish.difference import as_json, as_markdown, compare
-    from evenruler.publish.places import opened
+    from evenruler.publish.places import open_place
 
-    root = repository.root() or Path()
-    with opened(old, root) as before, opened(new, root) as after:
+    root = repository.find_repository_root() or Path()
+    with open_place(old, root) as before, open_place(new, root) as after:
         difference = compare(before, after, tolerance)
     if output == "json":
         say(json.dumps(as_json(difference), indent=2, ensure_ascii=False))
@@ -442,11 +451,11 @@ def diff(
 @app.command()
 def rebuilt() -> None:
     """Compare every benchmark with git's HEAD. Status 1 if any differs."""
-    from evenruler.publish.difference import beside_head
+    from evenruler.publish.difference import compare_with_head
 
-    repository.enter()
+    repository.enter_repository()
     differing = []
-    for name, said, differs in beside_head(Path()):
+    for name, said, differs in compare_with_head(Path()):
         say(f"{name}: {said}")
         differing += [name] if differs else []
     if differing:
@@ -471,7 +480,7 @@ def release(
     from evenruler.project.release import plan
     from evenruler.project.release import release as make
 
-    repository.enter()
+    repository.enter_repository()
     if dry_run:
         made = plan(Path(), name, message or ())
         say(
@@ -485,4 +494,4 @@ def release(
 
 def main() -> None:
     """Run the command; a user error prints one line and exits with status 2."""
-    as_program(app)
+    run_program(app)

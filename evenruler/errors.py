@@ -57,7 +57,7 @@ class UnfinishedError(UserError):
     """
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest_nearest(word: str, known: Iterable[str]) -> str:
     """A phrase that names the closest known word, or lists a few if none is close."""
     names = sorted(known)
     if not names:
@@ -85,7 +85,7 @@ def extra_of(module: str) -> str | None:
     return next((extra for extra in EXTRAS if extra in found), None)
 
 
-def as_program(main: Callable[[], object]) -> None:
+def run_program(main: Callable[[], object]) -> None:
     """Run a program; user errors become one line on standard error and status 2, Ctrl-C status
     130.
     """

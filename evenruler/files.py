@@ -51,7 +51,7 @@ def require_regular(
         raise UserError(what, where=str(path), remedy=remedy)
 
 
-def members_of(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
+def zip_members(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
     """The files in a zip archive; BadZipFile if they come to more than `most` bytes.
 
     Python unpacks no more than a file's size here says, except by bzip2 and LZMA, which are
@@ -67,7 +67,7 @@ def members_of(archive: zipfile.ZipFile, most: int) -> list[zipfile.ZipInfo]:
     return found
 
 
-def json_in(path: Path, kind: type[T]) -> T:
+def read_json_file(path: Path, kind: type[T]) -> T:
     """The object or list in a JSON file; an empty one where there is none, or the file was cut
     off.
     """
@@ -116,7 +116,7 @@ def folder_sha256(folder: Path, sha256: Callable[[Path], str] = file_sha256) -> 
     ).hexdigest()
 
 
-def in_package(place: str) -> Path | None:
+def package_path(place: str) -> Path | None:
     """The path of `module/inside` in an installed package; None if the package is not installed.
 
     Its code is not run; data packages may have names that Python cannot import.
@@ -133,7 +133,7 @@ def package_sha256(places: Iterable[str]) -> str | None:
     """
     digest = hashlib.sha256()
     for place in places:
-        path = in_package(place)
+        path = package_path(place)
         if path is not None and path.is_dir():
             return folder_sha256(path)
         if path is None or not path.is_file():
@@ -143,7 +143,7 @@ def package_sha256(places: Iterable[str]) -> str | None:
 
 
 @contextmanager
-def swapped(folder: Path) -> Iterator[Path]:
+def replace_folder(folder: Path) -> Iterator[Path]:
     """Replace a folder atomically: yields a path for the new content; the old folder stays until
     the block succeeds.
     """
@@ -168,7 +168,7 @@ def swapped(folder: Path) -> Iterator[Path]:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def replace(path: Path, text: str) -> None:
+def write_text_atomically(path: Path, text: str) -> None:
     """Write a text file atomically; creates its folder. UserError if a folder is in its place."""
     if path.is_dir():
         raise UserError("a folder, expected a file", where=str(path), remedy="name a file")

@@ -17,7 +17,9 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 @contextmanager
-def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
+def hub_errors_as_user_errors(
+    repo: str, *, revision: str | None = None, where: str = ""
+) -> Iterator[None]:
     """Turn errors of the Hub client about a repository into a UserError; `where`: place of the
     error, if not `repo`.
     """
@@ -61,7 +63,7 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     except errors.OfflineModeIsEnabled:
         what, remedy = "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
     except errors.HfHubHTTPError as error:
-        what, remedy = _refused(error)
+        what, remedy = _hub_problem(error)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
     except (
@@ -87,7 +89,7 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
             "see whether a network stands between, or HF_ENDPOINT",
         )
         if isinstance(cause, errors.HfHubHTTPError):
-            what, remedy = _refused(cause)
+            what, remedy = _hub_problem(cause)
         elif isinstance(cause, httpx2.HTTPError):
             what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"
     if what:
@@ -96,7 +98,7 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         raise UserError(what, where=where or repo, remedy=remedy)
 
 
-def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
+def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:
     """The problem and its remedy, by HTTP status."""
     status = error.response.status_code
     known = {

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 
-def lazily(package: str, **modules: str) -> Callable[[str], Any]:
+def lazy_getattr(package: str, **modules: str) -> Callable[[str], Any]:
     """A `__getattr__` for a package that imports names on first access.
 
     `modules`: for each name, the module of the package that defines it; a leading dot means a

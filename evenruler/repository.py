@@ -24,7 +24,7 @@ _PACKED = Path(__file__).parent / "shipped"  # where a wheel has copies (hatch_b
 _CLONE = Path(__file__).parents[1]
 
 
-def root() -> Path | None:
+def find_repository_root() -> Path | None:
     """The nearest folder with params.yaml, here or above; None if there is none."""
     here = Path.cwd()
     return next(
@@ -48,11 +48,11 @@ def profile_option() -> str:
     return f" --profile {profile}" if profile else ""
 
 
-def enter() -> Path:
+def enter_repository() -> Path:
     """Change to the repository's root, or UserError; returns the previous folder, base of users'
     paths (`meant`).
     """
-    found, here = root(), Path.cwd()
+    found, here = find_repository_root(), Path.cwd()
     if found is None:
         remedy = "run this in a clone of the repository of Even Ruler"
         raise UserError(f"no {DECLARATION} here or above", remedy=remedy)
@@ -70,13 +70,13 @@ def git(folder: Path, *words: str) -> bytes | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def meant(path: Path, here: Path) -> Path:
+def resolve_user_path(path: Path, here: Path) -> Path:
     """Resolve a path that a user gave relative to the folder `here`."""
     return path if Path.cwd() == here else here / path
 
 
 @contextmanager
-def alone(what: str, lock: Path, where: object) -> Iterator[None]:
+def exclusive_lock(what: str, lock: Path, where: object) -> Iterator[None]:
     """Hold a lock file meanwhile; UserError if another process does the same at `where`."""
     from filelock import FileLock, Timeout
 

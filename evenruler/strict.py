@@ -27,7 +27,7 @@ from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import MOST_READ, require_regular
 from evenruler.text import spelling
 
@@ -156,7 +156,7 @@ class StrictModel(BaseModel):
             known = {field.alias or name for name, field in cls.model_fields.items()}
             for key in data:
                 if key not in known:
-                    hint = nearest(str(key), known)
+                    hint = suggest_nearest(str(key), known)
                     raise PydanticCustomError(
                         "unknown_key", "unknown key '{key}'; {hint}", {"key": key, "hint": hint}
                     )
@@ -247,13 +247,15 @@ def csv_of(
                 "no commas between fields", where=f"{where}: line 1", remedy="save it with commas"
             )
         if known and (others := [name for name in header if name not in known]):
-            what = f"unknown column {others[0]!r}; {nearest(others[0], filter(None, known))}"
+            what = (
+                f"unknown column {others[0]!r}; {suggest_nearest(others[0], filter(None, known))}"
+            )
             raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
         for column in (*columns, *(name for name in known if name and name in header)):
             if header.count(column) != 1:
                 found = "more than one column" if column in header else "no column"
                 raise UserError(
-                    f"{found} {column!r}; {nearest(column, header)}",
+                    f"{found} {column!r}; {suggest_nearest(column, header)}",
                     where=where,
                     remedy="add it once",
                 )
@@ -420,7 +422,9 @@ def require_written(path: Path, what: str, remedy: str) -> None:
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
         raise UserError(
-            f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy
+            f"no {what} {path.stem!r}; {suggest_nearest(path.stem, others)}",
+            where=str(path),
+            remedy=remedy,
         )
 
 

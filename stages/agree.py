@@ -5,8 +5,8 @@
 import pandas as pd
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.convergent import agreement
-from evenruler.tables import read_frame, stacked, write_table
+from evenruler.instruments.convergent import compute_agreement
+from evenruler.tables import concat_frames, read_frame, write_table
 from evenruler.tables.schemas import AGREEMENT as SCHEMA
 from evenruler.tables.schemas import CONCEPTS
 from stages.files import AGREED, DIAGNOSIS, TABLES
@@ -19,13 +19,13 @@ def main() -> None:
     active = params.active.families
     named = {name: f"{family}-{name}" for family, own in active.items() for name in own.instruments}
     paths = [DIAGNOSIS / family / TABLES / "concepts.parquet" for family in active]
-    found = stacked(
+    found = concat_frames(
         [
             pd.DataFrame(columns=CONCEPTS.names),
             *(read_frame(path) for path in paths if path.exists()),
         ]
     )
-    agreed = agreement(
+    agreed = compute_agreement(
         found.assign(benchmark=found["benchmark"].map(named)), params.resampling.level
     )
     write_table(agreed, SCHEMA, AGREED)

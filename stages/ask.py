@@ -11,12 +11,12 @@ from evenruler.errors import UserError
 from evenruler.instruments.asking import (
     AnsweringModels,
     TablesAndPlans,
-    ask,
-    left_out,
-    subject_of,
-    tools_of,
+    collect_answers,
+    model_meta_of,
+    tool_loader,
+    unanswerable_tables,
 )
-from evenruler.instruments.instrument import INSTRUMENT, State, formed
+from evenruler.instruments.instrument import INSTRUMENT, State, with_method
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
@@ -34,18 +34,18 @@ def main(family: str, name: str) -> None:
     """
     params = ParamsFile()
     door = room(family, "ask")
-    subject = formed(door.FORMS, subject_of(name, params.catalogue))
+    subject = with_method(door.FORMS, model_meta_of(name, params.catalogue))
     asked = asked_of(params, family, name)
-    for line in left_out(door, asked, subject):
+    for line in unanswerable_tables(door, asked, subject):
         print(line)
 
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
-    tools = tools_of([plan for _, plan in asked.values()], files.BUILT / family)
+    tools = tool_loader([plan for _, plan in asked.values()], files.BUILT / family)
     answering = AnsweringModels(
         load(name, params.catalogue), tools, adapted(params.catalogue, name)
     )
-    answers = ask(asked, door.requests, subject, answering)
+    answers = collect_answers(asked, door.requests, subject, answering)
     folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
         whose = columns(f"{INSTRUMENT}: str", schema)
@@ -68,9 +68,9 @@ def say_what_was_replayed() -> None:
     """Print what of the recorded answers was replayed; UserError if too much of what was asked
     again differs.
     """
-    from evenruler.models.released import FOLDER, released
+    from evenruler.models.released import FOLDER, open_release
 
-    compared = released().compared
+    compared = open_release().compared
     if compared is None:
         return
     print(f"recorded: {compared.said}")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from evenruler.declaration.active import in_use
+from evenruler.declaration.active import compute_active
 from evenruler.declaration.digests import compute_digests
 from evenruler.declaration.generated import render_active
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ACTIVE, load_active
 from evenruler.declaration.validation import validate_declaration, validate_models
 from evenruler.errors import UserError
-from evenruler.files import replace
+from evenruler.files import write_text_atomically
 from evenruler.repository import DECLARATION
 from evenruler.strict import read_text
 from stages.files import PIPELINE
@@ -36,7 +36,7 @@ def main() -> None:
     root, params, path = Path(), load_params(), PIPELINE / ACTIVE
     profile = load_active(path).profile
     instruments = validate_declaration(root, params)[profile]
-    active = in_use(instruments, root / DECLARATION, profile, params.left_out, PIPELINE)
+    active = compute_active(instruments, root / DECLARATION, profile, params.left_out, PIPELINE)
     validate_models(root, params, active, instruments)
     if read_text(path) != render_active(active, PIPELINE):
         raise UserError(
@@ -44,7 +44,7 @@ def main() -> None:
         )
     yaml, text = YAML(), StringIO()
     yaml.dump(compute_digests(root, params, active, instruments), text)
-    replace(DECLARED, HEAD + text.getvalue())
+    write_text_atomically(DECLARED, HEAD + text.getvalue())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from evenruler.declaration.params_file import ACTIVE, ParamsFile
 from evenruler.errors import UserError
-from evenruler.files import replace
+from evenruler.files import write_text_atomically
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.registry import room
 from evenruler.tables import write_whole
@@ -43,7 +43,7 @@ def main(name: str) -> None:
     folder = EVOLVED / name
     for table, rows in found.tables.items():
         write_whole(rows, folder / f"{table}.parquet")
-    replace(folder / SOURCE, found.as_yaml())
+    write_text_atomically(folder / SOURCE, found.as_yaml())
     for line in found.said:
         print(f"{name}: {line}")
 

@@ -12,8 +12,8 @@ import pandas as pd
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError
-from evenruler.files import replace
-from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, at_size
+from evenruler.files import write_text_atomically
+from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, plan_at_size
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, read_table
 
@@ -95,7 +95,7 @@ def plan_of(family: str, name: str) -> Plan:
 
 def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
     """Tables and plan of each instrument that the pipeline asks."""
-    plans = {name: at_size(plan_of(family, name)) for name in names}
+    plans = {name: plan_at_size(plan_of(family, name)) for name in names}
     return {
         name: (frames(family, name), plan)
         for name, plan in plans.items()
@@ -143,7 +143,7 @@ def _require(path: Path) -> None:
 def write_json(content: object, path: Path) -> None:
     """Write JSON atomically: the same bytes for the same content."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace(
+    write_text_atomically(
         path,
         json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
     )

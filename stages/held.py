@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.files import replace, swapped
+from evenruler.files import replace_folder, write_text_atomically
 from evenruler.repository import git
 from evenruler.tables.frames import TOLERANCE, differs
 
@@ -53,13 +53,13 @@ def keep_held(path: Path) -> bool:
     ):
         return False
     if path.is_dir():
-        with swapped(path) as working:
+        with replace_folder(path) as working:
             for name, content in held.items():
                 file = working / Path(name).relative_to(path)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
     else:
-        replace(path, held[path.as_posix()].decode())
+        write_text_atomically(path, held[path.as_posix()].decode())
     return True
 
 

@@ -7,8 +7,13 @@ error.
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
-from evenruler.instruments.asking import AnsweringModels, ask, subject_of, tools_of
-from evenruler.instruments.instrument import formed
+from evenruler.instruments.asking import (
+    AnsweringModels,
+    collect_answers,
+    model_meta_of,
+    tool_loader,
+)
+from evenruler.instruments.instrument import with_method
 from evenruler.instruments.registry import room
 from evenruler.models.cache import MissingAnswersError
 from stages.ask import adapted, asked_of
@@ -20,17 +25,19 @@ def main(name: str, *families: str) -> None:
     """Replay the stored answers of one model to what the instruments of these families ask."""
     params = ParamsFile()
     asked = {family: asked_of(params, family, name) for family in families}
-    subject = subject_of(name, params.catalogue)
+    subject = model_meta_of(name, params.catalogue)
 
     from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
     model = load(name, params.catalogue).stored()
     for family in families:
-        tools = tools_of([plan for _, plan in asked[family].values()], BUILT / family)
+        tools = tool_loader([plan for _, plan in asked[family].values()], BUILT / family)
         door = room(family, "ask")
         answering = AnsweringModels(model, tools, adapted(params.catalogue, name))
         try:
-            ask(asked[family], door.requests, formed(door.FORMS, subject), answering)
+            collect_answers(
+                asked[family], door.requests, with_method(door.FORMS, subject), answering
+            )
         except MissingAnswersError as error:
             raise UserError(str(error), where=family, remedy="ask it first") from None
 

@@ -18,7 +18,7 @@ def main() -> None:
     """Write one page that opens from disk without network."""
     params = ParamsFile()
     instruments, shared = built(params)
-    if rows := convergent.lines(read_frame(files.AGREED)):
+    if rows := convergent.mtmm_rows(read_frame(files.AGREED)):
         shared["agreement"] = [
             Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
         ]

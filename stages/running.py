@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import psutil
 
-from evenruler.errors import UserError, as_program
+from evenruler.errors import UserError, run_program
 
 # Threads that spin while they wait make a model many times slower next to any other busy process.
 # Read when torch is loaded, which stages do last.
@@ -29,8 +29,8 @@ def run(main: Callable[..., None]) -> None:
     2.
     """
     if "DVC_STAGE" in os.environ:
-        as_program(watch_dvc)
-    as_program(lambda: main(*sys.argv[1:]))
+        run_program(watch_dvc)
+    run_program(lambda: main(*sys.argv[1:]))
 
 
 def watch_dvc() -> None:

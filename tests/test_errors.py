@@ -6,7 +6,7 @@ from importlib import metadata
 import pytest
 
 from evenruler import errors
-from evenruler.errors import as_program, extra_of
+from evenruler.errors import extra_of, run_program
 
 REQUIRES = [
     "numpy>=2",
@@ -49,7 +49,7 @@ def missing(module: str) -> None:
 
 def test_a_package_of_an_extra_is_one_line(capsys) -> None:
     with pytest.raises(SystemExit) as ended:
-        as_program(lambda: missing("sklearn"))
+        run_program(lambda: missing("sklearn"))
     assert ended.value.code == 2
     line = "error: this needs the package scikit-learn; run `pip install 'evenruler[measure]'`\n"
     assert capsys.readouterr().err == line
@@ -58,7 +58,7 @@ def test_a_package_of_an_extra_is_one_line(capsys) -> None:
 @pytest.mark.parametrize("module", ["numpy", "sklearn.no_such_part", "evenruler.no_such_module"])
 def test_any_other_is_a_traceback(module) -> None:
     with pytest.raises(ModuleNotFoundError):
-        as_program(lambda: missing(module))
+        run_program(lambda: missing(module))
 
 
 def test_a_package_is_called_as_its_modules_say() -> None:
@@ -73,7 +73,7 @@ def test_ctrl_c_is_130_and_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
         raise KeyboardInterrupt
 
     with pytest.raises(SystemExit) as ended:
-        as_program(interrupted)
+        run_program(interrupted)
     assert (ended.value.code, *capsys.readouterr()) == (130, "", "")
 
 
@@ -96,7 +96,7 @@ def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(
         RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534"),
     ):
         with pytest.raises(SystemExit) as ended:
-            as_program(partial(failing, error))
+            run_program(partial(failing, error))
         assert ended.value.code == 2
         assert (
             capsys.readouterr().err
@@ -108,4 +108,4 @@ def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(
         OSError(),
     ):
         with pytest.raises(type(other)):
-            as_program(partial(failing, other))
+            run_program(partial(failing, other))

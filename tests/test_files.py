@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.files import json_in, require_regular, swapped
+from evenruler.files import read_json_file, replace_folder, require_regular
 from evenruler.models.declared import ModelEntry, TrainingData
 from evenruler.models.sources import locate
 from evenruler.models.store import RowStore
@@ -33,13 +33,13 @@ def test_json_that_was_cut_off_is_empty(tmp_path: Path, content: bytes | None) -
     path = tmp_path / "kept.json"
     if content is not None:
         path.write_bytes(content)
-    assert json_in(path, dict) == {}
+    assert read_json_file(path, dict) == {}
 
 
 def test_json_is_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     path.write_text('{"a": [1]}')
-    assert (json_in(path, dict), json_in(path, list)) == ({"a": [1]}, [])
+    assert (read_json_file(path, dict), read_json_file(path, list)) == ({"a": [1]}, [])
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -99,7 +99,7 @@ def test_a_device_and_a_link_to_one_are_no_files(tmp_path: Path) -> None:
 
 
 def test_a_new_folder(tmp_path) -> None:
-    with swapped(tmp_path / "made") as place:
+    with replace_folder(tmp_path / "made") as place:
         assert not place.exists()
         assert place.parent == tmp_path
         write(place, a="new")
@@ -109,7 +109,7 @@ def test_a_new_folder(tmp_path) -> None:
 
 
 def test_the_old_one_goes_whole(folder) -> None:
-    with swapped(folder) as place:
+    with replace_folder(folder) as place:
         write(place, a="new", c="new")
         assert read(folder) == {"a": "old", "b": "old"}
     assert read(folder) == {"a": "new", "c": "new"}
@@ -118,7 +118,7 @@ def test_the_old_one_goes_whole(folder) -> None:
 
 def fail(folder: Path, error: type[BaseException] = Killed) -> None:
     """Break off when something new has been written."""
-    with swapped(folder) as place:
+    with replace_folder(folder) as place:
         write(place, a="new")
         raise error
 
@@ -140,7 +140,7 @@ def test_nothing_comes_of_a_first_one_that_fails(tmp_path) -> None:
 def test_what_a_killed_one_left_is_not_taken_for_new(folder) -> None:
     write(folder.with_name(".made.partial"), leftover="x")
     write(folder.with_name(".made.old"), leftover="x")
-    with swapped(folder) as place:
+    with replace_folder(folder) as place:
         assert not place.exists()
         write(place, a="new")
     assert read(folder) == {"a": "new"}
@@ -157,7 +157,7 @@ def test_one_that_was_killed_between_the_old_and_the_new_is_put_back(folder, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", once)
-        with pytest.raises(Killed), swapped(folder) as place:
+        with pytest.raises(Killed), replace_folder(folder) as place:
             write(place, a="new")
     assert not folder.exists()
 

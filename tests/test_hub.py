@@ -8,7 +8,7 @@ from huggingface_hub import HfApi, errors
 from huggingface_hub.utils import hf_raise_for_status, validate_repo_id
 
 from evenruler.errors import UserError
-from evenruler.hub import talking_about
+from evenruler.hub import hub_errors_as_user_errors
 
 URL = "https://huggingface.co/api/models/you/it"
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
@@ -20,7 +20,7 @@ def line_of(error_of):
 
     def run(call, **options) -> str:
         def talk() -> None:
-            with talking_about("you/it", **options):
+            with hub_errors_as_user_errors("you/it", **options):
                 call()
 
         return error_of(talk)
@@ -208,7 +208,7 @@ def test_a_hub_that_is_not_there_through_its_client(line_of, closed_port, monkey
 
 
 def test_what_goes_well_goes_through() -> None:
-    with talking_about("you/it"):
+    with hub_errors_as_user_errors("you/it"):
         done = True
     assert done
 
@@ -217,6 +217,6 @@ def test_what_goes_well_goes_through() -> None:
     "error", [KeyError("x"), PermissionError("no"), UserError("no", where="here", remedy="fix")]
 )
 def test_what_is_not_of_the_hub_goes_through(error) -> None:
-    with pytest.raises(type(error)) as caught, talking_about("you/it"):
+    with pytest.raises(type(error)) as caught, hub_errors_as_user_errors("you/it"):
         raise error
     assert caught.value is error

@@ -16,26 +16,28 @@ def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_root_is_entered_from_below(below, tmp_path) -> None:
-    assert repository.enter() == below
+    assert repository.enter_repository() == below
     assert Path.cwd() == tmp_path
 
 
 def test_a_path_still_means_what_it_did(below, tmp_path) -> None:
-    here = repository.enter()
-    assert repository.meant(Path("sheet.csv"), here) == below / "sheet.csv"
-    assert repository.meant(tmp_path / "key.csv", here) == tmp_path / "key.csv"
+    here = repository.enter_repository()
+    assert repository.resolve_user_path(Path("sheet.csv"), here) == below / "sheet.csv"
+    assert repository.resolve_user_path(tmp_path / "key.csv", here) == tmp_path / "key.csv"
 
 
 def test_at_the_root_paths_stay_as_they_are(tmp_path, below, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert repository.meant(Path("sheet.csv"), repository.enter()) == Path("sheet.csv")
+    assert repository.resolve_user_path(Path("sheet.csv"), repository.enter_repository()) == Path(
+        "sheet.csv"
+    )
 
 
 def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert repository.root() is None
+    assert repository.find_repository_root() is None
     with pytest.raises(repository.UserError) as caught:
-        repository.enter()
+        repository.enter_repository()
     assert str(caught.value) == (
         "no params.yaml here or above; run this in a clone of the repository of Even Ruler"
     )

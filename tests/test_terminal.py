@@ -10,7 +10,7 @@ import pytest
 
 import evenruler
 from evenruler.cli import main
-from evenruler.errors import UserError, as_program
+from evenruler.errors import UserError, run_program
 from evenruler.terminal import note, printable, say
 
 HOUSE = Path(evenruler.__file__).parent
@@ -37,7 +37,7 @@ def test_all_that_is_said_is_printable(capsys: pytest.CaptureFixture[str]) -> No
         raise UserError(STEERS)
 
     with pytest.raises(SystemExit):
-        as_program(refuse)
+        run_program(refuse)
     out, err = capsys.readouterr()
     assert out == printable(STEERS)
     assert err.splitlines() == [printable(STEERS)] * 2 + [

@@ -18,7 +18,7 @@ from evenruler.declaration.params_file import (
     ScrapeEntry,
 )
 from evenruler.declaration.profiles import TOP, path_to_top
-from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import BaseSettings, Profile, Size, ToolUse
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
@@ -72,7 +72,7 @@ def instruments_at(root: Path, params: Path, scale: Profile) -> list[DeclaredIns
             if written not in known or declared.settings(written).made_by == "evolve":
                 what = f"{name!r} is made from {written!r}, which is no hand-written instrument of "
                 what += f"the family {family}"
-                remedy = f"check the name ({nearest(written, known)})"
+                remedy = f"check the name ({suggest_nearest(written, known)})"
                 raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
         try:
@@ -103,7 +103,7 @@ def asking_of(family: str, model: str) -> str:
     return f"ask@{family}-{model}"
 
 
-def without(
+def mark_left_out(
     instruments: Sequence[DeclaredInstrument],
     left_out: Mapping[str, str],
     catalogue: Catalogue,
@@ -127,7 +127,7 @@ def without(
     ]
 
 
-def in_use(
+def compute_active(
     instruments: Sequence[DeclaredInstrument],
     params: Path,
     scale: Profile,
@@ -206,7 +206,9 @@ def _asked(family: str, catalogue: Catalogue, scale: Profile) -> tuple[list[str]
     return [name for name in taken if name not in lacking], lacking
 
 
-def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Profile) -> list[str]:
+def models_without_commit(
+    families: Iterable[str], catalogue: Catalogue, scale: Profile
+) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
     return list(
         dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evenruler.declaration import local_names
 from evenruler.declaration.local_names import number_locals
-from evenruler.files import json_in, replace
+from evenruler.files import read_json_file, write_text_atomically
 from evenruler.instruments.registry import FAMILIES
 
 KEPT = Path(".cache/modules.json")
@@ -82,7 +82,7 @@ class Code:
         self._paths = {
             ".".join(name.relative_to(root).parts): path for path, name in of_packages.items()
         }
-        self._known = json_in(root / KEPT, dict)
+        self._known = read_json_file(root / KEPT, dict)
         self._read: dict[str, dict[str, str | list[str]]] = {}
 
     def digest(self, stage: str, families: Iterable[str]) -> str:
@@ -115,7 +115,7 @@ class Code:
         kept = {str(facts["bytes"]): facts for facts in self._read.values()}
         if kept.keys() != self._known.keys():
             (self._root / KEPT).parent.mkdir(exist_ok=True)
-            replace(self._root / KEPT, json.dumps(kept))
+            write_text_atomically(self._root / KEPT, json.dumps(kept))
 
     def _facts(self, module: str) -> dict[str, str | list[str]]:
         if module not in self._read:

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from evenruler.declaration.params_file import FIRST_VERSION, DiagnosisSettings
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import made_of
@@ -57,7 +57,7 @@ def load_params(path: Path | str = "params.yaml") -> Params:
             if family not in FAMILIES:
                 where, what = (
                     f"{path}: models.{name}.families",
-                    f"no family {family!r}; {nearest(family, FAMILIES)}",
+                    f"no family {family!r}; {suggest_nearest(family, FAMILIES)}",
                 )
                 raise UserError(what, where=where, remedy="remove it or check the name")
     stages = [f"ask@{family}-{name}" for family in FAMILIES for name in params.models]
@@ -68,7 +68,7 @@ def load_params(path: Path | str = "params.yaml") -> Params:
             if name not in known:
                 remedy = "remove it or check the name"
                 raise UserError(
-                    f"no {what} {name!r}; {nearest(name, known)}",
+                    f"no {what} {name!r}; {suggest_nearest(name, known)}",
                     where=f"{path}: {key}",
                     remedy=remedy,
                 )
@@ -84,9 +84,7 @@ def _check_recipes(params: Params, path: Path) -> None:
         where = f"{path}: models.{name}.finetune"
         for data in [recipe.validation, *recipe.data]:  # the reference for comparison first
             if data not in params.training:
-                remedy = (
-                    f"add it under `training`, or check the name ({nearest(data, params.training)})"
-                )
+                remedy = f"add it under `training`, or check the name ({suggest_nearest(data, params.training)})"
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
             own, first = params.training[data], params.training[recipe.validation]
             if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar, cast
 from pydantic import Field
 
 from evenruler.declaration.profiles import folder_in_use
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Profile, Size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.measurement.checks import Resampling
@@ -92,7 +92,7 @@ class Active(StrictModel):
         """An entry of one of the mappings; UserError if the name is not in use."""
         entries: dict[str, Any] = getattr(self, of)
         if name not in entries:
-            remedy = f"check the name ({nearest(name, entries)}), or run `evenruler check`"
+            remedy = f"check the name ({suggest_nearest(name, entries)}), or run `evenruler check`"
             raise UserError(
                 f"{name!r} is not in use", where=f"{ACTIVE}: active.{of}", remedy=remedy
             )
@@ -207,7 +207,7 @@ class ParamsFile:
         """
         entries = [key for key in self._entries if of is None or self._family(key) == of]
         if name not in entries:
-            remedy = f"check the name ({nearest(name, entries)})"
+            remedy = f"check the name ({suggest_nearest(name, entries)})"
             what = (
                 f"no instrument {name!r}"
                 if of is None

@@ -8,7 +8,7 @@ outputs and `dvc.lock`. Its stages run at the top, with the profile's name in th
 import os
 from pathlib import Path
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SCALES
 from evenruler.repository import PROFILE
 
@@ -20,7 +20,7 @@ PIPELINE = "dvc.yaml"
 def folder_of(profile: str) -> Path:
     """The folder of a profile, seen from the top; UserError if there is no such profile."""
     if profile not in SCALES:
-        raise UserError(f"no profile {profile!r}", remedy=nearest(profile, SCALES))
+        raise UserError(f"no profile {profile!r}", remedy=suggest_nearest(profile, SCALES))
     return TOP if profile == SCALES[0] else FOLDER / profile
 
 

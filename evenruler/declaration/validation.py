@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenruler.declaration.active import DeclaredInstrument, instruments_at, without
+from evenruler.declaration.active import DeclaredInstrument, instruments_at, mark_left_out
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SCALES, Profile
 from evenruler.instruments.registry import room
 from evenruler.models.loading import ADAPTERS, read_adapter
@@ -34,7 +34,7 @@ def validate_families(params: Params, path: Path) -> None:
         for key in shared or {}:
             if key not in known:
                 where = f"{path}: families.{family}.{key}"
-                what = f"unknown key {key!r}; {nearest(key, known)}"
+                what = f"unknown key {key!r}; {suggest_nearest(key, known)}"
                 raise UserError(what, where=where, remedy="rename or remove it")
 
 
@@ -71,4 +71,6 @@ def validate_models(
 
 def finished_instruments(root: Path, params: Params, scale: Profile) -> list[DeclaredInstrument]:
     """Instruments of a profile; those affected by `left_out` are marked unfinished."""
-    return without(instruments_at(root, root / DECLARATION, scale), params.left_out, params, scale)
+    return mark_left_out(
+        instruments_at(root, root / DECLARATION, scale), params.left_out, params, scale
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, get_type_hints
 import pandas as pd
 
 from evenruler import __version__, repository
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import MINILM, SHA256, Catalogue
@@ -29,7 +29,7 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
-from evenruler.publish.places import FORMS, newest, opened, shipped_names
+from evenruler.publish.places import FORMS, newest, open_place, shipped_names
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
 from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole
@@ -73,7 +73,7 @@ class Benchmark:
 
 
 @contextmanager
-def benchmark_at(place: str) -> Iterator[Benchmark]:
+def open_benchmark(place: str) -> Iterator[Benchmark]:
     """Open a benchmark, fetching it if necessary.
 
     `place`: a folder, the name of a shipped benchmark, `USER/REPO[@TAG]` on the Hub (the newest
@@ -82,16 +82,16 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
     differ from its manifest, or it was made by another evenruler and lacks what this one reads.
     """
     if place.endswith((".yaml", ".yml")):
-        with of_file(Path(place)) as own:
+        with build_from_source(Path(place)) as own:
             yield own
         return
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
         # The highest tagged version of the data set.
         from huggingface_hub import HfApi
 
-        from evenruler.hub import talking_about
+        from evenruler.hub import hub_errors_as_user_errors
 
-        with talking_about(place):
+        with hub_errors_as_user_errors(place):
             tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
         if not (found := newest(tags)):
             raise UserError(
@@ -111,7 +111,7 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
         )
         remedy += f"and name it; or name {FORMS}"
         raise UserError(what, where=place, remedy=remedy)
-    with opened(place) as folder:
+    with open_place(place) as folder:
         manifest = read_manifest(folder)
         family = manifest.name.partition("-")[0]
         if family not in FAMILIES:
@@ -150,7 +150,7 @@ TOOLS: Final = {EMBEDDER: {**SOURCE, "sha256": SHA256[MINILM], "origin": ORIGIN}
 
 
 @contextmanager
-def of_file(path: Path) -> Iterator[Benchmark]:
+def build_from_source(path: Path) -> Iterator[Benchmark]:
     """Build a benchmark from a user's source file, with the pipeline's defaults, in a temporary
     folder.
 
@@ -160,7 +160,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
     than a source, or its content is invalid.
     """
     said = read_yaml(path)
-    family, stem = family_of(said, path), path.stem
+    family, stem = declared_family(said, path), path.stem
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
         raise UserError(
             "its name is not valid",
@@ -212,7 +212,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
         )
 
 
-def family_of(said: Any, path: Path) -> str:
+def declared_family(said: Any, path: Path) -> str:
     """The family of a source: declared, or best match by its keys; UserError without one, or if a
     stage makes it.
     """
@@ -232,7 +232,7 @@ def family_of(said: Any, path: Path) -> str:
     )
     if family not in FAMILIES:
         what = (
-            f"no family {family!r}; {nearest(str(family), FAMILIES)}"
+            f"no family {family!r}; {suggest_nearest(str(family), FAMILIES)}"
             if family
             else "a source of no family"
         )
@@ -245,7 +245,7 @@ def family_of(said: Any, path: Path) -> str:
     return str(family)
 
 
-def answered_by(model: "Model", where: str) -> str:
+def benchmark_of_log(model: "Model", where: str) -> str:
     """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
     answers cover.
     """
@@ -256,7 +256,7 @@ def answered_by(model: "Model", where: str) -> str:
     fixed = [name for name in shipped_names() if name.startswith("fixed-")]
     for name in fixed:
         if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
-            with benchmark_at(name) as own:
+            with open_benchmark(name) as own:
                 texts, prompts, keys = (
                     own.tables["texts"][column].tolist() for column in ("text", "prompt", "key")
                 )

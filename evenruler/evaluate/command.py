@@ -145,10 +145,10 @@ def measure(
     """
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
-    from evenruler.evaluate.subject import options_of
-    from evenruler.models.engines import choose
+    from evenruler.evaluate.subject import parse_options
+    from evenruler.models.engines import set_engine
 
-    choose(engine)
+    set_engine(engine)
     for line in measure_each(
         model,
         benchmarks or [],
@@ -163,7 +163,7 @@ def measure(
         start=start,
         max_requests=max_requests,
         spending=SpendingLimit(Price.of(price), max_cost, yes),
-        options=options_of(thinking, effort, template or [], new_tokens, timeout, answers_as),
+        options=parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as),
         unit=unit,
         show=output if output != "text" else "all" if everything else "answer",
     ):
@@ -193,7 +193,7 @@ def compare(
     """Compare models by their results: figures, controls and verdicts side by side, and how each
     pair differs.
     """
-    from evenruler.files import replace
+    from evenruler.files import write_text_atomically
     from evenruler.results import comparison, view
     from evenruler.results.store import load_results, read_all
     from evenruler.tables.frames import for_spreadsheets
@@ -206,7 +206,7 @@ def compare(
         if name not in compared:
             say(f"{name}: only {one.result.model.name} has a result: nothing to compare", err=True)
     if page is not None:
-        replace(page, view.render(found, comparisons))
+        write_text_atomically(page, view.render(found, comparisons))
         say(f"page: {page}", err=True)
     if output == "markdown":
         say(view.as_markdown(found, comparisons), end="")

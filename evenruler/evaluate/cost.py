@@ -21,7 +21,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     Size,
     Subject,
-    at_size,
+    plan_at_size,
 )
 from evenruler.instruments.registry import room
 from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
@@ -106,7 +106,7 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
 
-def detectable(plan: Plan, size: Size, form: str | None) -> str | None:
+def detectable_effect_text(plan: Plan, size: Size, form: str | None) -> str | None:
     """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty
     where it is unknown.
     """
@@ -115,7 +115,7 @@ def detectable(plan: Plan, size: Size, form: str | None) -> str | None:
     return found if form != OPTIONS else None
 
 
-def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
+def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     """For each form and size: its cost for a model that can do everything, and the effect it
     detects, in words.
     """
@@ -124,7 +124,10 @@ def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     subject = Subject("", "causal", "", able, chats=True, continues=True, forms=forms, origin="")
     for form in door.FORMS:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
-            plan, detects = at_size(benchmark.plan, size), detectable(benchmark.plan, size, form)
+            plan, detects = (
+                plan_at_size(benchmark.plan, size),
+                detectable_effect_text(benchmark.plan, size, form),
+            )
             cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
             if cost.requests:
                 found = (

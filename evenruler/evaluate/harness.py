@@ -15,7 +15,7 @@ import numpy as np
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.resampling import FEWEST_UNITS, of_left_out
+from evenruler.measurement.resampling import FEWEST_UNITS, jackknife_interval
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -27,11 +27,11 @@ MOST_VALUES: Final = 5_000_000
 """Values aggregated at most for one interval; beyond that, units are left out in groups."""
 
 
-def lines_of(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
+def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
     """Run a task, or each task of a group, and yield terminal lines; arguments as in `measured`."""
     for task in _tasks(name):
         try:
-            found = measured(model, task, unit, limit)
+            found = measure_task(model, task, unit, limit)
         except UserError:
             raise
         except Exception as error:  # of the task's own code
@@ -80,7 +80,7 @@ def _tasks(name: str) -> list[Any]:
     return tasks
 
 
-def measured(
+def measure_task(
     model: "Model", task: Any, unit: str | None, limit: int | None
 ) -> dict[str, tuple[float, ...]]:
     """Metrics by `metric,filter`, as from `clustered`; `unit`: a column of documents; `limit`:
@@ -113,12 +113,12 @@ def measured(
                 values.setdefault((metric, chain), []).append((of_unit, told[metric]))
     given = {name: map(list, zip(*own, strict=True)) for name, own in sorted(values.items())}
     return {
-        f"{metric},{chain}": clustered(aggregation[metric], *own)
+        f"{metric},{chain}": jackknife_metric(aggregation[metric], *own)
         for (metric, chain), own in given.items()
     }
 
 
-def clustered(
+def jackknife_metric(
     aggregate: Callable[[list[Any]], Any], units: Sequence[str], values: list[Any]
 ) -> tuple[float, ...]:
     """Aggregate the values of n documents: value, jackknife interval over units (low, high; 95%),
@@ -143,4 +143,4 @@ def clustered(
     if len(by_unit) < FEWEST_UNITS or not by_doc.var():
         return value, math.nan, math.nan, math.nan
     effect = (len(by_unit) - 1) * by_unit.var() / ((len(by_doc) - 1) * by_doc.var())
-    return value, *of_left_out(value, by_unit, 0.95), float(effect)
+    return value, *jackknife_interval(value, by_unit, 0.95), float(effect)

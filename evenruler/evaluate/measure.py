@@ -14,13 +14,13 @@ from typing import Any, Literal, cast, get_args
 
 from evenruler import repository
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
+from evenruler.evaluate.benchmark import SCHEME, benchmark_of_log, open_benchmark
 from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.session import MeasurementPlan, Session
-from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen, is_recorded
+from evenruler.evaluate.subject import NO_OPTIONS, Dtype, is_recorded, resolve_model
 from evenruler.instruments.instrument import SIZES, STANDARD, Size
 from evenruler.measurement.figures import figure_in_words
-from evenruler.models.backends.server import allowing, current_budget
+from evenruler.models.backends.server import current_budget, request_budget
 from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
@@ -94,11 +94,11 @@ def measure(
         raise UserError(f"no size {size!r}", where="size", remedy=f"say {' or '.join(SIZES)}")
     store = RowStore()
     given = {"tokenizer": tokenizer, "cache_key": cache_key}
-    subject = chosen(
+    subject = resolve_model(
         model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given
     )
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
-    with allowing(max_requests), benchmark_at(str(benchmark)) as found:
+    with request_budget(max_requests), open_benchmark(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit, form=form)
         if out is not None:
             _require_place(planned, Path(out))
@@ -141,7 +141,7 @@ def measure_each(
         raise UserError(
             "no benchmark is named", where=model, remedy="say which benchmark as --with NAME"
         )
-    subject = chosen(model, store, dtype=cast(Dtype, dtype), **named)
+    subject = resolve_model(model, store, dtype=cast(Dtype, dtype), **named)
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
@@ -149,7 +149,7 @@ def measure_each(
     session = Session(subject, store, model, device)
     note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats}){_starting(session)}")
     if not benchmarks:
-        benchmarks = [answered_by(session.model, model)]
+        benchmarks = [benchmark_of_log(session.model, model)]
         note(f"{subject.name}: its answers are to {benchmarks[0]}")
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
@@ -159,10 +159,10 @@ def measure_each(
             remedy="leave it out, or add --with lm_eval:TASK",
         )
     refused, pages = list[str](), list[StoredResult]()
-    with allowing(max_requests), ExitStack() as opened:
+    with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
         found = [
-            opened.enter_context(benchmark_at(place))
+            opened.enter_context(open_benchmark(place))
             for place in dict.fromkeys(benchmarks)
             if place not in tasks
         ]
@@ -202,14 +202,18 @@ def measure_each(
                 pages.append(StoredResult(measured.result, folder))
             else:
                 yield from (
-                    lines_of(measured.result) if show == "all" else answer_of(measured.result)
+                    result_lines(measured.result)
+                    if show == "all"
+                    else summary_lines(measured.result)
                 )
                 yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
         for place in tasks:
             try:
                 from evenruler.evaluate import harness  # which few need
 
-                yield from harness.lines_of(session.model, place.removeprefix(SCHEME), unit, limit)
+                yield from harness.task_lines(
+                    session.model, place.removeprefix(SCHEME), unit, limit
+                )
             except UserError as error:
                 refused.append(str(error))
     if pages:
@@ -230,7 +234,7 @@ def _starting(session: Session) -> str:
 
 def _require_place(planned: MeasurementPlan, out: Path) -> None:
     """UserError, before anything is asked, where the result could not be written."""
-    root = repository.root()
+    root = repository.find_repository_root()
     for benchmarks in (repository.shipped_benchmarks(), *([root / "benchmarks"] if root else [])):
         if out.resolve().is_relative_to(benchmarks.resolve()):
             raise UserError(
@@ -252,12 +256,12 @@ MOST_LINES = 11
 """Most lines of an answer, below its title."""
 
 
-def answer_of(result: Result) -> Iterator[str]:
+def summary_lines(result: Result) -> Iterator[str]:
     """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
-    yield f"{_called(result)}, {result.settings.size}"
+    yield f"{_display_name(result)}, {result.settings.size}"
     told = [
         *result.answer,
-        *_limited(result),
+        *_limit_lines(result),
         *(f"warning: {line}" for line in result.warnings[:2]),
     ]
     told += (
@@ -270,12 +274,12 @@ def answer_of(result: Result) -> Iterator[str]:
         yield f"  ... and {len(lines) - MOST_LINES + 1} lines more, with --all"
 
 
-def _called(result: Result) -> str:
+def _display_name(result: Result) -> str:
     benchmark = result.benchmark
     return f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {result.model.name}"
 
 
-def _limited(result: Result) -> Iterator[str]:
+def _limit_lines(result: Result) -> Iterator[str]:
     settings, benchmark = result.settings, result.benchmark
     if settings.limit is not None:
         yield f"trial run: figures are for at most {settings.limit} units (--limit)"
@@ -290,19 +294,19 @@ def _limited(result: Result) -> Iterator[str]:
         yield f"a trial mostly asks too little for a verdict{known}"
 
 
-def lines_of(result: Result) -> Iterator[str]:
+def result_lines(result: Result) -> Iterator[str]:
     """The answer and all figures of a result as terminal lines: by part amounts, then the
     instrument's fitness.
     """
-    yield _called(result)
-    for told in (*result.answer, *_limited(result)):
+    yield _display_name(result)
+    for told in (*result.answer, *_limit_lines(result)):
         yield from _wrapped(f"  {told}", subsequent_indent="    ")
     amounts = [heading for heading in result.headings if heading.role != "fitness"]
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
-            lines = [f"    {line}" for line in _figures(amounts, figures)]
-            if valid := [f"      {line}" for line in _figures(fitness, figures)]:
+            lines = [f"    {line}" for line in _figure_lines(amounts, figures)]
+            if valid := [f"      {line}" for line in _figure_lines(fitness, figures)]:
                 lines += ["    validity on this model", *valid]
             if lines:  # of a single item no figure is shown here
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
@@ -327,7 +331,7 @@ def lines_of(result: Result) -> Iterator[str]:
         yield "  Wording sensitivity was not measured (no prefixes)."
 
 
-def _figures(
+def _figure_lines(
     headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     """A line for each figure, aligned, with its control or placebo and its verdict."""

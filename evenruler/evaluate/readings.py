@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Estimate, Facet, UnitMask, crossed, summed
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
 from evenruler.measurement.figures import HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
 from evenruler.tables.schemas import columns
@@ -144,7 +144,7 @@ class DoseResponse:
         def mean(units: UnitMask, kept: UnitMask) -> float:
             return float(self.made(per_nat[kept], units).mean())
 
-        return crossed(mean, [self.facet(), Facet.of(len(per_nat))])
+        return jackknife_crossed(mean, [self.facet(), Facet.of(len(per_nat))])
 
     def _changes(self) -> "tuple[pd.DataFrame, pd.Series[float]]":
         """Changes of unit values, and of checks, from dose 0 of the same seed, by dose and seed,
@@ -180,12 +180,16 @@ class DoseResponse:
         )
 
 
-def apart(of: DoseResponse, one: Floats, other: Floats, fits: tuple[float, float]) -> Estimate:
+def reading_difference(
+    of: DoseResponse, one: Floats, other: Floats, fits: tuple[float, float]
+) -> Estimate:
     """The difference between the readings of two weights, [units] each, with variance over units
     and over fits.
     """
-    over_units = crossed(lambda units: float(of.made(one - other, units)), [of.facet()])
-    return summed(over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])])
+    over_units = jackknife_crossed(lambda units: float(of.made(one - other, units)), [of.facet()])
+    return sum_estimates(
+        over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])]
+    )
 
 
 def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
@@ -209,7 +213,7 @@ def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
     return found
 
 
-def between_fits(
+def variance_between_fits(
     readings: Mapping[str, DoseResponse], without: tuple[str, ...] = ()
 ) -> tuple[float, float] | None:
     """The variance of a reading between fits of dose 0, pooled within plants, with its degrees of
@@ -242,7 +246,7 @@ NATS: Final = 2
 """The dose at which `change` is stated."""
 
 
-def series(
+def group_readings(
     readings: pd.DataFrame, checks: pd.DataFrame
 ) -> dict[tuple[str, str, str], dict[str, DoseResponse]]:
     """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect
@@ -262,7 +266,7 @@ def series(
     return found
 
 
-def figures(
+def planted_figures(
     readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, Collection[str]]
 ) -> pd.DataFrame:
     """Sensitivity, threshold, monotony and specificity of every headline on every plant, as
@@ -275,8 +279,8 @@ def figures(
     unfit = (
         readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
     )
-    for key, own in series(readings, checks).items():
-        fits = between_fits(own)
+    for key, own in group_readings(readings, checks).items():
+        fits = variance_between_fits(own)
         for plant, one in own.items():
             of = dict(zip(by, (*key, plant), strict=True))
             n = len(one.weights)
@@ -326,7 +330,7 @@ def _threshold(
     for dose, seed in one.values.index:
         if dose != 0 and (0, seed) in one.values.index:
             pair = one.values.loc[(dose, seed)].to_numpy(), one.values.loc[(0, seed)].to_numpy()
-            far = verdict_of(apart(one, *pair, fits), one.smallest, len(one.weights))
+            far = verdict_of(reading_difference(one, *pair, fits), one.smallest, len(one.weights))
             right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
             counts.setdefault(abs(dose), []).append(right)
     told = "; ".join(
@@ -335,7 +339,7 @@ def _threshold(
     return next((dose for dose, own in sorted(counts.items()) if all(own)), None), told
 
 
-def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
+def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
     """Verdicts on all pairs of weights of dose 0, where no difference was planted: a check on false
     positives.
 
@@ -344,14 +348,16 @@ def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFram
     possible.
     """
     rows = []
-    for key, own in series(readings, checks).items():
+    for key, own in group_readings(readings, checks).items():
         nothing = [
             (plant, seed)
             for plant, one in own.items()
             for seed in one.values.xs(0, level="dose").index
         ]
         for (plant, seed), (other, second) in combinations(nothing, 2):
-            fits = between_fits(own, (plant, other)) or between_fits(own, (plant,))
+            fits = variance_between_fits(own, (plant, other)) or variance_between_fits(
+                own, (plant,)
+            )
             one = own[plant]
             pair = (
                 one.values.loc[(0, seed)].to_numpy(),
@@ -360,7 +366,9 @@ def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFram
             if fits is None or pair[1].isna().any() or one.unfit or own[other].unfit:
                 continue
             far = verdict_of(
-                apart(one, pair[0], pair[1].to_numpy(), fits), one.smallest, len(one.weights)
+                reading_difference(one, pair[0], pair[1].to_numpy(), fits),
+                one.smallest,
+                len(one.weights),
             )
             told = dict(zip(("benchmark", "part", "figure"), key, strict=True))
             rows.append({**told, "same": plant == other, "verdict": far.verdict})

@@ -14,15 +14,15 @@ from evenruler import __version__
 from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.evaluate.cost import Cost, cost_of, detectable
+from evenruler.evaluate.cost import Cost, cost_of, detectable_effect_text
 from evenruler.evaluate.subject import ResolvedModel
 from evenruler.instruments.asking import (
     CALLED,
     AnsweringModels,
-    ask,
-    left_out,
-    subject_of,
-    tools_of,
+    collect_answers,
+    model_meta_of,
+    tool_loader,
+    unanswerable_tables,
 )
 from evenruler.instruments.choosing import NO_ANSWER
 from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
@@ -36,13 +36,13 @@ from evenruler.instruments.instrument import (
     Size,
     Subject,
     Tables,
-    at_size,
-    formed,
+    plan_at_size,
+    with_method,
 )
 from evenruler.instruments.registry import room
 from evenruler.measurement.answered import such_as
 from evenruler.measurement.figures import OF_ANY_MODEL, Verdict
-from evenruler.measurement.sentences import answer, of_planted
+from evenruler.measurement.sentences import of_planted, summarise_headlines
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
 from evenruler.models.records import cut_of
@@ -128,7 +128,9 @@ class MeasurementPlan:
         """
         forms = room(self.benchmark.family, "ask").FORMS
         usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
-        return detectable(self.plan, self.result.settings.size, self.subject.form or usual)
+        return detectable_effect_text(
+            self.plan, self.result.settings.size, self.subject.form or usual
+        )
 
 
 class Session:
@@ -142,7 +144,7 @@ class Session:
         """
         self._chosen, self._store, self._said, self._device = chosen, store, said, device
         # Unadapted, even if the catalogue says that the pipeline adapts it to corpora.
-        self.subject = replace(subject_of(chosen.name, chosen.catalogue), adapted=None)
+        self.subject = replace(model_meta_of(chosen.name, chosen.catalogue), adapted=None)
 
     @cached_property
     def model(self) -> "Model":
@@ -173,15 +175,15 @@ class Session:
         support the form.
         """
         door = room(benchmark.family, "ask")
-        subject = formed(door.FORMS, self.subject, form)
-        with _as_published(benchmark):
-            tables, plan = benchmark.tables, at_size(benchmark.plan, size)
+        subject = with_method(door.FORMS, self.subject, form)
+        with _as_user_errors(benchmark):
+            tables, plan = benchmark.tables, plan_at_size(benchmark.plan, size)
             whole = cost_of(door.requests(tables, plan, {}, subject)).questions
             if limit is not None:
                 tables, plan = door.limited(tables, plan, limit)
             cost = cost_of(door.requests(tables, plan, {}, subject))
             questions = cost.questions
-            lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
+            lacking = unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
             others = [
@@ -274,7 +276,7 @@ class Session:
         """Ask the same model what `planned` says, and compute figures from the answers."""
         self.model.heard.clear()  # left from another benchmark
         try:
-            return measured(planned, {}, self.model, self._device)
+            return compute_measurement(planned, {}, self.model, self._device)
         except MissingAnswersError as error:
             what = (
                 f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
@@ -287,7 +289,7 @@ class Session:
 @pd.option_context(
     "mode.string_storage", "python"
 )  # as in pipeline stages, whatever the user's process has set
-def measured(
+def compute_measurement(
     planned: MeasurementPlan, given: Tables, model: Any, device: str | None = None
 ) -> Measurement:
     """Compute figures from the answers in `given`, and of `model` (None if it is not needed) and
@@ -300,25 +302,25 @@ def measured(
         planned.subject,
     )
     ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
-    with _as_published(benchmark):
+    with _as_user_errors(benchmark):
         answering = AnsweringModels(
-            model, tools_of([plan], benchmark.folder / PLAN, device=device, published=True)
+            model, tool_loader([plan], benchmark.folder / PLAN, device=device, published=True)
         )
 
     def requests(tables: Tables, plan: Plan, found: Tables, subject: Subject) -> Any:
         return ask_room.requests(tables, plan, {**given, **found}, subject)
 
     asked = {benchmark.instrument: (tables, plan)}
-    answers = {**given, **ask(asked, requests, subject, answering, of_model_alone=True)}
+    answers = {**given, **collect_answers(asked, requests, subject, answering, of_model_alone=True)}
     shows = planned.result.settings.size == "trial"
     examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
     stored, own = {}, {}  # in the schemas in which the pipeline stores them
     for table, schema in ask_room.ANSWERS.items():
         stored[table] = table_of(answers[table][schema.names] if table in answers else [], schema)
         own[table] = stored[table].to_pandas()
-    with _as_published(benchmark):
+    with _as_user_errors(benchmark):
         scores = ask_room.scores(tables, plan, own, subject)
-        record, figures = _diagnosed(planned, scores)
+        record, figures = _diagnose(planned, scores)
     heard, doubts = (model.heard, model.doubts) if model else ([], [])
     read = {**scores, **record.found}
     update = {
@@ -329,14 +331,17 @@ def measured(
                 if subject.kind == "recorded"
                 else unread_texts(ask_room.requests(tables, plan, {}, subject), own)
             ),
-            *silences(own, read),
-            *changes(heard),
+            *nonresponse_warnings(own, read),
+            *server_change_warnings(heard),
             *doubts,
-            *warnings(figures, planned.headings),
+            *limit_warnings(figures, planned.headings),
         ],
         "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         "model": planned.result.model.model_copy(
-            update={"heard": heard_of(heard), "fingerprint": behaviour_of(model) if model else None}
+            update={
+                "heard": server_identity(heard),
+                "fingerprint": behaviour_of(model) if model else None,
+            }
         ),
         "tools": {name: json.loads(tool.engine) for name, tool in sorted(answering.tools.items())},
     }
@@ -345,11 +350,11 @@ def measured(
     kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
     made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
     result = planned.result.model_copy(update=update)
-    planted = _of_planted(benchmark, result)
+    planted = _planted_sensitivity_note(benchmark, result)
     result = result.model_copy(
-        update={"answer": [*_answer(result), *([planted] if planted else [])]}
+        update={"answer": [*_summarise(result), *([planted] if planted else [])]}
     )
-    result = result.with_tables(made_of, {**kept, **written(own, tables)})
+    result = result.with_tables(made_of, {**kept, **replies_with_prompts(own, tables)})
     of_model = {
         own.table for own in ask_room.requests(tables, plan, {}, subject) if own.by == SUBJECT
     }
@@ -360,7 +365,7 @@ def measured(
     )
 
 
-def _answer(result: Result) -> list[str]:
+def _summarise(result: Result) -> list[str]:
     """The answer of `sentences.answer`; parts of a model that was asked in several ways have both
     names.
     """
@@ -370,10 +375,10 @@ def _answer(result: Result) -> list[str]:
         for part, models in result.figures.items()
         for label, own in models.items()
     }
-    return answer(named, words)
+    return summarise_headlines(named, words)
 
 
-def _of_planted(benchmark: Benchmark, result: Result) -> str:
+def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
     """The sensitivity of these headlines to planted associations, if nothing is found here; empty
     where unknown.
     """
@@ -443,7 +448,7 @@ BUG = "This is a fault of evenruler, not of what you wrote. Please report it wit
 
 
 @contextmanager
-def _as_published(benchmark: Benchmark) -> Iterator[None]:
+def _as_user_errors(benchmark: Benchmark) -> Iterator[None]:
     """Turn failures on rows or a plan into a UserError where others may have built them.
 
     Where this evenruler did (`BUILT_HERE`) they are its bugs: they pass through, with a note that
@@ -466,7 +471,7 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
         raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
-def _diagnosed(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures]:
+def _diagnose(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figures]:
     """The record of a benchmark on a model, and its figures, except those of the instrument alone
     (on its card).
     """
@@ -487,7 +492,7 @@ def _diagnosed(planned: MeasurementPlan, scores: Tables) -> tuple[Record, Figure
     return record, {part: models for part, models in of_model.items() if models}
 
 
-def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
+def replies_with_prompts(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
     """The table of replies, if any, each with its prompt."""
     if "replies" not in answers or answers["replies"].empty:
         return {}
@@ -538,7 +543,7 @@ def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]
     ]
 
 
-def silences(answers: Tables, readings: Tables) -> list[str]:
+def nonresponse_warnings(answers: Tables, readings: Tables) -> list[str]:
     """Warnings on missing, empty or cut-off replies; and on those of `readings` in which no rule
     finds an answer.
     """
@@ -565,7 +570,7 @@ def silences(answers: Tables, readings: Tables) -> list[str]:
     return found
 
 
-def heard_of(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def server_identity(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """What a server called its model, and its fingerprints, from the metadata of its replies
     (`Reply.said`).
     """
@@ -587,9 +592,9 @@ def behaviour_of(model: "Model") -> Behaviour | None:
     return Behaviour(numbers=fingerprints.as_text(model.fingerprint))
 
 
-def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
+def server_change_warnings(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     """Warnings on a server that changed or refused settings, from the metadata of its replies."""
-    prints = heard_of(heard).get("fingerprint", [])
+    prints = server_identity(heard).get("fingerprint", [])
     refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
     changed = (
         f"the server changed meanwhile: replies bear {len(prints)} fingerprints "
@@ -599,7 +604,7 @@ def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     return [changed] * (len(prints) > 1) + [own] * bool(refused)
 
 
-def warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[str]:
+def limit_warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[str]:
     """Warnings on figures outside the limits in the headings of their family."""
     found = []
     for part, models in figures.items():

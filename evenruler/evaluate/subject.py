@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from evenruler import repository
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import folder_sha256
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
@@ -61,7 +61,7 @@ class ResolvedModel:
         return self.catalogue.models[self.name]
 
 
-def chosen(
+def resolve_model(
     model: Any,
     store: RowStore,
     *,
@@ -93,7 +93,7 @@ def chosen(
             f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out"
         )
     if not isinstance(model, str | Path):
-        return _at_hand(model, store, name, kind, tokenizer, cache_key, start)
+        return _resolve_object(model, store, name, kind, tokenizer, cache_key, start)
     model = str(model)
     if tokenizer is not None or cache_key is not None:
         what = "a tokenizer is of loaded models, a cache key of what Python gives"
@@ -113,7 +113,7 @@ def chosen(
         "recorded",
         "planted",
     ):
-        params = (root or repository.root() or Path()) / "params.yaml"
+        params = (root or repository.find_repository_root() or Path()) / "params.yaml"
         remedy = f"name it as {FORMS}"
         if not params.exists():
             if model and Path(model).is_dir():
@@ -125,9 +125,9 @@ def chosen(
             )
         catalogue = ParamsFile(params).catalogue
         if model not in catalogue.models:
-            remedy = f"{remedy}, or check the name ({nearest(model, catalogue.models)})"
+            remedy = f"{remedy}, or check the name ({suggest_nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-        own = _with(
+        own = _with_options(
             catalogue.models[model], {**options, **({"start": start} if start else {})}, model
         )
         return ResolvedModel(
@@ -138,8 +138,10 @@ def chosen(
         from evenruler.training import plants
 
         weight = plants.PlantedModel.of(model)
-        catalogue = ParamsFile((root or repository.root() or Path()) / "params.yaml").catalogue
-        entry = _with(plants.entry_of(weight, catalogue, store), options, model)
+        catalogue = ParamsFile(
+            (root or repository.find_repository_root() or Path()) / "params.yaml"
+        ).catalogue
+        entry = _with_options(plants.entry_of(weight, catalogue, store), options, model)
         slug = name or weight.name
         return ResolvedModel(
             slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}})
@@ -148,7 +150,7 @@ def chosen(
     called = rest
     if scheme == "hub":
         repo, _, revision = rest.partition("@")
-        commit, licence = _on_the_hub(repo, revision or None)
+        commit, licence = _hub_commit_and_licence(repo, revision or None)
         given |= {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
         called = f"{repo}-{revision[:12]}" if revision else repo
     slug = name or _slug(called.removesuffix(".gguf").rpartition("/")[2])
@@ -181,7 +183,7 @@ def chosen(
             and (at_home(rest) / ADAPTER).is_file()
             and not (at_home(rest) / "config.json").exists()
         ):
-            given |= _over(at_home(rest))
+            given |= _adapter_entry(at_home(rest))
             files = [*at_home(rest).iterdir()]
         if scheme == "package" or given["source"].lower().endswith(".gguf"):
             path = sources.path_of(given["source"], model)
@@ -190,7 +192,7 @@ def chosen(
             )
         guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
         folder = sources.locate(slug, guessed, store, where=model)
-        told["kind"] = kind or kind_of(_said_in(folder / "config.json"), model)
+        told["kind"] = kind or kind_of(_read_json_object(folder / "config.json"), model)
         if start is not None and told["kind"] != "causal":
             what = (
                 "a start token is of models that give log-probabilities of texts, and it is "
@@ -201,10 +203,10 @@ def chosen(
             files += [*folder.iterdir()]
             tokens = [path for path in files if path.name == "tokenizer_config.json"]
             chats = any(path.name.startswith("chat_template") for path in files)
-            chats = chats or any("chat_template" in _said_in(path) for path in tokens)
+            chats = chats or any("chat_template" in _read_json_object(path) for path in tokens)
             told |= {"chat": chats, "entailment": True}
         given |= told
-    entry = _with(validate(ModelEntry, given, Path(model)), options, model)
+    entry = _with_options(validate(ModelEntry, given, Path(model)), options, model)
     return ResolvedModel(
         slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model))
     )
@@ -214,7 +216,7 @@ def is_recorded(model: str) -> bool:
     """Whether a name is that of recorded answers, here or in the catalogue; no model's files are
     read.
     """
-    params = (repository.root() or Path()) / "params.yaml"
+    params = (repository.find_repository_root() or Path()) / "params.yaml"
     declared = ParamsFile(params).catalogue.models.get(model) if params.exists() else None
     return model.startswith("recorded:") or (declared is not None and declared.scheme == "recorded")
 
@@ -255,13 +257,13 @@ def load(
     if params is not None:
         return catalogue.load(name, params, store=store, device=device, where=where)
     own = store or RowStore()
-    found = chosen(name, own, tokenizer=tokenizer, cache_key=cache_key)
+    found = resolve_model(name, own, tokenizer=tokenizer, cache_key=cache_key)
     return found.model or catalogue.load(
         found.name, found.catalogue, store=own, device=device, where=where
     )
 
 
-def _with(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
+def _with_options(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
     """An entry updated with options; mappings are merged."""
     own = entry.model_dump(exclude_unset=True)
     for key, value in options.items():
@@ -273,7 +275,7 @@ def _with(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEnt
     return validate(ModelEntry, own, Path(model)) if options else entry
 
 
-def options_of(
+def parse_options(
     thinking: str | None = None,
     effort: str | None = None,
     template: Sequence[str] = (),
@@ -314,11 +316,11 @@ def options_of(
     }
 
 
-def _over(folder: Path) -> dict[str, Any]:
+def _adapter_entry(folder: Path) -> dict[str, Any]:
     """The entry fields of an adapter folder: the adapter, and its base in a local folder or on the
     Hub.
     """
-    said = _said_in(folder / ADAPTER)
+    said = _read_json_object(folder / ADAPTER)
     base, revision = str(said.get("base_model_name_or_path") or ""), said.get("revision")
     given: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
     if Path(base).is_dir():
@@ -326,11 +328,11 @@ def _over(folder: Path) -> dict[str, Any]:
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", base):
         what = f"its base is {base!r}, which is neither a folder here nor a repository of the Hub"
         raise UserError(what, where=f"{folder / ADAPTER}: base_model_name_or_path", remedy="fix it")
-    commit, licence = _on_the_hub(base, str(revision) if revision else None)
+    commit, licence = _hub_commit_and_licence(base, str(revision) if revision else None)
     return {**given, "source": f"hub:{base}", "revision": commit, "licence": licence}
 
 
-def _at_hand(
+def _resolve_object(
     model: Any,
     store: RowStore,
     name: str | None,
@@ -367,28 +369,30 @@ def _at_hand(
             }
         slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
         entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
-        made = given.loaded(slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of)
+        made = given.model_in_memory(
+            slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of
+        )
     else:
         called = given.called(model)
         slug = name or _slug(called.rpartition(".")[2])
         entry = validate(
             ModelEntry, {**told, "kind": "chat", "source": f"function:{called}"}, Path(called)
         )
-        made = given.function(slug, entry, model, store, cache_key)
+        made = given.model_of_function(slug, entry, model, store, cache_key)
     return ResolvedModel(
         slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)), made
     )
 
 
-def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
+def _hub_commit_and_licence(repo: str, revision: str | None) -> tuple[str, str]:
     """The commit of a revision, and the licence on the model card."""
     from huggingface_hub import HfApi
 
-    from evenruler.hub import talking_about
+    from evenruler.hub import hub_errors_as_user_errors
 
     if revision and re.fullmatch("[0-9a-f]{40}", revision):
         return revision, NOT_STATED
-    with talking_about(repo, revision=revision, where=f"hub:{repo}"):
+    with hub_errors_as_user_errors(repo, revision=revision, where=f"hub:{repo}"):
         info = HfApi().model_info(repo, revision=revision)
     return str(info.sha), str(getattr(info.card_data, "license", None) or NOT_STATED)
 
@@ -420,7 +424,7 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     return found
 
 
-def _said_in(path: Path) -> dict[str, Any]:
+def _read_json_object(path: Path) -> dict[str, Any]:
     """The JSON object in a model's file; UserError where it is not one."""
     remedy = "get the file again"
     said = json_of_others(read_text(path, remedy), str(path), remedy)

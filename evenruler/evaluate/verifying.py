@@ -18,13 +18,19 @@ from pydantic import TypeAdapter
 
 from evenruler import __version__
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import Benchmark, benchmark_at
+from evenruler.evaluate.benchmark import Benchmark, open_benchmark
 from evenruler.evaluate.cost import cost_of
-from evenruler.evaluate.session import RESAMPLING, Measurement, MeasurementPlan, Session, measured
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.session import (
+    RESAMPLING,
+    Measurement,
+    MeasurementPlan,
+    Session,
+    compute_measurement,
+)
+from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
-from evenruler.instruments.asking import AnsweringModels, left_out
-from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, at_size
+from evenruler.instruments.asking import AnsweringModels, unanswerable_tables
+from evenruler.instruments.instrument import SUBJECT, RequestBatch, Subject, Tables, plan_at_size
 from evenruler.instruments.registry import room
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
@@ -87,7 +93,7 @@ def verify(
         yield OPEN, f"{rest}: its benchmark (origin: {of.origin}) is not at hand; name it as --with"
         return
     try:
-        with benchmark_at(at) as benchmark:
+        with open_benchmark(at) as benchmark:
             here, there = (
                 f"{benchmark.name} {benchmark.manifest.version}",
                 f"{of.name} {of.version}",
@@ -98,7 +104,7 @@ def verify(
                 yield VERIFIED, f"rows and plan of {here}"
                 if here != there:
                     yield OPEN, f"its name and version, {there}"
-                yield from _content(result, benchmark, path.parent, model)
+                yield from _verify_figures(result, benchmark, path.parent, model)
             elif here != there:
                 yield OPEN, f"{rest}: at hand is {here}, not {there}; name that as --with"
             else:
@@ -110,14 +116,14 @@ def verify(
         yield OPEN, f"{rest}: {error}"
 
 
-def _content(
+def _verify_figures(
     result: Result, benchmark: Benchmark, folder: Path, model: str | None
 ) -> Iterator[tuple[str, str]]:
     """Compare the figures with those of the stored answers, and the answers with a model's."""
     door, settings = room(benchmark.family, "ask"), result.settings
     try:
         subject = TypeAdapter(Subject).validate_python(result.model.subject)
-        tables, plan = benchmark.tables, at_size(benchmark.plan, settings.size)
+        tables, plan = benchmark.tables, plan_at_size(benchmark.plan, settings.size)
         tables, plan = (
             door.limited(tables, plan, settings.limit) if settings.limit else (tables, plan)
         )
@@ -131,7 +137,7 @@ def _content(
             raise ValueError(f"{n:,} rows for {cost.requests:,} questions")
         for own in requests:
             held = answers[own.table]
-            if {*_keys(own.rows, own, held)} - {*_keys(held, own, held)}:
+            if {*_question_keys(own.rows, own, held)} - {*_question_keys(held, own, held)}:
                 raise ValueError(f"{own.table} are answers to other questions")
         prefixes = bool(plan.get("prefixed") and plan.get("prefixes"))
         said = {
@@ -146,7 +152,7 @@ def _content(
                 for own in headings
             ],
             "settings": settings.model_copy(update={"prefixes": prefixes, **asdict(RESAMPLING)}),
-            "left_out": left_out(door, {benchmark.instrument: (tables, plan)}, subject),
+            "left_out": unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject),
         }
         shipped = replace(
             benchmark, origin="shipped"
@@ -154,8 +160,8 @@ def _content(
         planned = MeasurementPlan(
             shipped, subject, tables, plan, cost, headings, result.model_copy(update=ours)
         )
-        done = measured(planned, answers, None)
-        altered = _altered(result, done, folder)
+        done = compute_measurement(planned, answers, None)
+        altered = _altered_tables(result, done, folder)
     except UserError:
         raise
     except Exception as error:  # answers or a subject that were changed may hold anything
@@ -175,17 +181,17 @@ def _content(
         yield DIFFERS, f"not those of its answers (by evenruler {result.evenruler}): {shown}"
     else:
         yield VERIFIED, f"{len(are)} figures, computed again from {n:,} answers"
-    yield from _words(result, done.result)
+    yield from _verify_texts(result, done.result)
     if model is None:
         yield OPEN, "answers: name the model as --ask"
         return
     try:
-        yield from _asked(result, requests, answers, model)
+        yield from _verify_sampled_answers(result, requests, answers, model)
     except (MissingAnswersError, ValueError, KeyError, TypeError) as error:
         yield OPEN, f"answers of {model} cannot be compared ({type(error).__name__}: {error:.100})"
 
 
-def _keys(
+def _question_keys(
     rows: pd.DataFrame, request: RequestBatch, answers: pd.DataFrame
 ) -> list[tuple[str, ...]]:
     """What names each question in rows of a request or of its answers; numbers in one form, nulls
@@ -201,7 +207,7 @@ def _keys(
     return [tuple(map(plain, row)) for row in rows[names].itertuples(index=False)]
 
 
-def _altered(result: Result, done: Measurement, folder: Path) -> list[str]:
+def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str]:
     """The tables beside a result that are not those computed again from its answers."""
     found = []
     with TemporaryDirectory() as fresh:
@@ -226,7 +232,7 @@ def _altered(result: Result, done: Measurement, folder: Path) -> list[str]:
     return found
 
 
-def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
+def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
     """What a result says beside its figures, and is not what this evenruler says of them."""
     parts = ("benchmark", "headings", "settings", "left_out", "asked")
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
@@ -238,10 +244,11 @@ def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         else []
     )
     whys = (
-        [_undigited(str(own.get("why"))) for *_, own in figures_of(one)] for one in (result, again)
+        [_without_digits(str(own.get("why"))) for *_, own in figures_of(one)]
+        for one in (result, again)
     )
     other += ["why"] if next(whys) != next(whys) else []
-    told, now = ([*map(_undigited, one.answer)] for one in (result, again))
+    told, now = ([*map(_without_digits, one.answer)] for one in (result, again))
     n = min(len(told), len(now))
     # What weights of known strength gave may be known since, or here alone; it is the last line.
     other += ["answer"] if told[:n] != now[:n] or max(len(told), len(now)) > n + 1 or not n else []
@@ -252,11 +259,11 @@ def _words(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         yield OPEN, "answer: the same words with other digits, or another last line"
 
 
-def _undigited(line: str) -> str:
+def _without_digits(line: str) -> str:
     return re.sub(r"[\d.,]*\d", "#", line)
 
 
-def _asked(
+def _verify_sampled_answers(
     result: Result, requests: list[RequestBatch], answers: Tables, model: str
 ) -> Iterator[tuple[str, str]]:
     """Compare a model's fingerprint with the stored one, and ten answers drawn at random, which it
@@ -270,7 +277,9 @@ def _asked(
     options = {key: value for key, value in told.engine.items() if key in settings}
     kind, start = told.kind if told.kind in HOSTED else None, told.engine.get("start")
     own = Session(
-        chosen(model, store, name=told.name, kind=kind, start=start, options=options), store, model
+        resolve_model(model, store, name=told.name, kind=kind, start=start, options=options),
+        store,
+        model,
     ).model
     engine = json.loads(own.engine)
     keys = (engine.keys() | told.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
@@ -293,8 +302,8 @@ def _asked(
         )
         inputs = {name: [values[row] for row in rows] for name, values in one.inputs.items()}
         now = pd.DataFrame(answering.answer(one, inputs, len(rows)))
-        where = {key: row for row, key in enumerate(_keys(held, one, held))}
-        held = held.iloc[[where[key] for key in _keys(one.rows.iloc[rows], one, held)]]
+        where = {key: row for row, key in enumerate(_question_keys(held, one, held))}
+        held = held.iloc[[where[key] for key in _question_keys(one.rows.iloc[rows], one, held)]]
         names = [name for name in now if name == "reply" or pd.api.types.is_float_dtype(now[name])]
         for was, is_now in zip(held[names].to_numpy(), now[names].to_numpy(), strict=True):
             compared.take(

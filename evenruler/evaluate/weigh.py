@@ -18,11 +18,18 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.benchmark import Benchmark, benchmark_at
+from evenruler.evaluate.benchmark import Benchmark, open_benchmark
 from evenruler.evaluate.cost import cost_of
-from evenruler.evaluate.readings import CHECKS, FEWEST, READINGS, WEIGHED, between_nothing, figures
+from evenruler.evaluate.readings import (
+    CHECKS,
+    FEWEST,
+    READINGS,
+    WEIGHED,
+    false_alarm_verdicts,
+    planted_figures,
+)
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.subject import resolve_model
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.prefixes import OTHER_START
 from evenruler.instruments.registry import room
@@ -50,7 +57,7 @@ SPAN: Final = 80.0
 `probes`."""
 
 
-def along(
+def contrast_weights(
     made_of: pd.DataFrame, plants: Mapping[str, PlantDeclaration]
 ) -> tuple[str, pd.DataFrame]:
     """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit,
@@ -118,7 +125,7 @@ def _called(name: object) -> str:
     return slug_of(str(name)).removeprefix("the-")
 
 
-def read(
+def measure_planted_model(
     weight: PlantedModel,
     places: Mapping[str, str],
     how: Mapping[str, Any],
@@ -136,24 +143,24 @@ def read(
         return pd.DataFrame([(*weight, *nats, plant.sha256)], columns=CHECKS.names)
 
     try:
-        session = Session(chosen(weight.source, store), store, weight.source)
+        session = Session(resolve_model(weight.source, store), store, weight.source)
     except DoseUnreachableError:
-        return check((None, None)), nothing()[0]
+        return check((None, None)), empty_tables()[0]
     nats = known or [
         plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)
     ]
     found = []
     for place, asked in places.items():
-        with benchmark_at(place) as benchmark:
-            measured = session.measure(bare(session, benchmark, how))
+        with open_benchmark(place) as benchmark:
+            measured = session.measure(without_prefixes(session, benchmark, how))
         result = measured.result
         judged: dict[Any, Any] = {
             (label, part, figure): own for part, label, figure, own in figures_of(result)
         }
         parts = _parts(result.benchmark.name, plants)
-        made_of = pd.concat([result.headlines, *_of_parts(measured, parts)])
+        made_of = pd.concat([result.headlines, *_lean_of_parts(measured, parts)])
         for (label, part, figure), rows in made_of.groupby(["model", "part", "figure"]):
-            by, values = along(rows, plants)
+            by, values = contrast_weights(rows, plants)
             manner = str(label).removeprefix(result.model.name)
             of: dict[str, Any] = {
                 **weight._asdict(),
@@ -169,7 +176,7 @@ def read(
                 "smallest": own.get("smallest"),
             }
             found.append(values.assign(**of, unfit=unfit)[READINGS.names])
-    return check(nats), pd.concat(found) if found else nothing()[0]
+    return check(nats), pd.concat(found) if found else empty_tables()[0]
 
 
 def _parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
@@ -178,7 +185,7 @@ def _parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> list[str]:
     return sorted({part for name, _, part in named if name == benchmark and part})
 
 
-def _of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
+def _lean_of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
     """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
     if parts:
         items, door = measured.tables["items"], room("fixed", "diagnose")
@@ -188,7 +195,9 @@ def _of_parts(measured: Measurement, parts: Sequence[str]) -> Iterator[pd.DataFr
             yield made[HEADLINES.names]
 
 
-def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> MeasurementPlan:
+def without_prefixes(
+    session: Session, benchmark: Benchmark, how: Mapping[str, Any]
+) -> MeasurementPlan:
     """The plan without texts that are asked again, after prefixes or another start, which no
     reading uses.
     """
@@ -206,21 +215,21 @@ READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (
 """Files of `evenruler weigh --record`: readings, the strength of the weights, and figures."""
 
 
-def nothing() -> tuple[pd.DataFrame, pd.DataFrame]:
+def empty_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Empty tables of readings and checks."""
     return pd.DataFrame(columns=READINGS.names), pd.DataFrame(columns=CHECKS.names)
 
 
-def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_recorded_readings() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Readings and checks recorded in the repository."""
     return (
         (read_table(READINGS_FILE).to_pandas(), pd.read_csv(CHECKS_FILE))
         if CHECKS_FILE.exists()
-        else nothing()
+        else empty_tables()
     )
 
 
-def ask(
+def measure_planted_models(
     weights: Mapping[PlantedModel, Mapping[str, str]],
     how: Mapping[str, Any],
     at_once: int,
@@ -237,11 +246,11 @@ def ask(
         for weight, places in weights.items()
     }
     if at_once == 1 or len(weights) == 1:
-        yield from ((weight, *read(*own)) for weight, own in asked.items())
+        yield from ((weight, *measure_planted_model(*own)) for weight, own in asked.items())
         return
     threads = max(1, (os.cpu_count() or 1) // at_once)
     with ProcessPoolExecutor(at_once, get_context("spawn"), _quietly, (threads,)) as pool:
-        doing = {pool.submit(read, *own): weight for weight, own in asked.items()}
+        doing = {pool.submit(measure_planted_model, *own): weight for weight, own in asked.items()}
         try:
             for done in as_completed(doing):
                 yield doing[done], *done.result()
@@ -273,7 +282,7 @@ def weigh(
     Without `places`, shows what is recorded. `only`: plants, all by default. `how`: arguments of
     `Session.planned`. `record`: save to `FOLDER` after each weight, and skip what is already there.
     """
-    readings, checks = recorded() if record or not places else nothing()
+    readings, checks = read_recorded_readings() if record or not places else empty_tables()
     plants = {name: load_plant(name) for name in [*names(), *only]}
     current = checks[
         checks["learned"]
@@ -309,7 +318,9 @@ def weigh(
             "minutes more"
         )
     started = time.monotonic()
-    for n, (weight, check, own) in enumerate(ask(weights, how, at_once, known), 1):
+    for n, (weight, check, own) in enumerate(
+        measure_planted_models(weights, how, at_once, known), 1
+    ):
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
         nats, there = check["held_out"].iloc[0], check["held_out"].notna().all()
         told = f"{nats:.2f} nats" if there else "left out: less was learned than the dose"
@@ -324,10 +335,12 @@ def weigh(
     readings, checks = (
         own[own["base"] == base] for own in (readings, checks)
     )  # figures are computed for one base
-    found = figures(readings, checks, {name: plant.read_by for name, plant in plants.items()})
+    found = planted_figures(
+        readings, checks, {name: plant.read_by for name, plant in plants.items()}
+    )
     if record:
         found.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
-    yield from lines_of(found, between_nothing(readings, checks))
+    yield from lines_of(found, false_alarm_verdicts(readings, checks))
 
 
 def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
@@ -347,8 +360,8 @@ def _plan(
 ) -> tuple[str, str]:
     """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()
-    with benchmark_at(place) as own:
-        cost = bare(Session(chosen(base, store), store, base), own, how).cost
+    with open_benchmark(place) as own:
+        cost = without_prefixes(Session(resolve_model(base, store), store, base), own, how).cost
     asked = ", ".join(
         f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items()
     )

@@ -63,7 +63,7 @@ separately and gets the same answers when measured alone: batching changes the l
 which may change a sampled word, and SLOR's unigrams are counted over all texts of the call."""
 
 
-def subject_of(name: str, catalogue: Catalogue) -> Subject:
+def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
     """Describe a model of the catalogue as a subject without loading it; UserError if its head was
     never fitted.
     """
@@ -86,7 +86,7 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
     )
 
 
-def left_out(door: Any, asked: TablesAndPlans, subject: Subject) -> list[str]:
+def unanswerable_tables(door: Any, asked: TablesAndPlans, subject: Subject) -> list[str]:
     """What instruments would ask but the model cannot answer: one line per answer table and
     operation.
     """
@@ -108,7 +108,7 @@ def left_out(door: Any, asked: TablesAndPlans, subject: Subject) -> list[str]:
     ]
 
 
-def tools_of(
+def tool_loader(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
     """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is
@@ -179,7 +179,7 @@ class AnsweringModels:
         return _ASKED[request.operation](model, inputs, request.settings)
 
 
-def ask(
+def collect_answers(
     instruments: TablesAndPlans,
     requests: RequestFunction,
     subject: Subject,
@@ -194,9 +194,9 @@ def ask(
     request rows with their answers, preceded by a column `instrument`.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
-    while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
-        for alike in _alike(wanted):
-            _answer([wanted[place] for place in alike], answering, answers)
+    while wanted := _next_requests(instruments, requests, subject, answers, of_model_alone):
+        for alike in _batchable_groups(wanted):
+            _answer_batch([wanted[place] for place in alike], answering, answers)
     found: dict[str, list[pd.DataFrame]] = {}
     for name, tables in answers.items():
         for table, rows in tables.items():
@@ -206,7 +206,7 @@ def ask(
     return {table: pd.concat(frames, ignore_index=True) for table, frames in found.items()}
 
 
-def _wanted(
+def _next_requests(
     instruments: TablesAndPlans,
     requests: RequestFunction,
     subject: Subject,
@@ -222,7 +222,7 @@ def _wanted(
     ]
 
 
-def _answer(
+def _answer_batch(
     alike: Sequence[tuple[str, RequestBatch]],
     answering: AnsweringModels,
     answers: Mapping[str, dict[str, pd.DataFrame]],
@@ -249,7 +249,7 @@ def _answer(
         begin = end
 
 
-def _alike(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[int]]:
+def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[int]]:
     """Indices of requests that are batched together, groups in order of first occurrence."""
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
@@ -308,7 +308,7 @@ def _classify(model: "Model", inputs: OperationInputs, settings: Mapping[str, An
     }
 
 
-def _how(inputs: OperationInputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _likelihood_options(inputs: OperationInputs, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The optional arguments of a likelihood request, if given."""
     arguments = {name: settings[name] for name in ("between", "other_start") if name in settings}
     return arguments | ({"keys": inputs["key"]} if "key" in inputs else {})
@@ -321,7 +321,7 @@ def _loglikelihood(model: "Model", inputs: OperationInputs, settings: Mapping[st
     UserError where one text cannot be scored, if `every` text is needed.
     """
     likelihoods = model.loglikelihood(
-        inputs["text"], inputs.get("before"), **_how(inputs, settings)
+        inputs["text"], inputs.get("before"), **_likelihood_options(inputs, settings)
     )
     if settings.get("every"):
         likelihoods.require_all(model.name, inputs["text"])

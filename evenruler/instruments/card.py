@@ -162,20 +162,20 @@ def task_template(file: Path) -> jinja2.Template:
     return _TEMPLATES.from_string(file.read_text(encoding="utf-8"))
 
 
-def filled(words: Any, **said: Any) -> Any:
+def render_templates(words: Any, **said: Any) -> Any:
     """Render the Jinja templates in nested mappings and lists; empty results are dropped from
     lists.
     """
     if isinstance(words, Mapping):
-        return {key: filled(own, **said) for key, own in words.items()}
+        return {key: render_templates(own, **said) for key, own in words.items()}
     if isinstance(words, list):
-        return [text for own in words if (text := filled(own, **said))]
+        return [text for own in words if (text := render_templates(own, **said))]
     if not isinstance(words, str):
         return words
     return _TEMPLATES.from_string(words).render(**said)
 
 
-def assembled(
+def assemble_card(
     words: Mapping[str, Any],
     declaration: Declaration,
     tables: Tables,
@@ -195,7 +195,7 @@ def assembled(
     `limits`: all of them, where templates do not suffice; `parts`: the other fields of the card.
     """
     source = declaration.source
-    told = filled(
+    told = render_templates(
         words,
         declaration=declaration,
         source=source,
@@ -203,12 +203,12 @@ def assembled(
         tables=tables,
         plan=plan,
         construct=with_capital(source.construct_),
-        judged=judged(evidence),
-        tested=tested(evidence),
+        judged=count_effects_by_model(evidence),
+        tested=describe_tests(evidence),
         public=PUBLIC,
         told=partial(by_model, evidence),
         by_source=by_source,
-        agrees=agrees,
+        agrees=agreement_note,
         **said,
     )
     return Card(
@@ -237,7 +237,7 @@ PUBLIC = (
 )
 
 
-def agrees(concept: SharedTrait | None) -> str:
+def agreement_note(concept: SharedTrait | None) -> str:
     """The card's pointer to agreement with other instruments, which is not in the benchmark's
     folder.
     """
@@ -250,7 +250,7 @@ def agrees(concept: SharedTrait | None) -> str:
     )
 
 
-def amounts(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+def headline_figures(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Part, model, figure name and record of every figure with a verdict."""
     for part, models in evidence.items():
         for model, figures in models.items():
@@ -259,11 +259,11 @@ def amounts(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, An
                     yield part, model, name, record
 
 
-def judged(evidence: Evidence) -> str:
+def count_effects_by_model(evidence: Evidence) -> str:
     """For each model, how many headlines show an effect."""
     total: Counter[str] = Counter()
     shown: Counter[str] = Counter()
-    for _, model, _, record in amounts(evidence):
+    for _, model, _, record in headline_figures(evidence):
         total[model] += 1
         shown[model] += record["verdict"] == Verdict.EFFECT
     if not total:
@@ -272,16 +272,18 @@ def judged(evidence: Evidence) -> str:
     return f"Headlines that show an effect beyond placebos, by model: {told}."
 
 
-def tested(evidence: Evidence) -> str:
+def describe_tests(evidence: Evidence) -> str:
     """A sentence on the units, intervals, tests and verdicts of all headlines."""
-    records = [record for *_, record in amounts(evidence)]
+    records = [record for *_, record in headline_figures(evidence)]
     if not records:
         return (
             "Not done: no figure has a verdict. `evenruler compare` tests differences of models "
             "over units."
         )
     by_unit = grouped((record["unit"], record["n"]) for record in records)
-    units = ", ".join(f"{unit} ({span(counts, 0)})" for unit, counts in sorted(by_unit.items()))
+    units = ", ".join(
+        f"{unit} ({range_text(counts, 0)})" for unit, counts in sorted(by_unit.items())
+    )
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
     told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
@@ -304,7 +306,7 @@ def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 
         for model, figures in models.items():
             if (value := figures.get(name, {}).get(key)) is not None:
                 values.setdefault(model, []).append(value)
-    told = {model: span(found, decimals) for model, found in values.items()}
+    told = {model: range_text(found, decimals) for model, found in values.items()}
     return ", ".join(
         own if model == OF_ANY_MODEL else f"{model} {own}" for model, own in told.items()
     )
@@ -316,7 +318,7 @@ def by_source(table: pd.DataFrame) -> str:
     return "; ".join(f"{count:,} rows: {source}" for source, count in counts.items())
 
 
-def span(values: Iterable[float], decimals: int = 2) -> str:
+def range_text(values: Iterable[float], decimals: int = 2) -> str:
     """The minimum and maximum, as text."""
     found = list(values)
     low, high = f"{min(found):z.{decimals}f}", f"{max(found):z.{decimals}f}"

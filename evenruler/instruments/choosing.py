@@ -65,7 +65,7 @@ or a filler option, counts as an answer, though an invalid one."""
 FIRST, SECOND = "first", "second"
 
 
-def counted(replies: pd.DataFrame) -> ReplyCounts:
+def count_replies(replies: pd.DataFrame) -> ReplyCounts:
     """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
     counts = {of: int((lacking == of).sum()) for of in NO_ANSWER.values()}
@@ -94,12 +94,12 @@ def request_of(questions: pd.DataFrame) -> RequestBatch:
         (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST])
         for own in rows.to_dict("records")
     ]
-    return in_chat(
+    return chat_requests(
         TABLE, rows[["id", "framing", "turn"]], [PROMPT.format(*pair) for pair in sides], NEW_TOKENS
     )
 
 
-def in_chat(
+def chat_requests(
     table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: int
 ) -> RequestBatch:
     """Request one reply to each prompt, with a seed made of the columns of `rows` that identify
@@ -111,7 +111,7 @@ def in_chat(
     return RequestBatch(table, "generate", rows, inputs, {"new_tokens": new_tokens, "chat": True})
 
 
-def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+def parse_choices(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
     """`ANSWERS` plus the parsing `rule` and `said`: `FIRST`, `SECOND`, or None if the reply is
     invalid.
     """
@@ -146,7 +146,7 @@ def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | 
     return reading.outcome, reading.rule
 
 
-def shares(said: pd.DataFrame) -> pd.DataFrame:
+def choice_shares(said: pd.DataFrame) -> pd.DataFrame:
     """The choice for each pair (`id, framing`) over both turns.
 
     `share`: share of turns that chose the first sentence, NaN unless both were answered;
@@ -160,7 +160,7 @@ def shares(said: pd.DataFrame) -> pd.DataFrame:
     return found.assign(share=found["share"].where(found["unanswered"] == 0))
 
 
-def fitness(
+def check_known_answers(
     said: pd.DataFrame, known: tuple[int, int], of: str = "control pairs are right in both orders"
 ) -> ValidityCheck:
     """Whether a model answers, and enough known answers are right, `of` which kind, in words.
@@ -169,14 +169,14 @@ def fitness(
     rows.
     """
     control = said[said["framing"] == KNOWN]
-    if (answered := fitness_of(counted(said[said["framing"] != KNOWN]))) != ValidityCheck():
+    if (answered := fitness_of(count_replies(said[said["framing"] != KNOWN]))) != ValidityCheck():
         return answered
     if control.empty:
         return ValidityCheck(doubt="no known answers were asked")
     right, n = known
     if n and wilson(right / n, n)[0] > LEAST:
         return ValidityCheck()
-    if why := not_read(counted(control)):  # these may hold the right answers
+    if why := not_read(count_replies(control)):  # these may hold the right answers
         return ValidityCheck(doubt=f"{why} (control pairs)")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     told = f"{right} of {n} {of}{f' (no answer is found in replies to {unread})' if unread else ''}"

@@ -52,7 +52,7 @@ class UnitMeasure:
     """Whether they come from a model."""
 
 
-def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
+def compute_agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     """Agreement of instruments (`tables.schemas.AGREEMENT`); empty if no two have units in common.
 
     `found` has all instruments and models (`tables.schemas.CONCEPTS`). Returns, per model and pair,
@@ -74,7 +74,7 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
                 ["benchmark", "kin", "part", "trait"]
             )
         ]
-        beside = list(_beside(found[found["concept"].str.startswith(f"{of}:")]))
+        beside = list(_external_measures(found[found["concept"].str.startswith(f"{of}:")]))
         pairs = [
             (one, other)
             for one, other in combinations([*asked, *beside], 2)
@@ -85,16 +85,19 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         if not any(second.asked for _, second in pairs):
             continue
         keys = {"of": of, "model": str(model)}
-        rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, of))} for one in asked]
         rows += [
-            {**keys, **_named(*pair), **vars(figure)}
+            {**keys, **_pair_columns(one, one), **vars(_reliability_figure(one, level, of))}
+            for one in asked
+        ]
+        rows += [
+            {**keys, **_pair_columns(*pair), **vars(figure)}
             for pair in pairs
-            for figure in _of_pair(*pair, level, of)
+            for figure in _correlation_figures(*pair, level, of)
         ]
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
-def _beside(found: pd.DataFrame) -> Iterator[UnitMeasure]:
+def _external_measures(found: pd.DataFrame) -> Iterator[UnitMeasure]:
     """External measures: published numbers of each instrument that has them, and the word
     lengths.
     """
@@ -114,7 +117,7 @@ def _beside(found: pd.DataFrame) -> Iterator[UnitMeasure]:
     yield UnitMeasure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
 
 
-def _named(one: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
+def _pair_columns(one: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
     kind = ITSELF if one is other else SAME_WORDS if one.kin == other.kin else SAME_TRAIT
     kind = kind if one.trait == other.trait else OTHER_TRAIT
     named = {"benchmark": one.benchmark, "part": one.part, "trait": one.trait, "kind": kind}
@@ -128,7 +131,7 @@ def _reliability(x: Floats) -> float:
     return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
 
 
-def _reliable(one: UnitMeasure, level: float, of: str) -> Figure:
+def _reliability_figure(one: UnitMeasure, level: float, of: str) -> Figure:
     x = one.values[["value", "error"]].to_numpy(dtype=np.float64)
     if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
         return Figure(
@@ -141,7 +144,9 @@ def _reliable(one: UnitMeasure, level: float, of: str) -> Figure:
     return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, of)
 
 
-def _of_pair(one: UnitMeasure, other: UnitMeasure, level: float, of: str) -> Iterator[Figure]:
+def _correlation_figures(
+    one: UnitMeasure, other: UnitMeasure, level: float, of: str
+) -> Iterator[Figure]:
     own = [measure.values[["value", "error"]] for measure in (one, other)]
     x = pd.concat(own, axis=1, join="inner").to_numpy(dtype=np.float64)
     r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)
@@ -182,7 +187,7 @@ TITLE, TEXT = str(_WORDS["title"]), str(_WORDS["text"])
 HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
-def lines(found: pd.DataFrame) -> list[list[str]]:
+def mtmm_rows(found: pd.DataFrame) -> list[list[str]]:
     """Rows of the multitrait-multimethod matrix (`HEAD`): reliabilities, pairs of the same trait,
     the others.
     """

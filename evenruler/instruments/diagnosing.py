@@ -9,8 +9,8 @@ import pandas as pd
 
 from evenruler.instruments.instrument import FigureHeading, Record, Tables
 from evenruler.measurement.checks import Resampling
-from evenruler.measurement.figures import with_ends
-from evenruler.tables import stacked
+from evenruler.measurement.figures import with_extreme_units
+from evenruler.tables import concat_frames
 
 
 def diagnose_family(
@@ -22,7 +22,8 @@ def diagnose_family(
     parts = [_with_ends(record.found) for record in records]
     parts.append(door.across(records, resampling))
     return {
-        name: stacked(tables[name] for tables in parts if name in tables) for name in door.TABLES
+        name: concat_frames(tables[name] for tables in parts if name in tables)
+        for name in door.TABLES
     }
 
 
@@ -30,7 +31,7 @@ def _with_ends(tables: Tables) -> Tables:
     """Tables whose figures have the interval's ends of their headlines."""
     if "headlines" not in tables:
         return tables
-    return {**tables, "figures": with_ends(tables["figures"], tables["headlines"])}
+    return {**tables, "figures": with_extreme_units(tables["figures"], tables["headlines"])}
 
 
 def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -> None:

@@ -50,7 +50,7 @@ from pydantic import (
     model_validator,
 )
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Slug, StrictModel, Text, Word, distinct
@@ -69,7 +69,7 @@ STANDARD: Size = "standard"
 """The size that `measure` uses by default, and that the top-level keys of a plan describe."""
 
 
-def _among(cases: Sequence[str], of: str) -> Callable[..., Any]:
+def _value_by_case(cases: Sequence[str], of: str) -> Callable[..., Any]:
     """Validator: picks the value for the current case from a mapping by case; the other values are
     validated too.
     """
@@ -98,11 +98,11 @@ SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
 
 Value = TypeVar("Value")
 
-ByProfile = Annotated[Value, WrapValidator(_among(SCALES, "scale"))]
+ByProfile = Annotated[Value, WrapValidator(_value_by_case(SCALES, "scale"))]
 """A setting that may differ by scale; validation resolves it to the scale in use. Defaults:
 `by_scale`."""
 
-BySize = Annotated[Value, WrapValidator(_among(SIZES, "size"))]
+BySize = Annotated[Value, WrapValidator(_value_by_case(SIZES, "size"))]
 """A setting that may differ by size. Defaults: `by_size`."""
 
 
@@ -248,7 +248,7 @@ class BaseSettings(StrictModel):
         """UserError if a model that it names is not in the catalogue or lacks the operation."""
         for use in self.uses(source):
             if use.model not in catalogue.models:
-                remedy = f"check the name ({nearest(use.model, catalogue.models)})"
+                remedy = f"check the name ({suggest_nearest(use.model, catalogue.models)})"
                 raise UserError(f"no model {use.model!r}", where=where(use.key), remedy=remedy)
             operations = (use.operation,) if isinstance(use.operation, str) else use.operation
             if not any(catalogue.can(use.model, operation) for operation in operations):
@@ -367,7 +367,7 @@ class BuiltInstrument:
     """Messages for the person who builds it."""
 
 
-def sized(
+def plan_with_sizes(
     declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()
 ) -> Plan:
     """A plan with its sizes, if settings differ by size; `forms` with effect sizes of their own get
@@ -388,7 +388,7 @@ def sized(
     return {**base, "size": declaration.settings.size, "sizes": sizes}
 
 
-def at_size(plan: Plan, size: Size | None = None) -> Plan:
+def plan_at_size(plan: Plan, size: Size | None = None) -> Plan:
     """What a published plan asks at a size, by default the pipeline's."""
     return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
 
@@ -441,7 +441,9 @@ class Subject:
         return self.form in (None, form)
 
 
-def formed(forms: Mapping[str, AskingMethod], subject: Subject, form: str | None = None) -> Subject:
+def with_method(
+    forms: Mapping[str, AskingMethod], subject: Subject, form: str | None = None
+) -> Subject:
     """Set the subject's form: the given one, or a fallback if no usual form fits; UserError if it
     does not fit.
     """
@@ -567,7 +569,7 @@ class ReportInput:
     """Published tables; each is read on access."""
 
 
-def at_scale(entries: Any, info: ValidationInfo) -> Any:
+def entries_of_profile(entries: Any, info: ValidationInfo) -> Any:
     """Validator: keep entries for the scale in use or without `scale`, and drop that key."""
     if not isinstance(entries, dict) or info.context is None:
         return entries

@@ -19,7 +19,7 @@ from evenruler.instruments.choosing import (
     SENTENCES,
     WITHHELD,
     WROTE,
-    in_chat,
+    chat_requests,
 )
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.text.replies import is_empty, is_refusal
@@ -34,19 +34,19 @@ NAMED: Final = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
 """Share of the first group, by reading."""
 
 
-def prompt(what: str, word: str) -> str:
+def sentence_prompt(what: str, word: str) -> str:
     """The prompt that asks for a sentence."""
     return f"Write one sentence about {what.format(word)}."
 
 
 def request_of(sentences: pd.DataFrame) -> RequestBatch:
     """Every sentence (`id, framing, prompt`) once, each with its own seed."""
-    return in_chat(
+    return chat_requests(
         SENTENCES, sentences[["id", "framing"]], sentences["prompt"].tolist(), NEW_TOKENS
     )
 
 
-def read(
+def parse_sentences(
     answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
     """`choosing.WROTE` plus the pronoun group `said` of each sentence and the parsing `rule`.

@@ -4,14 +4,14 @@ shifts.
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.measurement.checks import Resampling as Resampling
     from evenruler.measurement.figures import Figure as Figure
     from evenruler.measurement.figures import HeadlineFigure as HeadlineFigure
     from evenruler.measurement.figures import as_metrics as as_metrics
-    from evenruler.measurement.figures import records as records
+    from evenruler.measurement.figures import figures_to_dicts as figures_to_dicts
     from evenruler.measurement.reliability import ItemStatistics as ItemStatistics
     from evenruler.measurement.reliability import cronbach_alpha as cronbach_alpha
     from evenruler.measurement.reliability import feldt_interval as feldt_interval
@@ -42,4 +42,4 @@ _MODULES = {
 }
 _NAMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 __all__ = sorted(_NAMES)
-__getattr__ = lazily(__name__, **_NAMES)
+__getattr__ = lazy_getattr(__name__, **_NAMES)

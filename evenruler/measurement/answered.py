@@ -78,7 +78,7 @@ def fitness_of(replies: ReplyCounts) -> ValidityCheck:
     """Unfit where the replies are no answers (`unanswered`); in doubt where too few could be read
     (`not_read`).
     """
-    unfit = unanswered(replies)
+    unfit = nonresponse_reason(replies)
     return ValidityCheck(unfit, None if unfit else not_read(replies))
 
 
@@ -101,7 +101,7 @@ def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
     were not read.
     """
     if fitness.doubt is None or not fitness.doubt.startswith(NOT_READ):
-        return verdicts.marked(figure, fitness)
+        return verdicts.mark_invalid(figure, fitness)
     return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{UNTOLD}: {fitness.doubt}.")
 
 
@@ -113,7 +113,7 @@ def such_as(replies: Iterable[str]) -> str:
     return f", such as {', '.join(some)}" if some else ""
 
 
-def unanswered(replies: ReplyCounts) -> str | None:
+def nonresponse_reason(replies: ReplyCounts) -> str | None:
     """Why the replies do not count as answers, with counts; None where they do, or where too few
     could be read.
     """
@@ -141,7 +141,7 @@ def unanswered(replies: ReplyCounts) -> str | None:
     return None
 
 
-def unvaried(scores: ArrayLike, what: str) -> str | None:
+def all_equal_reason(scores: ArrayLike, what: str) -> str | None:
     """The message that all scores are equal, so nothing was measured; None if they vary or there
     are fewer than two.
 

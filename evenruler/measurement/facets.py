@@ -71,7 +71,7 @@ class Estimate:
         return float(stdtr(self.df, -distance / self.error))
 
 
-def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
+def sum_estimates(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
     """An estimate whose variance is the sum of `parts` less `shared`, what they count more than
     once.
 
@@ -114,7 +114,7 @@ class Facet:
         return len(self.lists) - len(set(self.lists))
 
 
-def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimate:
+def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimate:
     """Estimate a statistic of scores over crossed random facets, by jackknife.
 
     The variance is the sum of the jackknives over each facet, less those over each pair of facets,
@@ -148,7 +148,7 @@ def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimat
                 [[without((one, row), (other, column)) for column in columns] for row in rows]
             )
             shared += _factor(rows) * _factor(columns) * float((_doubly_centred(both) ** 2).sum())
-    return summed(statistic(*kept), parts, shared)
+    return sum_estimates(statistic(*kept), parts, shared)
 
 
 def _factor(levels: NDArray[np.intp]) -> float:
@@ -178,7 +178,7 @@ class PairedPlacebos:
         return self.half.p_sign(-1 if effect.value > 0 else 1)
 
 
-def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
+def pair_placebos(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
     """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect,
     and the comparison.
 
@@ -200,7 +200,7 @@ def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, PairedPla
         by_unit: Floats = of_real * real.mean(axis=1) - of_placebo * other.mean(axis=1)
         of_wordings = of_real**2 / m + of_placebo**2 / k
         parts = [(float(by_unit.var(ddof=1)) / n, n - 1.0), (wordings * of_wordings, float(df))]
-        return summed(float(by_unit.mean()), parts, rest * of_wordings / n)
+        return sum_estimates(float(by_unit.mean()), parts, rest * of_wordings / n)
 
     return weighted(1, 0), PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
 

@@ -136,7 +136,7 @@ NUMBERS = tuple(
 """Names of the numeric columns of figures."""
 
 
-def records(figures: pd.DataFrame) -> list[dict[str, object]]:
+def figures_to_dicts(figures: pd.DataFrame) -> list[dict[str, object]]:
     """Figures as plain records for JSON. Null values are kept, with their reason; nothing is
     rounded.
     """
@@ -169,12 +169,12 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
     for (benchmark, of_part, model), rows in figures.groupby(
         ["benchmark", part, "model"], sort=True
     ):
-        of_model = {str(record.pop("figure")): record for record in records(rows)}
+        of_model = {str(record.pop("figure")): record for record in figures_to_dicts(rows)}
         metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
     return metrics
 
 
-def by_unit(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
+def unit_means(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
     """The mean of each unit without placebos: of the first pole, minus the other where there is
     one.
 
@@ -184,12 +184,12 @@ def by_unit(made_of: pd.DataFrame, of: Sequence[str]) -> "pd.Series[float]":
     return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
 
 
-def with_ends(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataFrame:
+def with_extreme_units(figures: pd.DataFrame, made_of: pd.DataFrame) -> pd.DataFrame:
     """Add the columns `ENDS` to headlines that have at least 2 `NAMED` units; `made_of`: the rows
     behind them.
     """
     of, found = ["part", "model", "figure"], dict[Any, tuple[str, str]]()
-    for key, values in by_unit(made_of, [*of, "unit"]).groupby(level=of) if len(made_of) else ():
+    for key, values in unit_means(made_of, [*of, "unit"]).groupby(level=of) if len(made_of) else ():
         names = (
             values.sort_values(ascending=False, kind="stable")
             .index.get_level_values("unit")

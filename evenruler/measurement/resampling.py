@@ -156,7 +156,7 @@ CORRELATION = Transformation(lambda x: math.atanh(x) if abs(x) < 1 else math.nan
 """Fisher's z."""
 
 
-def within(lowest: float, highest: float) -> Transformation:
+def logit_transformation(lowest: float, highest: float) -> Transformation:
     """The logit of a value's position in a range, which keeps the interval inside the range."""
     width = highest - lowest
     return Transformation(
@@ -165,7 +165,7 @@ def within(lowest: float, highest: float) -> Transformation:
     )
 
 
-SHARE = within(0.0, 1.0)
+SHARE = logit_transformation(0.0, 1.0)
 """For shares, between 0 and 1."""
 
 
@@ -196,13 +196,13 @@ def jackknife(
             return Interval(value, math.nan, math.nan)
         left = ([np.delete(sample, unit, axis=0) for sample in samples] for unit in range(n))
         without_one = [scale.there(float(statistic(*rest))) for rest in left]
-    low, high = of_left_out(scale.there(value), np.array(without_one), level)
+    low, high = jackknife_interval(scale.there(value), np.array(without_one), level)
     if math.isnan(low):
         return Interval(value, math.nan, math.nan)
     return Interval(value, scale.back(low), scale.back(high))
 
 
-def of_left_out(value: float, without_one: Floats, level: float) -> tuple[float, float]:
+def jackknife_interval(value: float, without_one: Floats, level: float) -> tuple[float, float]:
     """Ends of the jackknife interval around a value, given the n leave-one-out values."""
     n = len(without_one)
     half = float(stdtrit(n - 1, 0.5 + level / 2) * without_one.std(ddof=0) * math.sqrt(n - 1))

@@ -23,7 +23,9 @@ SENTENCES, REASONS = 3, 3
 NOTHING: Final = "NO VERDICT: all figures are descriptive"
 
 
-def answer(figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded]") -> list[str]:
+def summarise_headlines(
+    figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded]"
+) -> list[str]:
     """The headlines on one model in sentences, invalid ones first, and what a finding does not
     show.
 
@@ -59,12 +61,12 @@ def answer(figures: Mapping[str, Mapping[str, Any]], words: "Mapping[str, Worded
         if own[n:]:
             lines.append(
                 f"{verdict.upper()}, {len(own[n:])} {'more' if n else 'headlines'}: "
-                f"{_together(own[n:])}"
+                f"{_group_headlines(own[n:])}"
             )
     return [*lines, *beyond] or [NOTHING]
 
 
-def _together(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> str:
+def _group_headlines(headlines: "Sequence[tuple[str, Worded, Mapping[str, Any]]]") -> str:
     """Headlines of one verdict by name, with their most frequent reasons."""
     parts: dict[str, list[str]] = {}
     for part, heading, _ in headlines:

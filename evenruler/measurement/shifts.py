@@ -65,7 +65,7 @@ def shift(bare: ArrayLike, after: ArrayLike) -> PrefixShift:
     )
 
 
-def of_prefixes(
+def prefix_shifts(
     bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
 ) -> pd.DataFrame:
     """The effect of every prefix on the same units: a row per prefix, `prefix`, `placebo` and the
@@ -114,7 +114,7 @@ def shift_figures(
         cues, placebos = (rows.loc[rows["placebo"] == which, column] for which in (False, True))
         control = None
         if len(placebos) >= FEWEST_FOR_SPREAD:
-            interval = of_placebos(placebos, level)
+            interval = rms_placebo_shift(placebos, level)
             control = interval.value
             # Reorderings do not centre on 0, so the interval does not hold for them.
             ends = (interval.low, interval.high) if figure == LEVEL else (None, None)
@@ -123,7 +123,7 @@ def shift_figures(
     return found
 
 
-def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:
+def rms_placebo_shift(values: ArrayLike, level: float = 0.95) -> Interval:
     """The root mean square of the shifts of k placebo prefixes, `values` [k]: the size expected
     without content.
 

@@ -124,7 +124,7 @@ def confirmatory(
         if isinstance(placebo, PlaceboLists)
         else placebo.mean
     )
-    p = p_of(effect, p_null, placebo, smallest)
+    p = assertion_p_values(effect, p_null, placebo, smallest)
     ends = (
         effect.interval(),
         smallest,
@@ -138,7 +138,7 @@ def confirmatory(
     return HeadlineTest(figure, unit, levels, *ends)
 
 
-def p_of(
+def assertion_p_values(
     effect: Estimate, p_null: float, placebo: PairedPlacebos | PlaceboLists, smallest: float
 ) -> PValues:
     """P-values of the three assertions about an estimate with placebos; arguments as in
@@ -231,7 +231,7 @@ def _confirmed(
     )
 
 
-def marked(figure: Figure, fitness: ValidityCheck) -> Figure:
+def mark_invalid(figure: Figure, fitness: ValidityCheck) -> Figure:
     """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is
     unfit on a model.
     """

@@ -4,7 +4,7 @@ cached.
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.evaluate.subject import load as load
@@ -36,6 +36,6 @@ def __dir__() -> list[str]:  # includes names that are not imported yet
 
 
 # Imported lazily, since these libraries take seconds; declarations of models are read without them.
-__getattr__ = lazily(
+__getattr__ = lazy_getattr(
     __name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records")
 )

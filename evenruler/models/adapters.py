@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenruler.errors import UserError
-from evenruler.files import json_in
+from evenruler.files import read_json_file
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import ADAPTER, OF_FILES
 from evenruler.models.store import RowStore
@@ -30,7 +30,7 @@ def verify_base(
     Raises:
         UserError: The adapter names another base.
     """
-    content = json_in(adapter / ADAPTER, dict)
+    content = read_json_file(adapter / ADAPTER, dict)
     named, revision = (
         str(content.get("base_model_name_or_path") or ""),
         str(content.get("revision") or ""),

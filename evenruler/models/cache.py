@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
 from evenruler.models.records import QuestionVolume, amount_of
-from evenruler.models.released import ReplayCheck, note_down, released
+from evenruler.models.released import ReplayCheck, note_down, open_release
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import canonical
 from evenruler.terminal import note, progress
@@ -109,7 +109,7 @@ class Cache:
     ) -> Answer | None:
         """The answer to one question in the store, else in the release; nothing is asked."""
         (key,) = keys_of(self.engine, operation, [question])
-        stored = self.store.get([key]) or released().get(operation, [key])
+        stored = self.store.get([key]) or open_release().get(operation, [key])
         return form.unpack(stored[key]) if key in stored else None
 
     def store_answer(
@@ -137,11 +137,11 @@ class Cache:
 
         UserError if they differ by more than processors explain; then nothing is stored.
         """
-        held = released().get(how.operation, lacking)
+        held = open_release().get(how.operation, lacking)
         if not held or not self.asks:
             return held
-        drawn = released().again(held) if again or released().share == 1 else []
-        compared = ReplayCheck(released().release, len(held) - len(drawn))
+        drawn = open_release().again(held) if again or open_release().share == 1 else []
+        compared = ReplayCheck(open_release().release, len(held) - len(drawn))
         if drawn:
             everything, asked = frozenset(range(len(drawn))), [lacking[key] for key in drawn]
             with self._lease():
@@ -156,7 +156,7 @@ class Cache:
                 raise UserError(what, where="data/recorded", remedy=remedy)
         if self.store.is_writable:
             self.store.put(held.items())
-        released().note(compared)
+        open_release().note(compared)
         return held
 
     def _asked(

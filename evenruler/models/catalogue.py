@@ -59,7 +59,7 @@ def load(
         return (LoggedModel if entry.kind == "recorded" else exported)(name, entry, store, where)
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
-    kind, (engine, address) = params.kind(name), engines.chosen()
+    kind, (engine, address) = params.kind(name), engines.current_engine()
     pool: Callable[[str, Callable[[], Any]], Any] | None = None
     if local or engine == engines.LOCAL:
         on = described.device(device)

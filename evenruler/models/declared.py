@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import package_sha256
 from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
@@ -140,7 +140,7 @@ BY_FACTS = (
 )  # forms validated by known answers, since they do not label pairs
 
 
-def named(model: str, configuration: str) -> str:
+def label_with_method(model: str, configuration: str) -> str:
     """Display name of a model with its form: "bert (mlm)".
 
     With entailment by a head or verbaliser, just the catalogue name. A model asked in two forms
@@ -424,7 +424,7 @@ class Catalogue(StrictModel):
     def entry(self, name: str) -> ModelEntry:
         """The entry of a model; UserError if there is none."""
         if name not in self.models:
-            remedy = f"check the name ({nearest(name, self.models)}) or add an entry"
+            remedy = f"check the name ({suggest_nearest(name, self.models)}) or add an entry"
             raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
         return self.models[name]
 

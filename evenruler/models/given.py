@@ -74,7 +74,7 @@ def core_of(model: Any, where: str) -> Any:
     return core
 
 
-def loaded(
+def model_in_memory(
     name: str,
     entry: ModelEntry,
     given: LoadedModel,
@@ -300,7 +300,7 @@ def _stamp_tensors(content: Mapping[str, Any]) -> object:
         return None
 
 
-def function(
+def model_of_function(
     name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None
 ) -> Model:
     """A function that writes replies, as a model of kind `chat`; without a `cache_key` no answer is

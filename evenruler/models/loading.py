@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from evenruler import repository
 from evenruler.errors import UserError, extra_of
-from evenruler.files import json_in
+from evenruler.files import read_json_file
 from evenruler.models.declared import ModelEntry
 from evenruler.terminal import note
 
@@ -59,7 +59,7 @@ MAKE_ROOM = (
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_libraries() -> Iterator[None]:
     """Silence the libraries' progress bars and warnings; errors are raised as usual."""
     from transformers.utils import logging as library
 
@@ -128,12 +128,12 @@ def pretrained(
     folder, adapter = weights if isinstance(weights, AdaptedFolder) else (weights, None)
     tokens = tokenizer_folder(folder, adapter)
     require_plain_numbers(name, where, folder)
-    with quiet(), loading(name, where):
+    with silence_libraries(), loading(name, where):
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
         loaded = getattr(transformers, kind).from_pretrained(
             folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
         )
-    model = complete(loaded, name, where)
+    model = require_complete(loaded, name, where)
     require_layers(model, name, where)
     if adapter:
         require_plain_numbers(name, str(adapter), adapter)
@@ -153,7 +153,10 @@ def merged(model: Any, adapter: Path, name: str) -> Any:
     from peft import PeftModel, get_peft_model_state_dict
     from peft.utils import load_peft_weights
 
-    with quiet(), loading(name, str(adapter), "take the base that the adapter was fitted on"):
+    with (
+        silence_libraries(),
+        loading(name, str(adapter), "take the base that the adapter was fitted on"),
+    ):
         there = load_peft_weights(str(adapter), device="cpu")
         resize_to(model, there)
         tuned = PeftModel.from_pretrained(model, adapter)
@@ -262,7 +265,7 @@ def require_all(
         )
 
 
-def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
+def require_complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     """The model from `from_pretrained(..., output_loading_info=True)`; UserError if a tensor is
     missing.
 
@@ -334,7 +337,7 @@ def _weights_in(folder: Path) -> list[Path]:
     """
     for suffix in ("safetensors", "bin"):
         for index in sorted(folder.glob(f"*.{suffix}.index.json")):
-            shards = json_in(index, dict).get("weight_map")
+            shards = read_json_file(index, dict).get("weight_map")
             names = {str(name) for name in shards.values()} if isinstance(shards, dict) else set()
             return [folder / name for name in sorted(names) if (folder / name).is_file()]
         files = sorted(folder.glob(f"*.{suffix}"))
@@ -505,7 +508,7 @@ def read_head(name: str, entry: ModelEntry, folder: Path) -> tuple[list[str], st
         return list(read_adapter(name).labels), SINGLE_LABEL
     from transformers import AutoConfig
 
-    with quiet(), loading(name, str(folder)):
+    with silence_libraries(), loading(name, str(folder)):
         config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     labels = [str(config.id2label[i]) for i in range(int(config.num_labels))]
     return labels, config.problem_type or (SINGLE_LABEL if len(labels) > 1 else MULTI_LABEL)

@@ -589,7 +589,7 @@ class Model:
         """
         self.require("entail")
         if self.can("loglikelihood"):
-            asked, empty = records.verbalised(pairs, before)
+            asked, empty = records.entailment_prompts(pairs, before)
             nats = self.continuations([*asked, *empty], records.OPTIONS)
             return nats[: len(asked)] - nats[len(asked) :]
         if before is not None:

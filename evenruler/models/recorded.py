@@ -28,11 +28,11 @@ import numpy as np
 import pyarrow as pa
 
 from evenruler.errors import UserError
-from evenruler.files import MOST_READ, file_sha256, members_of, require_regular
+from evenruler.files import MOST_READ, file_sha256, require_regular, zip_members
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
-from evenruler.models.sources import declared_at, pinned
+from evenruler.models.sources import declared_at, verified_file
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, json_of_others, read_text
 from evenruler.tables.contents import schema_of, table_in
@@ -116,7 +116,7 @@ class AnswerLog:
     replies: Replies | None = None  # of a model that generated text
 
 
-def read(path: Path, column: str = "") -> AnswerLog:
+def read_log(path: Path, column: str = "") -> AnswerLog:
     """The answers in a file, or in all files of a folder, as listed above; `column`: of BBQ's
     predictions.
 
@@ -235,7 +235,7 @@ def _of_bbq(rows: list[Row], column: str) -> Replies:
         answer = row.get(named)
         is_place = by_place and _is_digit(answer, options)
         reply = options[int(str(answer))] if is_place else _reply_of(answer, where)
-        question = asked(f"{row['context']} {row['question']}")
+        question = normalise_question(f"{row['context']} {row['question']}")
         _add(found, row, _replied(question, options, reply), where)
     return found
 
@@ -293,7 +293,7 @@ def _reply_of(answer: object, where: str) -> str:
     return answer
 
 
-def chosen(reply: str, options: Collection[str]) -> str | None:
+def match_option(reply: str, options: Collection[str]) -> str | None:
     """The option that a reply chose, by its text, or by its letter in their order; None for none or
     several.
     """
@@ -395,7 +395,7 @@ def _replies_of_harness(rows: list[Row]) -> Replies:
             )
         parts = [doc[name] for name in ("context", "question") if name in doc]
         prompt = str(_values_of(given)[0])
-        question = asked(" ".join(parts) if len(parts) == 2 else prompt)
+        question = normalise_question(" ".join(parts) if len(parts) == 2 else prompt)
         _add(
             found, doc, _replied(question, _options_of(doc, prompt), _reply_of(reply, where)), where
         )
@@ -485,7 +485,7 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
         if not isinstance(question, str):
             question = [own["content"] for own in question if own["role"] == "user"][-1]
         written = _reply_of(_written_in(sample, kept), place)
-        replied = _replied(asked(_text(question, kept)), options, written)
+        replied = _replied(normalise_question(_text(question, kept)), options, written)
         scored, option = _scored(sample, options), _option_of(sample, options, kept)
         turned += scored not in (None, option)
         if option != replied.reply:
@@ -506,7 +506,7 @@ def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str])
     """
     written, scored = _written_in(sample, kept), _scored(sample, options)
     is_silent = _reading(written, tuple(options)) == UNREAD and not states_an_answer(written)
-    return scored if scored is not None and is_silent else chosen(written, options) or ""
+    return scored if scored is not None and is_silent else match_option(written, options) or ""
 
 
 def _written_in(sample: dict[str, Any], kept: dict[str, str]) -> str:
@@ -530,7 +530,7 @@ def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Header and samples of an inspect_ai log in zip format (`.eval`)."""
     with zipfile.ZipFile(path) as archive:
         # Of equal names the last one counts.
-        members = {own.filename: own for own in members_of(archive, MOST_READ)}
+        members = {own.filename: own for own in zip_members(archive, MOST_READ)}
         if "header.json" not in members:
             raise UserError(
                 "its run did not end", where=str(path), remedy="take the log of a whole run"
@@ -583,7 +583,7 @@ def _told(
         items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
     found: list[LoggedReply | None] = [None] * len(texts)
     for (key, prompt), places in items.items():
-        question, options = asked(prompt), {texts[place] for place in places}
+        question, options = normalise_question(prompt), {texts[place] for place in places}
         if (replied := replies.get(key, replies.get(question))) is None:
             continue
         if not replied.options:
@@ -600,7 +600,7 @@ def _told(
 
 
 @lru_cache(maxsize=1 << 18)
-def asked(prompt: str) -> str:
+def normalise_question(prompt: str) -> str:
     """A question without labels, with single spaces."""
     return " ".join(LABEL.sub(" ", prompt).split())
 
@@ -621,14 +621,16 @@ class LoggedModel(Model):
                 raise UserError(
                     "sha256 is missing", where=place, remedy="say the checksum of the file"
                 )
-            self._path = pinned(source, entry.sha256, place)
+            self._path = verified_file(source, entry.sha256, place)
         else:
             self._path = (
-                pinned(f"local:{source}", entry.sha256, place) if entry.sha256 else at_home(source)
+                verified_file(f"local:{source}", entry.sha256, place)
+                if entry.sha256
+                else at_home(source)
             )
         if not self._path.exists():
             raise UserError("no such file", where=f"{place}: {self._path}", remedy="check the name")
-        self._log = read(self._path, column)
+        self._log = read_log(self._path, column)
         files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
         engine = canonical(
             {"reader": READER, "column": column, "files": [file_sha256(file) for file in files]}

@@ -24,7 +24,7 @@ OPTIONS = (" yes", " maybe", " no")  # stand for entailment, neutral and contrad
 CONTENT_FREE = "N/A"  # the premise for a model's baseline answer
 
 
-def verbalised(
+def entailment_prompts(
     pairs: Sequence[EntailmentPair], before: Sequence[str] | None = None
 ) -> tuple[list[str], list[str]]:
     """Prompts for a causal model: each pair, and each hypothesis with a content-free premise.

@@ -201,9 +201,9 @@ class AnswerRelease:
         return dict(zip(table["key"].to_pylist(), table["answer"].to_pylist(), strict=True))
 
 
-def released() -> AnswerRelease:
+def open_release() -> AnswerRelease:
     """The release of the repository that this process works in."""
-    return _released_in((repository.root() or Path()).absolute() / FOLDER)
+    return _released_in((repository.find_repository_root() or Path()).absolute() / FOLDER)
 
 
 @cache

@@ -22,18 +22,18 @@ from typing import Any
 
 from filelock import FileLock
 
-from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.files import (
     file_sha256,
     folder_sha256,
-    in_package,
-    json_in,
-    members_of,
+    package_path,
+    read_json_file,
+    replace_folder,
     require_regular,
-    swapped,
+    zip_members,
 )
 from evenruler.models.declared import ModelEntry
-from evenruler.models.loading import complete, loading, quiet, save_tokenizer
+from evenruler.models.loading import loading, require_complete, save_tokenizer, silence_libraries
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
@@ -97,7 +97,7 @@ def declared_at(name: str) -> str:
 def path_of(source: str, where: str) -> Path:
     """The file or folder of a `local:` or `package:` source; UserError if it does not exist."""
     scheme, _, rest = source.partition(":")
-    path = at_home(rest) if scheme == "local" else in_package(rest)
+    path = at_home(rest) if scheme == "local" else package_path(rest)
     if path is None:
         what = f"the package {rest.partition('/')[0]!r} is not installed"
         raise UserError(what, where=where, remedy="install it; in a clone `make setup` does")
@@ -114,7 +114,7 @@ MIRROR = "EVENRULER_MIRROR"  # environment variable: a folder of published files
 GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"  # a file on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`
 
 
-def pinned(source: str, sha256: str, where: str) -> Path:
+def verified_file(source: str, sha256: str, where: str) -> Path:
     """A published file whose bytes match the declared sha256.
 
     Searched in the folder `EVENRULER_MIRROR` under any name; else at its source:
@@ -185,14 +185,14 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
 def _from_hub(entry: ModelEntry, where: str) -> Path:
     from huggingface_hub import snapshot_download
 
-    from evenruler.hub import talking_about
+    from evenruler.hub import hub_errors_as_user_errors
 
     repo = entry.locations[0][1]
     if entry.lacks_commit:
         raise UserError(
             f"the commit of {repo} is to be given", where=where, remedy="run `evenruler check`"
         )
-    with talking_about(repo, revision=entry.revision, where=where):
+    with hub_errors_as_user_errors(repo, revision=entry.revision, where=where):
         folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
         if not any(folder.glob("*.safetensors")):
             folder = Path(
@@ -227,10 +227,10 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
     identity = (entry.sha256 or store.file_sha256(files[0]))[:16]
     if entry.is_zip:
         title = files[0].name.lower().partition(".zip")[0]
-        return made(name, f"{title}-{identity}-v{ARCHIVE_VERSION}", make, store)
+        return cached_folder(name, f"{title}-{identity}-v{ARCHIVE_VERSION}", make, store)
     ending = f"{identity}-v{GGUF_VERSION}"
     known = sorted((store.root / "models").glob(f"*-{ending}"))
-    return made(name, known[0].name if known else f"{name}-{ending}", make, store)
+    return cached_folder(name, known[0].name if known else f"{name}-{ending}", make, store)
 
 
 def _untrained(
@@ -245,10 +245,14 @@ def _untrained(
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
     identity = content_sha256(entry.kind, sums)
     folder = f"{name}-untrained-{identity[:16]}-v{UNTRAINED_VERSION}"
-    return made(name, folder, lambda made: make_untrained(name, entry.kind, base, made), store)
+    return cached_folder(
+        name, folder, lambda made: make_untrained(name, entry.kind, base, made), store
+    )
 
 
-def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
+def cached_folder(
+    name: str, folder_name: str, make: Callable[[Path], None], store: RowStore
+) -> Path:
     """A folder under the store's that `make` fills once, and again if its files have changed."""
     folder = store.root / "models" / folder_name
     if folder.exists() and _is_whole(folder, store):
@@ -262,7 +266,7 @@ def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowSt
                 f"{name}: the files in {folder} are not those that were written there; they are "
                 "made again"
             )
-        with swapped(folder) as working:
+        with replace_folder(folder) as working:
             working.mkdir()
             make(working)
             sums = {file: file_sha256(working / file) for file in _files(working)}
@@ -272,7 +276,7 @@ def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowSt
 
 def _is_whole(folder: Path, store: RowStore) -> bool:
     """Whether a created folder still has the files written, by their recorded checksums."""
-    sums = json_in(folder / SUMS, dict)
+    sums = read_json_file(folder / SUMS, dict)
     if not sums or set(_files(folder)) != set(sums):
         return False
     return all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
@@ -315,7 +319,7 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
     """
     try:
         with zipfile.ZipFile(archive) as packed:
-            members = members_of(packed, shutil.disk_usage(folder).free)
+            members = zip_members(packed, shutil.disk_usage(folder).free)
             paths = [PurePosixPath(member.filename) for member in members]
             for member, path in zip(members, paths, strict=True):
                 strange = (
@@ -364,7 +368,7 @@ def convert(path: Path, folder: Path, where: str) -> None:
 
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
-        with quiet(), _read_once():
+        with silence_libraries(), _read_once():
             of_file: Any = {"gguf_file": path.name, "trust_remote_code": False}
             tokenizer = AutoTokenizer.from_pretrained(path.parent, **of_file)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -381,13 +385,13 @@ def convert(path: Path, folder: Path, where: str) -> None:
     ) as error:
         what = f"corrupt: no readable GGUF model ({error})"
         raise UserError(what, where=where, remedy="get the file again") from None
-    model = complete(loaded, where.rpartition(".")[2], where)
+    model = require_complete(loaded, where.rpartition(".")[2], where)
     # The weights are float32 now, so the config must not call them quantised.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.hf_quantizer = None
     model.is_quantized = False
-    with quiet():
+    with silence_libraries():
         model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
 
@@ -449,7 +453,7 @@ def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) 
         raise UserError(
             f"no model {other!r}",
             where=where,
-            remedy=f"check the name ({nearest(other, catalogue)})",
+            remedy=f"check the name ({suggest_nearest(other, catalogue)})",
         )
     if catalogue[other].scheme in ("endpoint", "untrained"):
         raise UserError(
@@ -474,20 +478,22 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
     class_name = classes.get(kind, "AutoModelForSequenceClassification")
     note(f"{name}: making an untrained model (once)")
     remedy = "name another model after `untrained:`"
-    with quiet(), loading(name, str(base), remedy), torch.random.fork_rng():
+    with silence_libraries(), loading(name, str(base), remedy), torch.random.fork_rng():
         torch.manual_seed(SEED)
-        config = small(transformers.AutoConfig.from_pretrained(base, trust_remote_code=False))
+        config = shrink_config(
+            transformers.AutoConfig.from_pretrained(base, trust_remote_code=False)
+        )
         if kind == "nli":
             config.id2label = dict(enumerate(LABELS))
             config.label2id = {label: i for i, label in enumerate(LABELS)}
         model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False)
-    with quiet():
+    with silence_libraries():
         model.float().save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
 
 
-def small(config: Any) -> Any:
+def shrink_config(config: Any) -> Any:
     """The configuration with few and narrow layers; the rest is unchanged."""
     config = config.get_text_config()
     layers: list[str] | None = vars(config).get(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenruler.errors import UserError
-from evenruler.files import json_in
+from evenruler.files import read_json_file
 
 DECLARED: Final = "as declared"
 OF_TOKENIZER: Final = "the tokenizer's start token"
@@ -106,7 +106,7 @@ def start_in_key(name: str, folder: Path, declared: str | None) -> dict[str, str
     before the configuration's was taken are to another start.
     """
     names_start = _start_in(folder / TOKENIZER_FILE) is not None
-    configured = json_in(folder / "config.json", dict)
+    configured = read_json_file(folder / "config.json", dict)
     numbers = (
         configured.get("bos_token_id"),
         (configured.get("text_config") or {}).get("bos_token_id"),
@@ -119,6 +119,6 @@ def start_in_key(name: str, folder: Path, declared: str | None) -> dict[str, str
 
 def _start_in(path: Path) -> str | None:
     """The start token that a tokenizer's file names; None if there is no such file or token."""
-    token = json_in(path, dict).get("bos_token") if path.exists() else None
+    token = read_json_file(path, dict).get("bos_token") if path.exists() else None
     token = token.get("content") if isinstance(token, dict) else token
     return token if isinstance(token, str) else None

@@ -42,7 +42,7 @@ def cache_root() -> Path:
     """
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
-    if found := repository.root():
+    if found := repository.find_repository_root():
         if outer := repository.outside_experiments(
             found
         ):  # so that an experiment asks for nothing that is known

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.errors import UserError, nearest
-from evenruler.files import file_sha256, replace, swapped
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.files import file_sha256, replace_folder, write_text_atomically
 from evenruler.models.declared import NOT_STATED
 from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
 from evenruler.models.released import HALF, JOURNAL, RELEASE, JournalEntry, file_of, journal
@@ -56,7 +56,7 @@ def write_release(
     if not answers:
         remedy = "run `make answers`, which writes one"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)
-    with swapped(out) as target:
+    with replace_folder(out) as target:
         target.mkdir(parents=True)
         files = {}
         for operation, own in groupby(answers, key=lambda one: one.operation):
@@ -77,7 +77,9 @@ def write_release(
             "models": {name: licences.get(name, NOT_STATED) for name in models},
             "engines": {content_sha256(engine)[:12]: json.loads(engine) for engine in engines},
         }
-        replace(target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
+        write_text_atomically(
+            target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+        )
         size = sum(path.stat().st_size for path in target.iterdir())
         if size > LARGEST:
             what = f"{size / 1e6:.1f} MB, at most {LARGEST / 1e6:.0f} are allowed"
@@ -102,7 +104,7 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
     if not families:
         what = f"no instrument in use asks {name!r}"
         raise UserError(
-            what, where="evenruler answers", remedy=nearest(name, params.catalogue.models)
+            what, where="evenruler answers", remedy=suggest_nearest(name, params.catalogue.models)
         )
     if out.exists():
         raise UserError(
@@ -122,7 +124,7 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
     columns["answer"] = [
         json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows
     ]
-    with swapped(out) as target:
+    with replace_folder(out) as target:
         write_whole(pa.table(columns), target / EXPORTED)
         entry = params.catalogue.models[name]
         said = entry.model_dump(mode="json", exclude_none=True, include=KEPT)
@@ -132,10 +134,10 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
 
             own = load(name, params.catalogue).sampling(1)  # including the model files' settings
             said["sampling"] = {key: getattr(own, key) for key in ("temperature", "top_p", "top_k")}
-        replace(
+        write_text_atomically(
             target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n"
         )
-        replace(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
+        write_text_atomically(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
     yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 

@@ -22,23 +22,23 @@ from evenruler.declaration.active import (
     SOURCES,
     DeclaredInstrument,
     asking_of,
-    in_use,
-    not_to_be_had,
+    compute_active,
+    models_without_commit,
 )
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import Params, load_params
 from evenruler.declaration.params_file import ACTIVE, Active, profile_in_use
 from evenruler.declaration.profiles import TOP, folder_of, link_pipeline, pipeline_folders
 from evenruler.declaration.validation import validate_declaration, validate_models
-from evenruler.errors import UserError, nearest
-from evenruler.files import json_in, replace
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.files import read_json_file, write_text_atomically
 from evenruler.instruments.instrument import STANDARD, Profile
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
 from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list
-from evenruler.project.editing import edited
+from evenruler.project.editing import edit_section
 from evenruler.repository import DECLARATION, git
 from evenruler.strict import read_text, read_yaml
 from evenruler.tables.ids import content_sha256
@@ -79,7 +79,7 @@ def check(root: Path) -> list[str]:
             validate_models(root, params, active, instruments[active.profile])
             validate_outputs(root / folder, active)
         gone = {
-            folder: stale(root / folder, active, params.benchmarks)
+            folder: find_stale_outputs(root / folder, active, params.benchmarks)
             for folder, active in in_folders.items()
         }
 
@@ -113,7 +113,9 @@ def active_in(
     profile = (
         profile_in_use(root / folder / ACTIVE) if folder == TOP else cast(Profile, folder.name)
     )
-    return in_use(instruments[profile], root / DECLARATION, profile, params.left_out, folder)
+    return compute_active(
+        instruments[profile], root / DECLARATION, profile, params.left_out, folder
+    )
 
 
 def validate_outputs(folder: Path, active: Active) -> None:
@@ -197,7 +199,7 @@ def _warnings(
         "write it out"
         for line in alias_lines(read_text(root / DECLARATION))
     ]
-    lacking = not_to_be_had(active.families, params, active.profile)
+    lacking = models_without_commit(active.families, params, active.profile)
     found += [
         f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
         for name in lacking
@@ -210,7 +212,7 @@ def _warnings(
     ]
     found += [
         f"warning: models.{name}.instruments names {unknown!r}; "
-        f"{nearest(unknown, params.instruments)}"
+        f"{suggest_nearest(unknown, params.instruments)}"
         for name in active.models
         for unknown in (params.models[name].instruments or {}).get(active.profile, ())
         if unknown not in params.instruments
@@ -248,7 +250,7 @@ def write_active(root: Path, folder: Path, active: Active) -> list[str]:
     path, text = root / folder / ACTIVE, render_active(active, folder)
     if path.exists() and read_text(path) == text:
         return []
-    replace(path, text)
+    write_text_atomically(path, text)
     return [f"{folder / ACTIVE}: now {active.profile}: {', '.join(active.models)}"]
 
 
@@ -266,9 +268,11 @@ def write_artifacts(root: Path, benchmarks: Iterable[str]) -> list[str]:
     if is_mapping and (declared.get("artifacts") or {}) == entries:
         return []
     heading = "" if is_mapping and "artifacts" in declared else f"\n{WRITTEN}\n"
-    replace(
+    write_text_atomically(
         path,
-        edited(text + heading, "artifacts", lambda document: document.update(artifacts=entries)),
+        edit_section(
+            text + heading, "artifacts", lambda document: document.update(artifacts=entries)
+        ),
     )
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
 
@@ -291,7 +295,7 @@ def keep_out_of_git(
     if (path.read_text(encoding="utf-8") if path.exists() else "") == text:
         return []
     if text:
-        replace(path, text)
+        write_text_atomically(path, text)
     else:
         path.unlink()
     return [
@@ -322,7 +326,7 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED
-    known: dict[str, list[int]] = json_in(path, dict)
+    known: dict[str, list[int]] = read_json_file(path, dict)
     if key not in known:
         from tokenizers import Tokenizer
 
@@ -330,7 +334,7 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
             [f" {word}" for word in words], False
         )
         known[key] = [len(one.ids) for one in encoded]
-        replace(path, json.dumps(known))
+        write_text_atomically(path, json.dumps(known))
     return known[key]
 
 
@@ -344,7 +348,7 @@ def made(active: Active) -> dict[str, set[str]]:
     return {**{folder: set(active.families) for folder in BY_FAMILY}, **built, **answers, **sources}
 
 
-def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
+def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """Undeclared entries in folders of stage outputs and in `benchmarks`; relative paths, sorted.
 
     In `benchmarks`, only names that begin with a family count; others have other causes, such as

@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from evenruler.files import replace
+from evenruler.files import write_text_atomically
 
 
 def params_yaml() -> YAML:
@@ -22,7 +22,7 @@ def params_yaml() -> YAML:
     return yaml
 
 
-def parted(text: str, key: str) -> tuple[str, str, str]:
+def split_at_section(text: str, key: str) -> tuple[str, str, str]:
     """Split a text into what precedes a key's section, the section, and the rest; a missing one is
     empty, at the end.
 
@@ -37,14 +37,14 @@ def parted(text: str, key: str) -> tuple[str, str, str]:
 def write_as_it_was(path: Path, text: str) -> None:
     """Write a file with its previous line endings."""
     windows = path.exists() and b"\r\n" in path.read_bytes()
-    replace(path, text.replace("\n", "\r\n") if windows else text)
+    write_text_atomically(path, text.replace("\n", "\r\n") if windows else text)
 
 
-def edited(text: str, key: str, change: Callable[[CommentedMap], None]) -> str:
+def edit_section(text: str, key: str, change: Callable[[CommentedMap], None]) -> str:
     """Change a key's section, the rest stays as it is; `change` gets the parsed section, which may
     lack the key.
     """
-    above, section, below = parted(text, key)
+    above, section, below = split_at_section(text, key)
     try:
         found = f"{above}{_changed(section, change)}{below}"
         params_yaml().load(found)

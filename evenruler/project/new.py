@@ -11,22 +11,22 @@ from ruamel.yaml.comments import CommentedMap
 
 from evenruler.declaration.active import SOURCES
 from evenruler.declaration.params import load_params
-from evenruler.errors import UserError, nearest
-from evenruler.files import replace
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.files import write_text_atomically
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project.editing import edited, write_as_it_was
+from evenruler.project.editing import edit_section, write_as_it_was
 from evenruler.strict import LONGEST_SLUG, refuse_hidden_keys
 
 NAME = "NAME"
 """Placeholder for the instrument's name in a family's starter files and their names."""
 
 
-def start(root: Path, family: str, name: str) -> list[str]:
+def create_instrument(root: Path, family: str, name: str) -> list[str]:
     """Start an instrument and return messages; UserError for an unknown family or an invalid or
     taken name.
     """
     if family not in FAMILIES:
-        raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
+        raise UserError(f"no family {family!r}", remedy=suggest_nearest(family, FAMILIES))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise UserError(
             f"{name!r} is not a valid name",
@@ -48,7 +48,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
     entry = CommentedMap({"family": family})
     entry.fa.set_flow_style()
     before, new = params.read_text(encoding="utf-8"), {name: entry}
-    declared = edited(
+    declared = edit_section(
         before,
         "instruments",
         lambda said: said.setdefault("instruments", CommentedMap()).update(new),
@@ -62,7 +62,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
     }
     written = [path for path in files_of_it if not path.exists()]
     for path in written:
-        replace(path, files_of_it[path].replace(NAME, name))
+        write_text_atomically(path, files_of_it[path].replace(NAME, name))
     write_as_it_was(params, declared)
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.declaration.params import load_params
-from evenruler.errors import UserError, nearest
-from evenruler.files import replace
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.files import write_text_atomically
 from evenruler.project.check import check
 from evenruler.project.dvc import LOCK, environment
-from evenruler.project.editing import edited, write_as_it_was
+from evenruler.project.editing import edit_section, write_as_it_was
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
-from evenruler.publish.places import opened
-from evenruler.repository import alone
+from evenruler.publish.places import open_place
+from evenruler.repository import exclusive_lock
 from evenruler.terminal import die_with_parent
 from evenruler.versions import bumped, load_changelog, version_key
 
@@ -78,7 +78,7 @@ def release(
     UserError if the benchmark is not built, git or the pipeline is not clean, nothing changed, its
     rows are not on the default DVC remote, or another release runs.
     """
-    with alone(
+    with exclusive_lock(
         "release", root / BEGUN.with_suffix(".lock"), root
     ):  # or a running one would be taken for a killed one
         yield from _undo_broken(root)
@@ -100,13 +100,13 @@ def release(
             (root / "params.yaml").read_text(encoding="utf-8"),
             {made.name: made.version},
         )
-        params = edited(
+        params = edit_section(
             declared, "versions", lambda document: document.setdefault("versions", {}).update(new)
         )
         begun = PendingRelease(
-            name, {"params.yaml": params, changelog: edited(before, "releases", entry)}
+            name, {"params.yaml": params, changelog: edit_section(before, "releases", entry)}
         )
-        replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
+        write_text_atomically(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
             for path, text in begun.texts.items():
                 write_as_it_was(root / path, text)
@@ -186,7 +186,9 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
         raise UserError(
-            f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks)
+            f"no benchmark {name!r}",
+            where="params.yaml",
+            remedy=suggest_nearest(name, params.benchmarks),
         )
     current = params.benchmarks[name]
     folder = root / "benchmarks" / name
@@ -210,7 +212,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> ReleasePreview:
         raise UserError(
             what, where=f"params.yaml: versions.{name}", remedy=f"give {last} or a higher one"
         )
-    with opened(f"{name}@v{last}", root) as before:
+    with open_place(f"{name}@v{last}", root) as before:
         difference = compare(before, folder)
     if difference.needs == "none":
         raise UserError(
@@ -244,14 +246,14 @@ def _require_on_remote(root: Path, name: str) -> None:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    return _done(root, f"git {arguments[0]}", ["git", *arguments])
+    return _run_checked(root, f"git {arguments[0]}", ["git", *arguments])
 
 
 def _dvc(root: Path, *arguments: str) -> str:
-    return _done(root, f"dvc {arguments[0]}", [sys.executable, "-m", "dvc", *arguments])
+    return _run_checked(root, f"dvc {arguments[0]}", [sys.executable, "-m", "dvc", *arguments])
 
 
-def _done(root: Path, what: str, command: list[str]) -> str:
+def _run_checked(root: Path, what: str, command: list[str]) -> str:
     """The output of a command; UserError if it fails."""
     env = {**environment(), "LANGUAGE": "C"}  # for the message parsed below
     # DVC is killed with this process; git is not, since it would leave its lock files.

@@ -86,10 +86,10 @@ def _slots(n_batches: int, *, asking: bool) -> list[dict[str, str]]:
     """
     cores = os.cpu_count() or 1
     if asking:
-        from evenruler.models.engines import RAY, chosen  # slow imports
+        from evenruler.models.engines import RAY, current_engine  # slow imports
         from evenruler.models.engines.described import gpus
 
-        if chosen()[0] == RAY:  # a cluster spreads the questions of one stage
+        if current_engine()[0] == RAY:  # a cluster spreads the questions of one stage
             return [{}]
         if n_gpus := gpus():
             return [{"CUDA_VISIBLE_DEVICES": name} for name in name_gpus(n_gpus)]

@@ -19,7 +19,7 @@ from evenruler.files import templates
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import places
 from evenruler.publish.manifest import KIND, PLAN, cell, data_file, identity_of, read_manifest
-from evenruler.publish.places import opened
+from evenruler.publish.places import open_place
 from evenruler.tables import contents
 from evenruler.tables.frames import TOLERANCE, differs, same
 from evenruler.tables.schemas import NUMBERS
@@ -347,7 +347,7 @@ def as_markdown(difference: VersionDifference) -> str:
     return environment.get_template("difference.md.j2").render(found=difference)
 
 
-def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
+def compare_with_head(root: Path) -> Iterator[tuple[str, str, bool]]:
     """Compare benchmarks with git's HEAD: name, difference in words, whether it needs a new
     version.
     """
@@ -373,7 +373,7 @@ def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
         elif name not in here:
             yield name, "not built", True
         else:
-            with opened(f"HEAD:benchmarks/{name}", root) as before:
+            with open_place(f"HEAD:benchmarks/{name}", root) as before:
                 found = compare(before, root / "benchmarks" / name)
             why = "; ".join(reason for _, reason in found.reasons)
             yield name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenruler import repository
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.publish import manifest
 from evenruler.publish.manifest import front_matter
 from evenruler.versions import version_key
@@ -35,7 +35,7 @@ there."""
 
 
 @contextmanager
-def opened(place: str, root: Path = Path()) -> Iterator[Path]:
+def open_place(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if necessary, for the duration of the context.
 
     `place`: one of `FORMS`; an existing folder takes precedence, then benchmarks of the package,
@@ -73,7 +73,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
         hint = (
             ""
             if "/" in place
-            else f" ({nearest(place, names)}); in a clone `make repro` builds more"
+            else f" ({suggest_nearest(place, names)}); in a clone `make repro` builds more"
         )
         raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
 
@@ -91,9 +91,9 @@ def from_hub(repo: str, tag: str) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    from evenruler.hub import talking_about
+    from evenruler.hub import hub_errors_as_user_errors
 
-    with talking_about(repo, revision=tag, where=f"{repo}@{tag}"):
+    with hub_errors_as_user_errors(repo, revision=tag, where=f"{repo}@{tag}"):
         return Path(snapshot_download(repo, repo_type="dataset", revision=tag))
 
 
@@ -138,7 +138,7 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
     return copied
 
 
-def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
+def with_hub_location(folder: Path, repo: str) -> dict[str, bytes | Path]:
     """A benchmark's files by path, with location `repo` in card, croissant and manifest."""
     was = manifest.read_manifest(folder)
     texts = {

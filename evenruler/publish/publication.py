@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.hub import LOG_IN, talking_about
+from evenruler.hub import LOG_IN, hub_errors_as_user_errors
 from evenruler.models.declared import NOT_STATED
 from evenruler.models.recorded import ENTRY, EXPORTED
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import NOT_OURS, problems
-from evenruler.publish.places import from_hub, newest, relocated
+from evenruler.publish.places import from_hub, newest, with_hub_location
 from evenruler.tables import contents
 from evenruler.versions import bumped, version_key
 
@@ -42,7 +42,7 @@ def publish(
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise UserError(f"{found[0]}{more}", where=str(folder), remedy="run `make repro`")
     _require_files(folder, declared.files)
-    files = relocated(folder, repo)
+    files = with_hub_location(folder, repo)
     remote, tags = _look(repo)
     tag = f"v{declared.version}"
     if tag in tags:
@@ -137,7 +137,7 @@ def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     api = HfApi()
-    with talking_about(repo):
+    with hub_errors_as_user_errors(repo):
         try:
             info = api.dataset_info(repo)
         except GatedRepoError:
@@ -182,7 +182,7 @@ def _publish(
     if get_token() is None:
         raise UserError("no token for the Hub", where=repo, remedy=LOG_IN)
     api = HfApi()
-    with talking_about(repo):
+    with hub_errors_as_user_errors(repo):
         if remote is None:
             api.create_repo(repo, repo_type=KIND, private=private, exist_ok=True)
             yield f"made {repo}"

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenruler.files import file_sha256, swapped, templates
-from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
+from evenruler.files import file_sha256, replace_folder, templates
+from evenruler.instruments.card import CHECKLIST, Card, Published, headline_figures
 from evenruler.measurement.figures import figure_in_words
-from evenruler.measurement.sentences import answer, of_planted, with_capital
+from evenruler.measurement.sentences import of_planted, summarise_headlines, with_capital
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
 from evenruler.versions import Changelog, Release
@@ -132,7 +132,7 @@ def _escaped(text: str) -> str:  # for BibTeX
 
 def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
     """Write the folder atomically."""
-    with swapped(folder) as working:
+    with replace_folder(folder) as working:
         for config in benchmark.configs:
             path = working / data_file(config.name)
             path.parent.mkdir(parents=True)
@@ -232,7 +232,7 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         sources=benchmark.distinct("source"),
         answers=_answers(benchmark),
         headings={own.figure: own.heading for own in benchmark.quality},
-        verdicts=[*amounts(benchmark.evidence)],
+        verdicts=[*headline_figures(benchmark.evidence)],
         shown={
             name
             for own in benchmark.evidence.values()
@@ -289,10 +289,10 @@ def _answers(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     """The answer in sentences for each model with a verdict, in the order of the evidence."""
     words = {own.figure: own for own in benchmark.quality if own.role == "headline"}
     of_models: dict[str, dict[str, Any]] = {}
-    for part, model, *_ in amounts(benchmark.evidence):
+    for part, model, *_ in headline_figures(benchmark.evidence):
         of_models.setdefault(model, {})[part] = benchmark.evidence[part][model]
     beyond = {own.not_shown for own in words.values()}
     return {
-        model: [line for line in answer(own, words) if line not in beyond]
+        model: [line for line in summarise_headlines(own, words) if line not in beyond]
         for model, own in of_models.items()
     }

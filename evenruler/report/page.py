@@ -77,7 +77,7 @@ class Table:
         ]
 
 
-def tabled(
+def make_tables(
     written: Mapping[str, Any],
     rows: Sequence[Sequence[str | Cell]],
     columns: Sequence[str] = (),
@@ -134,7 +134,7 @@ class PageSection:
         ]
         pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
         figures = table(self.instrument) if self.instrument and self.instrument.figures else None
-        return packed({"figures": figures, "pictures": pictures})
+        return gzip_base64({"figures": figures, "pictures": pictures})
 
 
 def render_page(
@@ -188,7 +188,7 @@ def render_page(
         widths=sorted({len(family.models) for family in found if family.models}),
         style=_text("page.css"),
         script=_text("page.js"),
-        colours=packed(DARK),  # for the page's script, by the light colours that they replace
+        colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace
         vega=vega,
     )  # fmt: skip
 
@@ -201,7 +201,7 @@ def _text(name: str) -> str:
     return (files("evenruler.report") / name).read_text(encoding="utf-8")
 
 
-def packed(content: Any) -> str:
+def gzip_base64(content: Any) -> str:
     """Content packed for the page's script: base64 of gzip of JSON, the same for the same content.
 
     NaN becomes null, since one NaN would break every picture. Text such as `</script>` or `<!--` in

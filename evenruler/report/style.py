@@ -32,14 +32,14 @@ Data = pd.DataFrame | alt.InlineData | Mapping[str, pd.DataFrame]
 _PLACE = re.compile(r"\$\{(\w+)\}")
 
 
-def filled(part: Any, values: Mapping[str, Any]) -> Any:
+def fill_placeholders(part: Any, values: Mapping[str, Any]) -> Any:
     """Replace every `${name}`: a text that is nothing else by the value itself, within a text by
     its words.
     """
     if isinstance(part, dict):
-        return {key: filled(own, values) for key, own in part.items()}
+        return {key: fill_placeholders(own, values) for key, own in part.items()}
     if isinstance(part, list):
-        return [filled(own, values) for own in part]
+        return [fill_placeholders(own, values) for own in part]
     if not isinstance(part, str):
         return part
     alone = _PLACE.fullmatch(part)
@@ -54,7 +54,7 @@ class Charts:
 
     def part(self, name: str, /, **values: Any) -> Any:
         """What is written under a name, with the values and those of `STYLE` filled in."""
-        return filled(self._written[name], {**STYLE, **values})
+        return fill_placeholders(self._written[name], {**STYLE, **values})
 
     def chart(self, name: str, data: Data, /, **values: Any) -> Any:
         """The chart of a name, with values filled in."""

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.measurement.figures import figure_in_words
-from evenruler.models.declared import named
+from evenruler.models.declared import label_with_method
 
 SCORE_DECIMALS = 3
 
@@ -47,7 +47,7 @@ def called(models: pd.DataFrame) -> list[str]:
     (`named`).
     """
     return [
-        named(str(m), str(form))
+        label_with_method(str(m), str(form))
         for m, form in zip(models["model"], models["configuration"], strict=True)
     ]
 

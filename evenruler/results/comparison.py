@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from evenruler import repository
-from evenruler.errors import UserError, nearest
-from evenruler.instruments.convergent import agreement
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.instruments.convergent import compute_agreement
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
@@ -23,7 +23,7 @@ from evenruler.results.record import Result, figures_of
 from evenruler.results.store import StoredResult, table_in_result
 from evenruler.tables import grouped
 from evenruler.tables.contents import is_file
-from evenruler.tables.frames import stacked
+from evenruler.tables.frames import concat_frames
 from evenruler.tables.schemas import CONCEPTS
 
 MORE, SAME, DIFFER = "more", "same", "not alike"
@@ -116,7 +116,7 @@ def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
     """Results grouped by benchmark, for benchmarks with at least two; UserError as in `compare`."""
     groups = grouped((one.result.benchmark.name, one) for one in results)
     found = [group for group in groups.values() if len(group) > 1]
-    if not found and agreed(results).empty:
+    if not found and result_agreement(results).empty:
         what = (
             "nothing to compare: no two results of one benchmark, only of "
             f"{', '.join(groups) or 'none'}, and none "
@@ -142,7 +142,7 @@ def comparable(results: Sequence[StoredResult]) -> list[list[StoredResult]]:
     return found
 
 
-def agreed(results: Sequence[StoredResult]) -> pd.DataFrame:
+def result_agreement(results: Sequence[StoredResult]) -> pd.DataFrame:
     """Agreement of benchmarks that measure the same units of one model, as `AGREEMENT`; empty where
     none do.
     """
@@ -155,7 +155,7 @@ def agreed(results: Sequence[StoredResult]) -> pd.DataFrame:
                     benchmark=one.result.folder.rpartition("/")[2]
                 )
             )
-    return agreement(stacked(tables), 0.95)
+    return compute_agreement(concat_frames(tables), 0.95)
 
 
 def _require_identity(one: StoredResult) -> None:
@@ -372,7 +372,9 @@ def gate(
     """
     if strange := sorted(set(fail_on) - set(BARS)):
         raise UserError(
-            f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS)
+            f"no {strange[0]!r} to fail on",
+            where="--fail-on",
+            remedy=suggest_nearest(strange[0], BARS),
         )
     if not results:
         raise UserError(
@@ -415,7 +417,9 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, found: Ga
     if not mine:
         names = sorted({f"{result.benchmark.name}:{figure}" for result, _, _, figure, _ in known})
         raise UserError(
-            f"nothing measured is called {name!r}", where="--max", remedy=nearest(name, names)
+            f"nothing measured is called {name!r}",
+            where="--max",
+            remedy=suggest_nearest(name, names),
         )
     for _, part, label, _, record in mine:
         low, high = record.get("low"), record.get("high")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evenruler.errors import UserError
-from evenruler.files import replace, templates
+from evenruler.files import templates, write_text_atomically
 from evenruler.models.declared import SERVED
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result, figures_of
@@ -75,7 +75,7 @@ def export(
             *content["model_info"]["id"].split("/"),
             f"{number}.json",
         )
-        replace(path, as_json(content))
+        write_text_atomically(path, as_json(content))
         found.append(ExportedRecord(path, len(content["evaluation_results"]), left_out))
     return found
 

@@ -21,7 +21,7 @@ import pandas as pd
 from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
-from evenruler.measurement.figures import ENDS, by_unit, figure_in_words
+from evenruler.measurement.figures import ENDS, figure_in_words, unit_means
 from evenruler.strict import Slug, StrictModel, Text
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 from evenruler.versions import Version
@@ -229,7 +229,7 @@ class Result(StrictModel):
         """
         rows = self.headlines.rename(columns={"model": "label"})
         of = ["part", "label", "figure"]
-        found = by_unit(rows, [*of, "unit"]).rename("value").reset_index()
+        found = unit_means(rows, [*of, "unit"]).rename("value").reset_index()
         found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
         return found.sort_values(
             [*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True

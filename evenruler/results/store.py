@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.errors import UserError
-from evenruler.files import file_sha256, swapped
+from evenruler.files import file_sha256, replace_folder
 from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import (
     FORMAT,
@@ -53,7 +53,7 @@ def write(
     folder = root / result.folder
     rows = table_of(without_last_bits(result.headlines), HEADLINES)
     refuse_another(result, root)
-    with swapped(folder) as working:
+    with replace_folder(folder) as working:
         write_whole(rows, working / HEADLINES_FILE)
         for name, table in (tables or {}).items():
             if isinstance(table, pd.DataFrame):

@@ -9,11 +9,11 @@ import pandas as pd
 from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.sentences import answer
+from evenruler.measurement.sentences import summarise_headlines
 from evenruler.publish.manifest import cell, markdown_table
 from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell, Section, Table, render_page
-from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
+from evenruler.results.comparison import DIFFER, MORE, SAME, comparable, names, result_agreement
 from evenruler.results.record import Heading, figures_of
 from evenruler.results.store import StoredResult
 from evenruler.tables import grouped
@@ -62,7 +62,7 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
     parts: list[str] = []
     for group in comparable(results):
         parts += _of_benchmark(group, _own(group, comparisons))
-    if rows := convergent.lines(agreed(results)):
+    if rows := convergent.mtmm_rows(result_agreement(results)):
         parts += [
             "# Agreement across benchmarks",
             convergent.TEXT,
@@ -134,7 +134,9 @@ def answers(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterato
             name: own.model_copy(update={"says": None if name in unsigned else says, **plain})
             for name, own in headings.items()
         }
-        yield from ((f"{first} minus {second}", line) for line in answer(figures, words))
+        yield from (
+            (f"{first} minus {second}", line) for line in summarise_headlines(figures, words)
+        )
 
 
 def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
@@ -223,7 +225,7 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
             )
         )
     models = dict.fromkeys(one.result.model.name for group in groups for one in group)
-    rows = convergent.lines(agreed(results))
+    rows = convergent.mtmm_rows(result_agreement(results))
     agreement = Section(
         convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True
     )

@@ -1,13 +1,13 @@
 """Tables: ids, schemas, rounding, reading and writing Parquet."""
 
 from evenruler.tables.frames import (
+    concat_frames,
     evenly_spread,
     grouped,
     read_frame,
     read_table,
     rounded,
-    rows_of,
-    stacked,
+    row_hashes,
     table_of,
     without_last_bits,
     write_table,
@@ -22,7 +22,7 @@ __all__ = [
     "read_frame",
     "read_table",
     "rounded",
+    "row_hashes",
     "row_id",
-    "rows_of",
 ]
-__all__ += ["stacked", "table_of", "without_last_bits", "write_table", "write_whole"]
+__all__ += ["concat_frames", "table_of", "without_last_bits", "write_table", "write_whole"]

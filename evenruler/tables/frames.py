@@ -108,7 +108,7 @@ DIGITS = 6  # significant digits of computed numbers in published tables
 DECIMALS = 12  # a true zero comes out as 1e-17 on one machine and -3e-18 on another
 
 
-def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def concat_frames(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate frames with a new index; frames without rows are dropped, since they would change
     column types.
 
@@ -135,7 +135,7 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     return [units[(2 * i + 1) * len(units) // (2 * most)] for i in range(most)]
 
 
-def few_of(
+def limit_tables(
     tables: Mapping[str, pd.DataFrame], named: Sequence[str], column: str, n: int
 ) -> dict[str, pd.DataFrame]:
     """The tables, of which the named ones are cut down to n values of a column of the first, evenly
@@ -145,7 +145,7 @@ def few_of(
     return {**tables, **{name: tables[name][tables[name][column].isin(kept)] for name in named}}
 
 
-def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
+def row_hashes(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     """Per unit (columns `by`), a hash of its published rows: 16 hex digits, independent of row
     order.
 

@@ -28,7 +28,9 @@ def content_sha256(*content: object) -> str:
     return hashlib.sha256(canonical(content)).hexdigest()
 
 
-def carried(identifier: str, source: Any, *content: object, variant: str = "all") -> dict[str, Any]:
+def common_columns(
+    identifier: str, source: Any, *content: object, variant: str = "all"
+) -> dict[str, Any]:
     """The columns that every published row has (`schemas.COMMON`); `content` is what its checksum
     covers.
     """
@@ -41,7 +43,7 @@ def carried(identifier: str, source: Any, *content: object, variant: str = "all"
     return {**said, "source": source.source, "licence": source.licence}
 
 
-def once(
+def split_duplicates(
     rows: Iterable[dict[str, Any]], *said: str, what: str = "prompt"
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Split rows into the first of each kind and duplicates in the columns `said`; duplicates get a

@@ -64,7 +64,7 @@ def _kind(text: str) -> pa.DataType:
     return KINDS[text]
 
 
-def declared(path: Path) -> Callable[[str], pa.Schema]:
+def schema_getattr(path: Path) -> Callable[[str], pa.Schema]:
     """A `__getattr__` for a module whose names are the tables of a TOML file, with the shared ones.
 
     A table is a list of parts of `columns`; a name stands for the columns of a shared table or of
@@ -85,7 +85,7 @@ def declared(path: Path) -> Callable[[str], pa.Schema]:
 
 _SHARED = Path(__file__).with_name("schemas.toml")
 
-__getattr__ = declared(_SHARED)
+__getattr__ = schema_getattr(_SHARED)
 
 BARE = "bare"  # the framing of an unmodified prompt
 LOG_PROBABILITY = "log_probability"  # the measure of answers other than entailment logits

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.files import folder_sha256, in_package
+from evenruler.files import folder_sha256, package_path
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -85,7 +85,7 @@ _COUNTED = re.compile(
 """One word; in scripts without spaces, one letter."""
 
 
-def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
+def is_other_language(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     """Whether each text, of at least ten words, is in another language, with probability above .9.
 
     For English, also texts mostly in non-Latin letters. `language`: a two-letter code such as "en";
@@ -110,7 +110,7 @@ def negations(text: str) -> int:
     return sum(word in NEGATIONS or word.endswith("n't") for word in tokens(text))
 
 
-def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
+def slot_word_class(slot: str, text: str) -> Literal["noun", "quality"] | None:
     """Whether a slot stands for a noun or a quality, judged by the adjacent words; None if
     undecided.
 
@@ -240,7 +240,7 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
     return sentence
 
 
-def place(
+def locate_slot_word(
     template: str,
     slot: str,
     others: dict[str, str],
@@ -321,7 +321,7 @@ def pipeline(purpose: Purpose) -> "Language":
 
 def _model_folder(package: str) -> Path:
     """The folder in an installed package that spaCy can load."""
-    root = in_package(package.replace("-", "_"))
+    root = package_path(package.replace("-", "_"))
     found = [config.parent for config in sorted(root.glob("*/config.cfg"))] if root else []
     if not found:
         raise UserError(
@@ -331,7 +331,7 @@ def _model_folder(package: str) -> Path:
     return found[0]
 
 
-def compound(texts: Sequence[str]) -> NDArray[np.float64]:
+def vader_scores(texts: Sequence[str]) -> NDArray[np.float64]:
     """VADER's compound score of each English text, from -1 (negative) to 1 (positive), to four
     decimals.
 

@@ -27,9 +27,9 @@ from transformers import (
 )
 from transformers.trainer_callback import PrinterCallback
 
-from evenruler.errors import UserError, nearest
-from evenruler.files import json_in, require_regular, swapped, templates
-from evenruler.hub import talking_about
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.files import read_json_file, replace_folder, require_regular, templates
+from evenruler.hub import hub_errors_as_user_errors
 from evenruler.models import sources
 from evenruler.models.backends.encoders import (
     WEIGHTS,
@@ -50,14 +50,14 @@ from evenruler.models.loading import (
     RECORD,
     AdapterRecord,
     loading,
-    quiet,
     read_adapter,
     require_all,
     save_tokenizer,
+    silence_libraries,
 )
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
-from evenruler.repository import alone
+from evenruler.repository import exclusive_lock
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note, progress
 
@@ -99,7 +99,7 @@ def finetune(
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
     if entry is None or entry.finetune is None:
-        remedy = f"check the name ({nearest(name, encoders)}) or add an entry"
+        remedy = f"check the name ({suggest_nearest(name, encoders)}) or add an entry"
         raise UserError(f"no encoder {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
     base = sources.locate(name, entry, store, params.models)
@@ -117,7 +117,7 @@ def finetune(
             labels,
         ):
             return there
-    with alone("finetune", store.root / f"finetune-{name}.lock", ADAPTERS / name):
+    with exclusive_lock("finetune", store.root / f"finetune-{name}.lock", ADAPTERS / name):
         named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
         read = {d: read_data(d, params.training[d]) for d in named}
         about = {d: words for d, (_, words) in read.items()}
@@ -126,9 +126,9 @@ def finetune(
         sums = {d: words["sha256"] for d, words in about.items()}
         identity = content_sha256(entry.finetune.model_dump(), base_sum, labels, sums)
         run = store.root / "finetune" / f"{name}-{identity[:16]}"
-        with quiet():
+        with silence_libraries():
             history = _fit(fitting, run)
-        with quiet(), swapped(ADAPTERS / name) as folder:
+        with silence_libraries(), replace_folder(ADAPTERS / name) as folder:
             _keep(fitting, run / "done", folder)
             record = {
                 "labels": fitting.labels,
@@ -252,7 +252,7 @@ def _last_whole(checkpoints: Path) -> Path | None:
         key=lambda path: int(path.name.split("-")[1]),
         reverse=True,
     ):
-        if json_in(path / STATE, dict):
+        if read_json_file(path / STATE, dict):
             return path
         shutil.rmtree(path)
     return None
@@ -484,7 +484,7 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
         from datasets.exceptions import DatasetsError
 
         try:
-            with talking_about(rest, revision=declared.revision, where=where):
+            with hub_errors_as_user_errors(rest, revision=declared.revision, where=where):
                 loaded = load_dataset(
                     rest, declared.config, split=declared.split, revision=declared.revision
                 )

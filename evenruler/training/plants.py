@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.models import catalogue, sources
 from evenruler.models.declared import Catalogue, ModelEntry
-from evenruler.models.given import loaded
+from evenruler.models.given import model_in_memory
 from evenruler.models.loading import ADAPTER, LoadedModel
 from evenruler.models.store import RowStore
 from evenruler.strict import Passage, StrictModel, Text, Word, read_yaml, validate
@@ -170,7 +170,7 @@ def load_plant(name: str) -> PlantDeclaration:
         raise UserError(
             f"no plant {name!r}",
             where=str(FOLDER),
-            remedy=f"check the name ({nearest(name, names())})",
+            remedy=f"check the name ({suggest_nearest(name, names())})",
         )
     path = FOLDER / f"{name}.yaml"
     return validate(PlantDeclaration, read_yaml(path), path)
@@ -229,7 +229,9 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     """
     base, plant = params.models.get(weight.base), load_plant(weight.plant)
     if base is None or base.kind != "causal":
-        remedy = f"name a causal model of params.yaml ({nearest(weight.base, params.models)})"
+        remedy = (
+            f"name a causal model of params.yaml ({suggest_nearest(weight.base, params.models)})"
+        )
         raise UserError(f"no causal model {weight.base!r}", where=weight.source, remedy=remedy)
     folder = sources.locate(weight.base, base, store, params.models)
     said = plant.model_dump(include={"poles", "units", "frames", "held_out"})
@@ -239,12 +241,14 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     def fit(made: Path) -> None:
         _Tuning(weight, plant, folder, base).fit(made)
 
-    fits = sources.made(weight.name, kept.format(f"fits-{weight.seed}"), fit, store)
+    fits = sources.cached_folder(weight.name, kept.format(f"fits-{weight.seed}"), fit, store)
 
     def dose(made: Path) -> None:
         _Tuning(weight, plant, folder, base).dose(fits, made, store)
 
-    adapter = sources.made(weight.name, kept.format(f"{weight.dose:g}-{weight.seed}"), dose, store)
+    adapter = sources.cached_folder(
+        weight.name, kept.format(f"{weight.dose:g}-{weight.seed}"), dose, store
+    )
     what = f"{weight.dose:g} nats of {weight.plant} (seed {weight.seed}) planted into {weight.base}"
     return base.model_copy(
         update={"adapter": str(adapter), "origin": f"{what}; {base.origin}", "lineage": weight.base}
@@ -265,7 +269,7 @@ class _Tuning:
         from peft import LoraConfig, get_peft_model
 
         from evenruler.models.engines import described
-        from evenruler.models.loading import pretrained, quiet
+        from evenruler.models.loading import pretrained, silence_libraries
 
         self._weight, self._plant, self._entry = weight, plant, entry
         self._device = described.device()
@@ -275,7 +279,7 @@ class _Tuning:
         adapter = LoraConfig(
             task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear"
         )
-        with torch.random.fork_rng(), quiet():
+        with torch.random.fork_rng(), silence_libraries():
             torch.manual_seed(weight.seed)
             self._tuned: Any = get_peft_model(model, adapter).eval()
         self._model: Any = self._tuned.get_base_model()
@@ -368,7 +372,7 @@ class _Tuning:
                     {place: own + part * (all_of_it[place] - own) for place, own in nothing.items()}
                 )
                 pair = LoadedModel(self._tokenizer, self._model)
-                model = loaded(
+                model = model_in_memory(
                     self._weight.name, self._entry, pair, store, None, catalogue.backend_of
                 )
                 found[part] = self._plant.log_odds(model, self._plant.held_out[::2])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.active import in_use, instruments_at
+from evenruler.declaration.active import compute_active, instruments_at
 from evenruler.declaration.params_file import (
     Active,
     ActiveFamily,
@@ -24,7 +24,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(root: Path, path: Path, scale) -> Active:
-    return in_use(instruments_at(root, path, scale), path, scale)
+    return compute_active(instruments_at(root, path, scale), path, scale)
 
 
 def active_at(root: Path, scale="quick", *changes: tuple[str, str]) -> Active:

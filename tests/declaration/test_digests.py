@@ -10,7 +10,7 @@ from dvc.utils.serialize import load_yaml
 from ruamel.yaml import YAML
 
 from evenruler.declaration import digests, params_file
-from evenruler.declaration.active import DeclaredInstrument, in_use, instruments_at
+from evenruler.declaration.active import DeclaredInstrument, compute_active, instruments_at
 from evenruler.declaration.digests import compute_digests
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ParamsFile
@@ -47,7 +47,7 @@ class Shipped:
         self.entries: Entries = read_yaml(ROOT / "params.yaml")
         self.entries["models"]["other-embedder"] = self.entries["models"]["all-minilm-l6-v2"]
         self.found = instruments_at(ROOT, ROOT / "params.yaml", "quick")
-        self.active = in_use(self.found, ROOT / "params.yaml", "quick")
+        self.active = compute_active(self.found, ROOT / "params.yaml", "quick")
 
     def with_key(self, name: str, key: str, value: Any) -> Entries:
         """The entries with another value of a key of an instrument."""
@@ -201,7 +201,9 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def digests_of(root: Path, *changes: Change) -> dict[str, Any]:
     path = told.put(root, *changes)
     instruments = instruments_at(root, path, "quick")
-    return compute_digests(root, load_params(path), in_use(instruments, path, "quick"), instruments)
+    return compute_digests(
+        root, load_params(path), compute_active(instruments, path, "quick"), instruments
+    )
 
 
 def changed_by(root: Path, *changes: Change, since: tuple[Change, ...] = ()) -> set[str]:

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measure import lines_of
-from evenruler.evaluate.session import _answer
+from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.evaluate.measure import result_lines
+from evenruler.evaluate.session import _summarise
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import figure_in_words
 from evenruler.results.record import Heading
@@ -164,7 +164,7 @@ def shown_of_measuring() -> str:
 
 def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figures() -> None:
     """`tests/evaluate` holds that `measure` finds these figures."""
-    with benchmark_at(NAME) as benchmark:
+    with open_benchmark(NAME) as benchmark:
         columns = room(benchmark.family, "declare").headings(benchmark.plan)
     figures = {"validation": {"smollm2": evidence_of(NAME)["validation"]["smollm2-135m-instruct"]}}
     base = synthetic("smollm2", benchmark=NAME, version=benchmark.manifest.version)
@@ -178,8 +178,8 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
             "figures": figures,
         }
     )
-    told = told.model_copy(update={"answer": _answer(told)})
-    assert shown_of_measuring().splitlines() == list(lines_of(told))
+    told = told.model_copy(update={"answer": _summarise(told)})
+    assert shown_of_measuring().splitlines() == list(result_lines(told))
     (said,) = re.findall(r" on smollm2, trial\n(.*?)```", text_of("docs/measure.md"), flags=re.S)
     assert " ".join(said.split()) == " ".join(told.answer)
 

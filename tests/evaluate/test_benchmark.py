@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler import repository
-from evenruler.evaluate.benchmark import Benchmark, benchmark_at
+from evenruler.evaluate.benchmark import Benchmark, open_benchmark
 from tests.evaluate.conftest import copied
 
 NAME = "probes-age-competence"
 
 
 def read(place: str) -> Benchmark:
-    with benchmark_at(place) as found:
+    with open_benchmark(place) as found:
         return found
 
 

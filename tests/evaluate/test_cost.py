@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import typer
 
-from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detectable
+from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detectable_effect_text
 from evenruler.instruments.instrument import RequestBatch
 
 COST = Cost({"generate": 1000}, 100_000, 16_000)
@@ -54,14 +54,19 @@ def test_a_form_without_a_verdict_promises_none() -> None:
         }
     }
     forms = (None, "entail", "choice", "options")
-    assert [detectable(plan, "standard", form) for form in forms] == [
+    assert [detectable_effect_text(plan, "standard", form) for form in forms] == [
         "0.9 points",
         "0.9 points",
         "32 points",
         None,
     ]
-    assert [detectable(plan, "trial", form) for form in forms] == [None, None, None, None]
-    assert [detectable(plan, "paper", form) for form in forms] == ["", "", "", None]
+    assert [detectable_effect_text(plan, "trial", form) for form in forms] == [
+        None,
+        None,
+        None,
+        None,
+    ]
+    assert [detectable_effect_text(plan, "paper", form) for form in forms] == ["", "", "", None]
 
 
 @pytest.mark.parametrize("said", ["1", "a,b", "1,2,3", "-1,2", ""])

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from evenruler.cli import app
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
 from evenruler.publish.difference import compare as difference
 from evenruler.publish.manifest import KIND, identity_of, problems, read_manifest, require_identity
@@ -110,7 +110,7 @@ def test_what_an_older_evenruler_says_in_its_manifest_is_not_believed(
     for folder in (genuine, altered):
         declare(folder, content_sha256="a" * 64)
         assert problems(folder) == [f"content: {what}"]
-        with pytest.raises(UserError) as caught, benchmark_at(str(folder)):
+        with pytest.raises(UserError) as caught, open_benchmark(str(folder)):
             pass
         assert (
             str(caught.value)

@@ -13,9 +13,9 @@ import pytest
 from evenruler import cli
 from evenruler.errors import UserError
 from evenruler.evaluate import harness
-from evenruler.evaluate.harness import clustered
+from evenruler.evaluate.harness import jackknife_metric
 from evenruler.models.catalogue import load
-from evenruler.models.recorded import read
+from evenruler.models.recorded import read_log
 from evenruler.models.store import RowStore
 from tests.lm_eval_run import lm_eval
 from tests.tiny import save_tiny, tiny_params
@@ -112,7 +112,7 @@ def test_metrics_are_those_of_the_harness(
     nats: dict[str, Any] = {}
     for name, path in paths.items():
         (loaded,) = harness._tasks(str(path))
-        nats[name] = harness.measured(model, loaded, "writer", None)
+        nats[name] = harness.measure_task(model, loaded, "writer", None)
         for metric, (value, low, high, _) in nats[name].items():
             assert value == pytest.approx(
                 theirs[name][metric], abs=0 if "acc" in metric else 1e-4
@@ -233,14 +233,14 @@ def test_intervals_over_units() -> None:
         [[0.0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 0]]
     )
     units = [f"u{at}" for at in range(6) for _ in range(4)]
-    value, low, high, effect = clustered(mean, units, values.ravel().tolist())
+    value, low, high, effect = jackknife_metric(mean, units, values.ravel().tolist())
     means = values.mean(axis=1)
     half = stats.t.ppf(0.975, 5) * means.std(ddof=1) / math.sqrt(6)
     assert (value, low, high) == pytest.approx((0.5, 0.5 - half, 0.5 + half))
     of_units, of_docs = means.var(ddof=1) / 6, values.var(ddof=1) / 24
     assert effect == pytest.approx(of_units / of_docs)
     assert effect > 2
-    each = clustered(mean, [str(at) for at in range(24)], values.ravel().tolist())
+    each = jackknife_metric(mean, [str(at) for at in range(24)], values.ravel().tolist())
     assert each[3] == pytest.approx(1)
     assert each[2] - each[1] < high - low
 
@@ -254,7 +254,7 @@ def test_no_interval_of_few_units_of_equal_values_and_of_what_is_undefined_witho
         (mean, list("abcdef"), [1.0] * 6),
         (of_two, list("abcdef"), [1.0, 0, 0, 0, 0, 1]),
     ):
-        value, *rest = clustered(*given)
+        value, *rest = jackknife_metric(*given)
         assert value in (0.5, 1)
         assert np.isnan(rest).all()
 
@@ -264,9 +264,9 @@ def test_very_many_units_are_left_out_in_groups(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(1)
     values = rng.normal(size=400).tolist()
     units = [str(at) for at in range(400)]
-    whole = clustered(mean, units, values)
+    whole = jackknife_metric(mean, units, values)
     monkeypatch.setattr(harness, "MOST_VALUES", 40_000)
-    grouped = clustered(mean, units, values)
+    grouped = jackknife_metric(mean, units, values)
     assert grouped[0] == whole[0]
     assert 0.8 < (grouped[2] - grouped[1]) / (whole[2] - whole[1]) < 1.25
     assert grouped != whole
@@ -286,7 +286,7 @@ def test_replies_in_a_log_of_the_harness(tmp_path: Path) -> None:
     folder = save_tiny(tmp_path / "tiny")
     lm_eval(folder, tmp_path, "writes", tmp_path / "run", "--log_samples")
     (samples,) = (tmp_path / "run").rglob("samples_writes_*.jsonl")
-    replies = read(samples).replies
+    replies = read_log(samples).replies
     assert replies is not None
     rows = [json.loads(line) for line in samples.read_text().splitlines()]
     prompts = {row["doc"]["context"]: row["resps"][0][0] for row in rows}

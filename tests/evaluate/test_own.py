@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
 from evenruler.results.store import read
@@ -37,7 +37,7 @@ def starter(family: str, path: Path, *changes: tuple[str, str]) -> Path:
 
 def refused(error_of: Callable[..., str], path: Path) -> str:
     def open_it() -> None:
-        with benchmark_at(str(path)):
+        with open_benchmark(str(path)):
             pass
 
     return error_of(open_it)
@@ -97,8 +97,8 @@ def test_the_figures_are_those_of_the_published_benchmark(
 )
 def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
     with (
-        benchmark_at(str(SOURCES / f"{name}.yaml")) as own,
-        benchmark_at(name.replace("/", "-")) as published,
+        open_benchmark(str(SOURCES / f"{name}.yaml")) as own,
+        open_benchmark(name.replace("/", "-")) as published,
     ):
         assert own.manifest.rows == published.manifest.rows
         for table, rows in own.tables.items():
@@ -123,7 +123,7 @@ def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_fo
 def test_what_the_checks_warn_of_is_said(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with benchmark_at(str(starter("probes", elsewhere / "mine.yaml"))):
+    with open_benchmark(str(starter("probes", elsewhere / "mine.yaml"))):
         pass
     said = capsys.readouterr().err
     assert "mine.yaml: 144 sentences, 0 rejected" in said
@@ -139,7 +139,7 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(
     line = refused(error_of, elsewhere / "occupation-gender.yaml")
     assert line.startswith(f"{elsewhere}/bls-cps-2021.csv: no such file")
     shutil.copy(SOURCES / "probes/shared/bls-cps-2021.csv", elsewhere)
-    with benchmark_at("occupation-gender.yaml") as own:
+    with open_benchmark("occupation-gender.yaml") as own:
         assert own.tables["attributes"]["criterion"].notna().sum() == 43
     starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
     assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(
@@ -149,7 +149,7 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(
     shutil.copy(
         elsewhere / "shared/scales/frequency.yaml", elsewhere / "shared/scales/my-scale.yaml"
     )
-    with benchmark_at("mine.yaml") as own:
+    with open_benchmark("mine.yaml") as own:
         assert own.name == "questionnaires-mine"
 
 
@@ -211,7 +211,7 @@ def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..
 def test_a_family_may_be_named(elsewhere: Path) -> None:
     path = starter("framing", elsewhere / "mine.yaml")
     path.write_text(f"family: framing\n{path.read_text()}")
-    with benchmark_at(str(path)) as own:
+    with open_benchmark(str(path)) as own:
         assert own.family == "framing"
 
 
@@ -252,11 +252,11 @@ def test_a_chat_is_not_asked_a_source_without_keys(
 )
 def test_an_error_of_ours_is_no_damaged_download(origin: str, passes: bool) -> None:
     from evenruler.errors import UserError
-    from evenruler.evaluate.session import BUG, _as_published
+    from evenruler.evaluate.session import BUG, _as_user_errors
 
-    with benchmark_at("probes-age-competence") as own:
+    with open_benchmark("probes-age-competence") as own:
         benchmark = replace(own, origin=origin)
-    with pytest.raises(KeyError if passes else UserError) as error, _as_published(benchmark):
+    with pytest.raises(KeyError if passes else UserError) as error, _as_user_errors(benchmark):
         raise KeyError("target")
     assert getattr(error.value, "__notes__", []) == ([BUG] if passes else [])
     if not passes:

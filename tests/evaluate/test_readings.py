@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.readings import CHECKS, READINGS, DoseResponse, between_nothing, figures
+from evenruler.evaluate.readings import (
+    CHECKS,
+    READINGS,
+    DoseResponse,
+    false_alarm_verdicts,
+    planted_figures,
+)
 
 UNITS = 40
 PLANTS = ("gender", "country", "mood")
@@ -49,7 +55,7 @@ def scripted(
 
 def found_of(made: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
     """Figures, beside three plants of which the first has the units."""
-    return figures(*made, {name: [] for name in PLANTS})
+    return planted_figures(*made, {name: [] for name in PLANTS})
 
 
 def of_plant(found: pd.DataFrame, plant: str) -> dict[str, Any]:
@@ -101,7 +107,7 @@ class TestScripted:
         )
 
     def test_weights_that_learned_nothing_are_told_apart_in_few_cases(self, signed: bool) -> None:
-        found = between_nothing(*scripted({"gender": 0.6}, signed=signed))
+        found = false_alarm_verdicts(*scripted({"gender": 0.6}, signed=signed))
         assert (len(found), found["same"].sum()) == (36, 9)
         assert (found["verdict"] == "effect").sum() <= 2
 
@@ -162,7 +168,7 @@ def test_what_measures_on_too_few_reads_nothing_that_can_be_believed() -> None:
     )
     assert found["threshold"].isna().all()
     assert not len(
-        between_nothing(readings.assign(unfit=np.where(fit, None, "It guesses.")), checks)
+        false_alarm_verdicts(readings.assign(unfit=np.where(fit, None, "It guesses.")), checks)
     )
 
 

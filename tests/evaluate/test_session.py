@@ -19,12 +19,18 @@ from scipy.stats import linregress
 from evenruler import repository
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measure import lines_of, measure
-from evenruler.evaluate.session import Session, _examples, _of_planted, silences, warnings
-from evenruler.evaluate.subject import ResolvedModel, chosen
-from evenruler.instruments.asking import subject_of
-from evenruler.instruments.instrument import FigureHeading, RequestBatch, at_size
+from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.evaluate.measure import measure, result_lines
+from evenruler.evaluate.session import (
+    Session,
+    _examples,
+    _planted_sensitivity_note,
+    limit_warnings,
+    nonresponse_warnings,
+)
+from evenruler.evaluate.subject import ResolvedModel, resolve_model
+from evenruler.instruments.asking import model_meta_of
+from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Verdict
@@ -96,8 +102,8 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere
     else."""
     store = RowStore()
-    measuring = Session(chosen(f"local:{tiny_folder}", store), store, "tiny")
-    with benchmark_at(name) as whole:
+    measuring = Session(resolve_model(f"local:{tiny_folder}", store), store, "tiny")
+    with open_benchmark(name) as whole:
         ask = room(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
         least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
@@ -148,9 +154,9 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
 def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
     def once() -> Any:
         store = RowStore()
-        subject = chosen(f"local:{tiny_folder}", store)
+        subject = resolve_model(f"local:{tiny_folder}", store)
         measuring = Session(subject, store, "it")
-        with benchmark_at("probes-age-competence") as benchmark:
+        with open_benchmark("probes-age-competence") as benchmark:
             return measuring.measure(
                 measuring.planned(benchmark, limit=FEW)
             ).result, measuring.model.asked
@@ -161,16 +167,16 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
 
 
 def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
-    session = Session(chosen(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
-    with benchmark_at("probes-age-competence") as benchmark:
+    session = Session(resolve_model(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
+    with open_benchmark("probes-age-competence") as benchmark:
         finds = "80 of 100 such studies find a factor of "
         assert finds in session.planned(benchmark).in_words
         assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
         assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, (
             "it asks no placebos"
         )
-    chat = Session(chosen(lambda messages, **_: "A", RowStore()), RowStore(), "it")
-    with benchmark_at("questionnaires-gad-7") as benchmark:
+    chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
+    with open_benchmark("questionnaires-gad-7") as benchmark:
         assert "80 of 100 such studies find " in session.planned(benchmark).in_words
         assert chat.planned(benchmark).in_words.endswith(" replies; no verdict is possible")
 
@@ -197,7 +203,7 @@ def test_where_nothing_is_found_it_says_what_would_be(
         for number, verdict in enumerate(verdicts)
     }
     result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures={"seed": found})
-    assert _of_planted(here, result) == ""
+    assert _planted_sensitivity_note(here, result) == ""
     of = [
         ("gender", True, "effect", 2.0),
         ("gender", True, "effect", None),
@@ -213,13 +219,13 @@ def test_where_nothing_is_found_it_says_what_would_be(
         records[0] | {"threshold": 1.0, "part": "no"},
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
-    assert _of_planted(here, result) == said
+    assert _planted_sensitivity_note(here, result) == said
 
 
 def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
     """Also one that the pipeline adapts to corpora."""
     params = tiny_params({"tiny": tiny_folder}, entailment=True, intervention="every")
-    assert subject_of("tiny", params).adapted == "every"
+    assert model_meta_of("tiny", params).adapted == "every"
     assert Session(ResolvedModel("tiny", params), RowStore(), "it").subject.adapted is None
 
 
@@ -372,22 +378,26 @@ def test_a_size_is_one_of_three(
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
     replies = pd.DataFrame({"reply": ["", " ", "yes", None]})
     likelihoods = pd.DataFrame({"nats": [1.0]})
-    assert silences({"replies": replies, "likelihoods": likelihoods}, {}) == [
+    assert nonresponse_warnings({"replies": replies, "likelihoods": likelihoods}, {}) == [
         "the model gave no reply to 1 of 4 prompts",
         "2 of 4 replies are empty",
     ]
-    assert silences({"replies": replies.iloc[2:3]}, {}) == []
+    assert nonresponse_warnings({"replies": replies.iloc[2:3]}, {}) == []
 
 
 def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     reasons = [f"{CUT} (9 tokens to think in): say `--thinking 18`", *[None] * 19]
     replies = pd.DataFrame({"reply": [None, *["yes"] * 19], "reason": reasons})
-    assert silences({"replies": replies}, {}) == ["the model gave no reply to 1 of 20 prompts"]
-    assert silences({"replies": replies.iloc[:19]}, {}) == [
+    assert nonresponse_warnings({"replies": replies}, {}) == [
+        "the model gave no reply to 1 of 20 prompts"
+    ]
+    assert nonresponse_warnings({"replies": replies.iloc[:19]}, {}) == [
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
     refused = pd.DataFrame({"reply": [None, None, "yes"], "reason": [reasons[0], "rude", None]})
-    assert silences({"replies": refused}, {})[1:] == ["the model gave no reply to 1 of 3 prompts"]
+    assert nonresponse_warnings({"replies": refused}, {})[1:] == [
+        "the model gave no reply to 1 of 3 prompts"
+    ]
 
 
 def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
@@ -395,20 +405,22 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
     read = pd.DataFrame(
         {"reply": replies, "rule": ["letter", "none", "none", "none", "letter", "empty"]}
     )
-    assert silences({}, {"choices": read, "scores": pd.DataFrame({"value": [1.0]})}) == [
+    assert nonresponse_warnings(
+        {}, {"choices": read, "scores": pd.DataFrame({"value": [1.0]})}
+    ) == [
         f'no answer is found in 3 of 6 replies (50%), such as "so {("long " * 20)[:57]}", '
         '"\\u001b[1mwell"; '
         "if they are cut off, say a larger --new-tokens"
     ]
     one = pd.DataFrame({"reply": ["A"] * 20, "rule": ["none"] + ["letter"] * 19})
-    assert silences({}, {"choices": one}) == []
-    (line,) = silences({}, {"choices": one.iloc[:19]})
+    assert nonresponse_warnings({}, {"choices": one}) == []
+    (line,) = nonresponse_warnings({}, {"choices": one.iloc[:19]})
     assert line.startswith('no answer is found in 1 of 19 replies (5%), such as "A"; ')
-    (of_file,) = silences(
+    (of_file,) = nonresponse_warnings(
         {"likelihoods": pd.DataFrame({"replied": ["A"]})}, {"replies": one.iloc[:19]}
     )
     assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
-    assert silences({}, {"choices": one.iloc[:0]}) == []
+    assert nonresponse_warnings({}, {"choices": one.iloc[:0]}) == []
 
 
 @pytest.mark.parametrize("name", ["probes-age-competence", "framing-age", "questionnaires-gad-7"])
@@ -461,7 +473,7 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
     assert result.model.engine["thinking"] == {"end": "</think>", "tokens": 50}
     figures = [own for models in result.figures.values() for own in models["big"].values()]
     assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
-    first = " ".join(line.strip() for line in list(lines_of(result))[1:4])
+    first = " ".join(line.strip() for line in list(result_lines(result))[1:4])
     assert re.search(
         r"\d+ of \d+ replies were cut while thinking \(50 tokens to think in\): say `--thinking "
         r"100`",
@@ -492,9 +504,9 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
         }
         return {"bare": {"m": figures}}
 
-    assert warnings(of(0.5, 0.1), columns) == []
-    assert warnings(of(0.2, -0.3), columns) == ["bare: only 20%", "bare: 0.3 tokens fewer"]
-    assert warnings(of(None, 0.0), columns) == []
+    assert limit_warnings(of(0.5, 0.1), columns) == []
+    assert limit_warnings(of(0.2, -0.3), columns) == ["bare: only 20%", "bare: 0.3 tokens fewer"]
+    assert limit_warnings(of(None, 0.0), columns) == []
 
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
@@ -514,7 +526,7 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
 def test_the_result_says_which_bytes_scored_the_replies(
     elsewhere: Path, store: RowStore, tiny_folder: Path
 ) -> None:
-    with benchmark_at("saged-fruit") as benchmark:
+    with open_benchmark("saged-fruit") as benchmark:
         catalogue = ParamsFile(Path(__file__).parents[2] / "params.yaml").catalogue
         entries = benchmark.plan["tools"]["models"]
         tools = {
@@ -522,7 +534,7 @@ def test_the_result_says_which_bytes_scored_the_replies(
             for name in entries
         }
         plan = {**benchmark.plan, "tools": {**benchmark.plan["tools"], "models": tools}}
-        session = Session(chosen(f"local:{tiny_folder}", store), store, "tiny")
+        session = Session(resolve_model(f"local:{tiny_folder}", store), store, "tiny")
         result = session.measure(session.planned(replace(benchmark, plan=plan), limit=2)).result
     assert {"minilm-sentiment", "minilm-toxicity"} <= result.tools.keys() <= entries.keys()
     for name, engine in result.tools.items():
@@ -565,8 +577,8 @@ def test_a_chat_chooses_between_sentences(
 def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over HTTP, thinking aloud before each answer, it gets the mood that was planted; and no
     verdict."""
-    with benchmark_at("questionnaires-trust-in-people") as own:
-        plan = at_size(own.plan, "trial")
+    with open_benchmark("questionnaires-trust-in-people") as own:
+        plan = plan_at_size(own.plan, "trial")
         rows = rated(own.tables, plan)
     thinks = Rater(
         mood=2,

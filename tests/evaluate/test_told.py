@@ -1,6 +1,6 @@
 from typing import Any
 
-from evenruler.evaluate.measure import answer_of, lines_of
+from evenruler.evaluate.measure import result_lines, summary_lines
 from evenruler.results.record import Heading, Result
 from tests.results.synthetic import synthetic
 
@@ -19,7 +19,7 @@ ALPHA = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 20, "unit": "attributes", 
 def told(figures: dict[str, Any], **more: Any) -> list[str]:
     base = synthetic()
     content = {"headings": HEADINGS, "figures": {"seed": {base.model.name: figures}}, **more}
-    return list(lines_of(base.model_copy(update=content)))
+    return list(result_lines(base.model_copy(update=content)))
 
 
 def test_amounts_controls_verdicts_and_fitness() -> None:
@@ -46,13 +46,13 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     base = synthetic().model_copy(
         update={"answer": ["so " * 60] * 9, "warnings": ["one", "two", "three"]}
     )
-    lines = list(answer_of(base))
+    lines = list(summary_lines(base))
     assert len(lines) == 12
     assert lines[-1] == "  ... and 11 lines more, with --all"
-    short = list(answer_of(base.model_copy(update={"answer": ["so"]})))
+    short = list(summary_lines(base.model_copy(update={"answer": ["so"]})))
     assert short[1:] == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
     assert (
-        list(answer_of(base.model_copy(update={"answer": ["so"], "warnings": [*"four"]})))[-1]
+        list(summary_lines(base.model_copy(update={"answer": ["so"], "warnings": [*"four"]})))[-1]
         == "  2 more warnings"
     )
 
@@ -102,7 +102,7 @@ def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
     ):
         settings = synthetic().settings.model_copy(update={"size": size})
         lines = list(
-            answer_of(synthetic().model_copy(update={"answer": [said], "settings": settings}))
+            summary_lines(synthetic().model_copy(update={"answer": [said], "settings": settings}))
         )
         assert (hint in lines) == remedy
 
@@ -110,5 +110,5 @@ def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
 def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
     base: Result = synthetic()
     figures = {"all": {"one": {"spread": JUDGED}, "one (mlm)": {"spread": JUDGED}}}
-    lines = list(lines_of(base.model_copy(update={"headings": HEADINGS, "figures": figures})))
+    lines = list(result_lines(base.model_copy(update={"headings": HEADINGS, "figures": figures})))
     assert [line for line in lines if line.startswith("  all")] == ["  all", "  all, one (mlm)"]

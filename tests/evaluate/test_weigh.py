@@ -9,8 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.evaluate import weigh
-from evenruler.evaluate.readings import figures
-from evenruler.evaluate.weigh import along
+from evenruler.evaluate.readings import planted_figures
+from evenruler.evaluate.weigh import contrast_weights
 from evenruler.tables.schemas import HEADLINES
 from evenruler.training.plants import FOLDER, PlantDeclaration, PlantedModel, load_plant, names
 from tests.conftest import ROOT
@@ -39,7 +39,7 @@ def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
 
 
 def reading(made_of: pd.DataFrame) -> tuple[str, float]:
-    by, rows = along(made_of, {"made": PlantDeclaration(**PLANT)})
+    by, rows = contrast_weights(made_of, {"made": PlantDeclaration(**PLANT)})
     return by, float(rows["along"] @ rows["value"])
 
 
@@ -108,7 +108,7 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
         ["x", 1],
         ["x", 1],
     ]
-    nothing_read, _ = weigh.nothing()  # of a weight that did not learn the dose
+    nothing_read, _ = weigh.empty_tables()  # of a weight that did not learn the dose
     assert weigh._with(old, nothing_read[old.columns], ["benchmark"])["value"].dtype == float
 
 
@@ -154,7 +154,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
         )
 
     said = lines("mine.yaml")
-    readings, checks = weigh.recorded()
+    readings, checks = weigh.read_recorded_readings()
     assert checks["dose"].tolist() == [0, 0.2]
     assert checks["held_out"].diff()[1] > 0
     assert set(readings["by"]) == {"made"}
@@ -163,7 +163,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
         readings.groupby(["dose", "seed"])["along"].apply(lambda own: own.abs().sum()).eq(2).all()
     )
     assert said[0] == "probes-mine, trial: asks each weight 64 likelihoods"
-    monkeypatch.setattr(weigh, "read", lambda *_: pytest.fail("asked twice"))
+    monkeypatch.setattr(weigh, "measure_planted_model", lambda *_: pytest.fail("asked twice"))
     assert lines("mine.yaml") == said
     assert lines() == said[1:]
     YAML().dump(
@@ -179,8 +179,8 @@ def test_figures_and_page_are_those_of_the_recorded_readings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    readings, checks = weigh.recorded()
-    found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+    readings, checks = weigh.read_recorded_readings()
+    found = planted_figures(readings, checks, {name: load_plant(name).read_by for name in names()})
     written = pd.read_csv(weigh.FIGURES_FILE)
     words = ["benchmark", "part", "figure", "plant", "verdict", "found"]
     pd.testing.assert_frame_equal(

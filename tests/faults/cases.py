@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.errors import as_program
+from evenruler.errors import run_program
 
 
 class Outcome(StrEnum):
@@ -83,7 +83,7 @@ def doing(call: Callable[[], object]) -> Seen:
     status = 0
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
         try:
-            as_program(call)
+            run_program(call)
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         except Exception:

@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from evenruler.models import load
-from evenruler.models.backends.server import KEY, MAX_REQUESTS, URL, allowing
+from evenruler.models.backends.server import KEY, MAX_REQUESTS, URL, request_budget
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.faults.cases import Case, Outcome, Seen, doing
@@ -144,10 +144,10 @@ def _budget_used_up(folder: Path) -> Seen:
     """All that went out was answered and is kept; with as much again the next run asks the rest,
     and no more."""
     prompts = [f"prompt-{i}." for i in range(24)]
-    with running(ScriptedServer()) as server, allowing(15):
+    with running(ScriptedServer()) as server, request_budget(15):
         assert _asking(folder, server.url, *prompts).status == 2
         assert RowStore(folder).count() == len(server.asked) == 15
-        with allowing(15):
+        with request_budget(15):
             seen = _asking(folder, server.url, *prompts)
         assert len(server.asked) == 24
     return seen

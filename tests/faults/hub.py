@@ -88,9 +88,9 @@ def _published(folder: Path) -> None:
 
 def _verified(place: str) -> None:
     from evenruler.publish.manifest import problems
-    from evenruler.publish.places import opened
+    from evenruler.publish.places import open_place
 
-    with opened(place) as found:
+    with open_place(place) as found:
         assert problems(found) == []
 
 
@@ -100,9 +100,9 @@ def _strange(status: int, body: bytes, call: Callable[[], None], folder: Path) -
 
 
 def _measured() -> None:
-    from evenruler.evaluate.benchmark import benchmark_at
+    from evenruler.evaluate.benchmark import open_benchmark
 
-    with benchmark_at(REPO):
+    with open_benchmark(REPO):
         pass
 
 

@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import AnsweringModels, ask, subject_of, tools_of
+from evenruler.instruments.asking import (
+    AnsweringModels,
+    collect_answers,
+    model_meta_of,
+    tool_loader,
+)
 from evenruler.instruments.instrument import Adaptation, RequestBatch, State, Subject
 from evenruler.models import LABELS, load
 from evenruler.models.declared import MINILM, OPERATIONS, operations_of
@@ -82,7 +87,7 @@ def answered(
 ) -> dict[str, pd.DataFrame]:
     """What the model answers to requests of one instrument."""
     answering = AnsweringModels(model, tools.__getitem__ if tools else no_tool)
-    return ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+    return collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
 
 
 def columns(
@@ -274,7 +279,7 @@ class TestOnePass:
             "c": ({}, {"texts": []}),
         }
         answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
-        found = ask(instruments, texts_of, SUBJECT, answering)["answers"]
+        found = collect_answers(instruments, texts_of, SUBJECT, answering)["answers"]
         assert model.calls == [("loglikelihood", ["x", "xyz", "xy"], None)]
         assert found[["instrument", "id", "nats"]].to_numpy().tolist() == [
             ["b", "r0", 1.0],
@@ -294,7 +299,9 @@ class TestOnePass:
             )
 
         instruments: Any = {"b": ({}, {"texts": ["x", "y"]}), "a": ({}, {"texts": ["z"]})}
-        found = ask(instruments, prompts_of, SUBJECT, AnsweringModels(model, no_tool))["answers"]  # type: ignore[arg-type]
+        found = collect_answers(instruments, prompts_of, SUBJECT, AnsweringModels(model, no_tool))[
+            "answers"
+        ]  # type: ignore[arg-type]
         assert model.calls == [["x", "y"], ["z"]]
         assert found["reply"].tolist() == ["X", "Y", "Z"]
 
@@ -320,7 +327,7 @@ class TestOnePass:
             request("slor", {"text": ["x", "y"]}),
             request("loglikelihood", {"text": ["z"]}),
         ]
-        ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+        collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
         assert (len(model.calls), answering.asked) == (2, 3)
 
     def test_settings_are_like_whatever_their_order(self) -> None:
@@ -356,11 +363,16 @@ class TestOnePass:
         model = opened(save_tiny(tmp_path / "model"), tmp_path)
         answering = AnsweringModels(model, no_tool)
         requests = once(request("loglikelihood", {"text": [*TEXTS, TEXTS[0]]}))
-        first = ask({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, answering)["answers"]
+        first = collect_answers({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, answering)[
+            "answers"
+        ]
         assert answering.asked == 3
         again = AnsweringModels(opened(tmp_path / "model", tmp_path), no_tool)
         pd.testing.assert_frame_equal(
-            ask({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, again)["answers"], first
+            collect_answers({"one": ({}, {}), "two": ({}, {})}, requests, SUBJECT, again)[
+                "answers"
+            ],
+            first,
         )
         assert again.asked == 0
 
@@ -380,7 +392,7 @@ class TestRounds:
             return [request("loglikelihood", {"text": ["y" * (int(longest) + 1)]}, table="second")]
 
         instruments: Any = {"one": ({}, {"texts": ["x", "xyz"]}), "two": ({}, {"texts": ["xy"]})}
-        found = ask(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
+        found = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
         assert [call[1] for call in model.calls] == [["x", "xyz", "xy"], ["yyyy"]]
         assert found["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
         assert seen == [
@@ -395,7 +407,7 @@ class TestRounds:
     def test_requests_are_given_tables_plan_and_subject(self) -> None:
         given = []
         tables, plan = {"rows": pd.DataFrame({"id": ["a"]})}, {"most": 3}
-        ask(
+        collect_answers(
             {"one": (tables, plan)},
             lambda *words: given.append(words) or [],
             SUBJECT,
@@ -426,7 +438,7 @@ class TestTools:
             for i, name in enumerate(names)
         ]
         answering = AnsweringModels(model, tools.__getitem__)  # type: ignore[arg-type]
-        found = ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"]
+        found = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"]
         assert sorted(found["nats"]) == [1.0, 4.0, 8.0, 9.0]
         assert [len(each.calls) for each in (model, *tools.values())] == [1, 1, 1]
         assert answering.asked == 4
@@ -436,7 +448,7 @@ class TestTools:
         self, tmp_path, error_of
     ) -> None:
         entry = {**tiny_declaration({})["models"]["minilm"], "sha256": "0" * 64}
-        tool = tools_of(
+        tool = tool_loader(
             [{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True
         )
         line = error_of(tool, "minilm")
@@ -453,7 +465,7 @@ class TestTools:
             if key != "sha256"
         }
         assert entry["source"] == MINILM
-        tool = tools_of(
+        tool = tool_loader(
             [{"tools": {"models": {"minilm": entry}}}], tmp_path / "plan.json", published=True
         )
         assert len(tool("minilm").embed(["a"])[0]) == 384
@@ -484,7 +496,7 @@ class TestStates:
         model, way, states = Counting(), Way(), []
         answering = AnsweringModels(model, no_tool, lambda state: states.append(state) or way)  # type: ignore[arg-type, func-returns-value]
         return (
-            ask({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"],
+            collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"],
             model,
             way,
             states,
@@ -539,7 +551,7 @@ class TestSubject:
             "lineage": "llamas",
             "intervention": "last",
         }
-        assert subject_of("tiny", tiny_params({"tiny": tmp_path}, **entry)) == Subject(
+        assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **entry)) == Subject(
             name="tiny",
             kind="causal",
             lineage="llamas",
@@ -553,7 +565,7 @@ class TestSubject:
 
     def test_of_one_that_only_chats(self) -> None:
         catalogue = tiny_params({"tiny": Path("x")}, kind="chat", source="endpoint:big")
-        found = subject_of("tiny", catalogue)
+        found = model_meta_of("tiny", catalogue)
         assert (found.kind, found.chats, found.continues, found.operations) == (
             "chat",
             True,
@@ -562,7 +574,7 @@ class TestSubject:
         )
 
     def test_of_an_embedder(self, tmp_path) -> None:
-        found = subject_of("minilm", tiny_params({"tiny": tmp_path}))
+        found = model_meta_of("minilm", tiny_params({"tiny": tmp_path}))
         assert (found.lineage, found.operations, found.forms) == ("minilm", {"embed"}, ("head",))
         assert (found.can("embed"), found.can("classify"), found.adapted) == (True, False, None)
 
@@ -581,17 +593,17 @@ class TestSubject:
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(record))
         monkeypatch.chdir(tmp_path)
-        found = subject_of("tiny", catalogue)
+        found = model_meta_of("tiny", catalogue)
         assert (found.kind, found.operations) == (kind, operations_of(kind))
 
     def test_of_a_head_that_was_never_fitted(self, tmp_path, monkeypatch, error_of) -> None:
         monkeypatch.chdir(tmp_path)
-        assert error_of(subject_of, "tiny", params(MOODS)).startswith(
+        assert error_of(model_meta_of, "tiny", params(MOODS)).startswith(
             "data/adapters/tiny: tiny has no adapter yet"
         )
 
     def test_of_nobody(self, tmp_path, error_of) -> None:
-        assert error_of(subject_of, "tinny", tiny_params({"tiny": tmp_path})) == (
+        assert error_of(model_meta_of, "tinny", tiny_params({"tiny": tmp_path})) == (
             "params.yaml: models: no model 'tinny'; check the name (did you mean 'tiny'?) or add "
             "an entry"
         )

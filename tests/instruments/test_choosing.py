@@ -4,7 +4,15 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments import choosing
-from evenruler.instruments.choosing import FIRST, KNOWN, SECOND, fitness, read, request_of, shares
+from evenruler.instruments.choosing import (
+    FIRST,
+    KNOWN,
+    SECOND,
+    check_known_answers,
+    choice_shares,
+    parse_choices,
+    request_of,
+)
 from evenruler.instruments.controls import load_control_pairs
 from evenruler.measurement.verdicts import ValidityCheck
 
@@ -56,13 +64,13 @@ def test_each_pair_is_asked_in_both_turns_with_seeds_of_its_own() -> None:
 def test_a_reply_is_a_sentence_whatever_its_letter(
     turn: int, reply: str | None, said: str | None, rule: str
 ) -> None:
-    (row,) = read(answers(("one", turn, reply)), PAIRS).to_dict("records")
+    (row,) = parse_choices(answers(("one", turn, reply)), PAIRS).to_dict("records")
     assert (None if pd.isna(row["said"]) else row["said"], row["rule"]) == (said, rule)
 
 
 def test_a_share_is_of_both_turns_or_not_at_all() -> None:
     told = answers(("one", 0, "A"), ("one", 1, "A"), ("two", 0, "B"), ("two", 1, "no idea"))
-    found = shares(read(told, PAIRS)).set_index("id")
+    found = choice_shares(parse_choices(told, PAIRS)).set_index("id")
     assert found.loc["one"].tolist() == ["bare", 0.5, 0.0]  # whoever always says A chooses nobody
     assert pd.isna(found.loc["two", "share"])
     assert found.loc["two", "unanswered"] == 0.5
@@ -76,11 +84,11 @@ def of_known(right: int, both: str = "A") -> pd.DataFrame:
     rows = [("one", "bare", 0, "A", None), ("one", "bare", 1, "B", None)]
     for i, pair in enumerate(known["id"]):
         rows += [(pair, KNOWN, 0, "A", None), (pair, KNOWN, 1, "B" if i < right else both, None)]
-    return read(pd.DataFrame(rows, columns=choosing.ANSWERS.names), asked)
+    return parse_choices(pd.DataFrame(rows, columns=choosing.ANSWERS.names), asked)
 
 
 def fitted(said: pd.DataFrame) -> ValidityCheck:
-    return fitness(said, choosing.known_right(said))
+    return check_known_answers(said, choosing.known_right(said))
 
 
 def test_known_answers_are_a_bar() -> None:
@@ -111,7 +119,7 @@ def test_who_refuses_all_does_not_choose() -> None:
             for turn in (0, 1)
         )
     )
-    assert fitted(read(told, PAIRS)).unfit == (
+    assert fitted(parse_choices(told, PAIRS)).unfit == (
         "4 of 4 requests were not answered (4 refused, 0 empty, 0 in another language)"
     )
 
@@ -126,7 +134,9 @@ def test_who_thinks_aloud_is_not_read_and_not_invalid() -> None:
     ]
     asked = [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
     found = fitted(
-        read(answers(*((*own, reply) for own, reply in zip(asked, aloud, strict=True))), PAIRS)
+        parse_choices(
+            answers(*((*own, reply) for own, reply in zip(asked, aloud, strict=True))), PAIRS
+        )
     )
     assert found.unfit is None
     assert found.doubt == (

@@ -9,8 +9,8 @@ from evenruler.instruments.convergent import (
     RELIABILITY,
     TRUE,
     R,
-    agreement,
-    lines,
+    compute_agreement,
+    mtmm_rows,
 )
 from evenruler.measurement import cronbach_alpha
 from evenruler.measurement.reliability import concepts, errors_beside_items
@@ -76,7 +76,9 @@ class TestAgreement:
         of .4."""
         true = np.random.default_rng(1).normal(size=30)
         first, second = noisy(true, 4, 1.0, 2), noisy(true, 4, 2.0, 3)
-        found = agreement(pd.concat([instrument("one", first), instrument("two", second)]), 0.95)
+        found = compute_agreement(
+            pd.concat([instrument("one", first), instrument("two", second)]), 0.95
+        )
         assert list(found.columns) == AGREEMENT.names
         r, true_r = of(found, R, "two"), of(found, TRUE, "two")
         assert r["value"] == pytest.approx(
@@ -92,7 +94,9 @@ class TestAgreement:
         true = np.random.default_rng(1).normal(size=30)
         first, second = noisy(true, 3, 0.1, 2), noisy(true, 3, 0.1, 3)
         shuffled = second.sample(frac=1, random_state=4).rename(index=str.upper).iloc[:20]
-        found = agreement(pd.concat([instrument("one", first), instrument("two", shuffled)]), 0.95)
+        found = compute_agreement(
+            pd.concat([instrument("one", first), instrument("two", shuffled)]), 0.95
+        )
         assert of(found, R, "two")["value"] > 0.95
         assert of(found, R, "two")["n"] == 20
 
@@ -102,14 +106,14 @@ class TestAgreement:
         first = instrument("one", noisy(true, 4, 0.5, 2))
         for seed in range(100):
             dealt = noisy(np.random.default_rng(100 + seed).permutation(true), 4, 0.5, seed)
-            r = of(agreement(pd.concat([first, instrument("two", dealt)]), 0.95), R, "two")
+            r = of(compute_agreement(pd.concat([first, instrument("two", dealt)]), 0.95), R, "two")
             beyond += r["low"] > 0 or r["high"] < 0
         assert beyond <= 11, "99 of 100 times, where 5 are right"
 
     def test_letters_go_with_what_counts_letters(self) -> None:
         lengths = np.array([float(len(name)) for name in NAMES])
         true = np.random.default_rng(7).normal(size=30)
-        found = agreement(
+        found = compute_agreement(
             pd.concat(
                 [
                     instrument("counts", noisy(lengths, 3, 0.2, 1)),
@@ -128,14 +132,14 @@ class TestAgreement:
         one["criterion"] = 100 * one["concept"].str.partition(":")[2].map(
             dict(zip(NAMES, true, strict=True))
         )
-        found = agreement(pd.concat([one, instrument("two", noisy(true, 3, 0.1, 3))]), 0.95)
+        found = compute_agreement(pd.concat([one, instrument("two", noisy(true, 3, 0.1, 3))]), 0.95)
         beside = found[found["other"] == "published number of one"]
         assert sorted(beside["benchmark"].unique()) == ["one", "two"]
         assert (beside[beside["figure"] == R]["value"] > 0.95).all()
 
     def test_too_unreliable_for_more_than_r(self) -> None:
         true = np.random.default_rng(1).normal(size=30)
-        found = agreement(
+        found = compute_agreement(
             pd.concat(
                 [
                     instrument("one", noisy(true, 3, 0.1, 2)),
@@ -154,7 +158,7 @@ class TestAgreement:
         written = instrument("written", noisy(true, 3, 0.1, 1), kin="written")
         evolved = instrument("evolved", noisy(true, 3, 0.1, 2), kin="written")
         both = pd.concat([own.assign(criterion=own["value"]) for own in (written, evolved)])
-        found = agreement(both, 0.95)
+        found = compute_agreement(both, 0.95)
         assert set(found["kind"]) == {"itself", "same trait", "same words", "other trait"}
         assert (
             found[(found["kind"] == "same words") & (found["figure"] == TRUE)]["value"].isna().all()
@@ -163,7 +167,7 @@ class TestAgreement:
 
     def test_one_instrument_alone_agrees_with_nobody(self) -> None:
         one = instrument("one", noisy(np.arange(30.0), 3, 0.1, 2))
-        assert agreement(one, 0.95).empty
+        assert compute_agreement(one, 0.95).empty
 
 
 def test_what_is_said() -> None:
@@ -172,8 +176,8 @@ def test_what_is_said() -> None:
     others = [
         instrument(name, noisy(true, 3, 0.1, seed)) for seed, name in enumerate(("one", "three"))
     ]
-    found = agreement(pd.concat([*others, two]), 0.95)
-    told = lines(found)
+    found = compute_agreement(pd.concat([*others, two]), 0.95)
+    told = mtmm_rows(found)
     assert [row[3] for row in told if row[1] == "one"] == [
         "itself",
         "same trait",

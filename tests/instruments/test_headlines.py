@@ -10,7 +10,7 @@ from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge, marked
+from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge, mark_invalid
 from evenruler.tables.schemas import FIGURES
 
 GAIN = FigureHeading("gain", "gain", "", role="headline")
@@ -40,7 +40,7 @@ def test_a_headline_that_was_not_judged_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^gain: a headline needs null, placebo and verdict"):
         require_confirmed(rows(BARE), [GAIN, SPREAD])
     with pytest.raises(ValueError, match=r"^gain: a headline"):
-        require_confirmed(rows(marked(BARE, ValidityCheck(unfit="all refused"))), [GAIN])
+        require_confirmed(rows(mark_invalid(BARE, ValidityCheck(unfit="all refused"))), [GAIN])
     require_confirmed(rows(JUDGED), [GAIN, SPREAD])
 
 
@@ -51,5 +51,7 @@ def test_a_verdict_on_what_is_no_headline_is_refused() -> None:
 
 def test_what_describes_may_say_that_nothing_was_measured() -> None:
     spread = Figure("spread", 0.5, 20, "attributes")
-    require_confirmed(rows(spread, marked(spread, ValidityCheck(unfit="all refused"))), [SPREAD])
+    require_confirmed(
+        rows(spread, mark_invalid(spread, ValidityCheck(unfit="all refused"))), [SPREAD]
+    )
     require_confirmed(rows(BARE, model=None), [GAIN])

@@ -10,10 +10,10 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     Declaration,
-    at_scale,
-    at_size,
     by_size,
-    sized,
+    entries_of_profile,
+    plan_at_size,
+    plan_with_sizes,
 )
 from evenruler.strict import StrictModel
 
@@ -35,7 +35,7 @@ class Settings(StrictModel):
 
 
 class Entries(StrictModel):
-    entries: Annotated[dict[str, Inner], BeforeValidator(at_scale)]
+    entries: Annotated[dict[str, Inner], BeforeValidator(entries_of_profile)]
 
 
 def read(scale: str, **settings: object) -> Settings:
@@ -110,7 +110,7 @@ ENTRIES = {
 
 
 def of_scale(entries: Any, scale: str) -> Any:
-    return TypeAdapter(Annotated[Any, BeforeValidator(at_scale)]).validate_python(
+    return TypeAdapter(Annotated[Any, BeforeValidator(entries_of_profile)]).validate_python(
         entries, context={"scale": scale}
     )
 
@@ -182,7 +182,7 @@ class TestSizes:
     def test_a_plan_says_what_differs_from_standard(self) -> None:
         settings = {size: asks(size) for size in ("trial", "standard", "paper")}
         declaration = Declaration("jobs", "probes", asks("trial"), "much", sizes=settings)
-        plan = sized(declaration, lambda own: {"name": "jobs", "n": own.n})
+        plan = plan_with_sizes(declaration, lambda own: {"name": "jobs", "n": own.n})
         assert plan == {
             "name": "jobs",
             "n": 30,
@@ -193,9 +193,15 @@ class TestSizes:
                 "paper": {"asks": {"n": 400}, "detects": "much in 400"},
             },
         }
-        assert [at_size(plan, size)["n"] for size in ("trial", "standard", "paper")] == [2, 30, 400]
-        assert at_size(plan)["n"] == 2, "what the pipeline asks"
+        assert [plan_at_size(plan, size)["n"] for size in ("trial", "standard", "paper")] == [
+            2,
+            30,
+            400,
+        ]
+        assert plan_at_size(plan)["n"] == 2, "what the pipeline asks"
 
     def test_a_plan_of_one_size_is_asked_as_it_is(self) -> None:
-        plan = sized(Declaration("jobs", "probes", asks("trial"), None), lambda own: {"n": own.n})
-        assert (plan, at_size(plan, "paper")) == ({"n": 2}, {"n": 2})
+        plan = plan_with_sizes(
+            Declaration("jobs", "probes", asks("trial"), None), lambda own: {"n": own.n}
+        )
+        assert (plan, plan_at_size(plan, "paper")) == ({"n": 2}, {"n": 2})

@@ -10,15 +10,15 @@ import pytest
 from evenruler.instruments.card import (
     RECOMMENDATIONS,
     Validity,
-    amounts,
-    assembled,
+    assemble_card,
     by_model,
     by_source,
-    filled,
-    judged,
-    span,
+    count_effects_by_model,
+    headline_figures,
+    range_text,
+    render_templates,
 )
-from evenruler.instruments.card import tested as units_of
+from evenruler.instruments.card import describe_tests as units_of
 from evenruler.instruments.instrument import Declaration
 
 
@@ -53,7 +53,7 @@ def test_there_is_an_answer_to_each_of_the_eight_in_the_order_of_the_paper() -> 
 
 
 def test_amounts_are_what_has_a_verdict() -> None:
-    assert [(model, name) for _, model, name, _ in amounts(EVIDENCE)] == [
+    assert [(model, name) for _, model, name, _ in headline_figures(EVIDENCE)] == [
         ("tiny", "r"),
         ("small", "r"),
         ("tiny", "r"),
@@ -62,10 +62,10 @@ def test_amounts_are_what_has_a_verdict() -> None:
 
 def test_effects_are_counted_by_model() -> None:
     assert (
-        judged(EVIDENCE)
+        count_effects_by_model(EVIDENCE)
         == "Headlines that show an effect beyond placebos, by model: tiny 1 of 2, small 0 of 1."
     )
-    assert judged({}).startswith("No headline has a verdict")
+    assert count_effects_by_model({}).startswith("No headline has a verdict")
 
 
 def test_units_intervals_and_verdicts_are_counted() -> None:
@@ -91,7 +91,7 @@ def test_a_figure_by_model_over_parts() -> None:
     [([0.5], "0.50"), ([0.1, -0.2, 0.3], "-0.20 to 0.30"), ([-0.001, 0.001], "0.00")],
 )
 def test_spans(values: list[float], told: str) -> None:
-    assert span(values) == told
+    assert range_text(values) == told
 
 
 def test_rows_by_source() -> None:
@@ -105,7 +105,7 @@ def test_what_holds_for_any_model_is_not_said_of_one() -> None:
 
 def test_values_that_are_no_texts_are_left_as_they_are_and_empty_ones_leave_lists() -> None:
     words = {"a": ["{{ one }}", "{% if not one %}no{% endif %}"], "b": True, "c": "{ONE}"}
-    assert filled(words, one=1) == {"a": ["1"], "b": True, "c": "{ONE}"}
+    assert render_templates(words, one=1) == {"a": ["1"], "b": True, "c": "{ONE}"}
 
 
 WORDS: dict[str, Any] = {
@@ -130,7 +130,9 @@ def test_a_card_is_made_of_the_words_of_a_family() -> None:
     declaration = Declaration("name", "family", SimpleNamespace(), source)
 
     def made(of: str, **more: Any) -> Any:
-        return assembled(WORDS, declaration, {}, {}, EVIDENCE, said={"of": of}, quality=[], **more)
+        return assemble_card(
+            WORDS, declaration, {}, {}, EVIDENCE, said={"of": of}, quality=[], **more
+        )
 
     card = made("pears", example="7", synthetic=False)
     assert (card.reading, card.withheld, card.papers[0].words) == (

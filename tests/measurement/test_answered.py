@@ -7,12 +7,12 @@ import pytest
 
 from evenruler.measurement.answered import (
     ReplyCounts,
+    all_equal_reason,
     fitness_of,
     marked,
+    nonresponse_reason,
     not_read,
-    unanswered,
     unmeasured,
-    unvaried,
 )
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.verdicts import ValidityCheck
@@ -22,28 +22,28 @@ GOOD = ReplyCounts(40, refused=9, empty=6, foreign=5, distinct=4)
 
 class TestUnanswered:
     def test_half_is_enough(self) -> None:
-        assert unanswered(GOOD) is None
-        assert unanswered(replace(GOOD, refused=10)) == (
+        assert nonresponse_reason(GOOD) is None
+        assert nonresponse_reason(replace(GOOD, refused=10)) == (
             "21 of 40 requests were not answered (10 refused, 6 empty, 5 in another language)"
         )
 
     @pytest.mark.parametrize("kind", ["refused", "empty", "foreign", "astray", "withheld"])
     def test_each_kind_counts(self, kind) -> None:
-        assert unanswered(ReplyCounts(276, **{kind: 138})) is None
-        assert unanswered(ReplyCounts(276, **{kind: 139})).startswith(
+        assert nonresponse_reason(ReplyCounts(276, **{kind: 138})) is None
+        assert nonresponse_reason(ReplyCounts(276, **{kind: 139})).startswith(
             "139 of 276 requests were not answered"
         )
 
     def test_a_fifth_may_only_think(self) -> None:
-        assert unanswered(ReplyCounts(50, withheld=10, cut=["cut: say more"] * 10)) is None
+        assert nonresponse_reason(ReplyCounts(50, withheld=10, cut=["cut: say more"] * 10)) is None
         said = "11 of 50 replies were cut: say more"
-        assert unanswered(ReplyCounts(50, withheld=11, cut=["cut: say more"] * 11)) == said
-        assert unanswered(ReplyCounts(50, withheld=45, cut=["cut: say more"] * 45)).startswith(
-            "45 of 50 replies were cut"
-        )
+        assert nonresponse_reason(ReplyCounts(50, withheld=11, cut=["cut: say more"] * 11)) == said
+        assert nonresponse_reason(
+            ReplyCounts(50, withheld=45, cut=["cut: say more"] * 45)
+        ).startswith("45 of 50 replies were cut")
 
     def test_rare_kinds_are_named_where_there_are_some(self) -> None:
-        said = unanswered(ReplyCounts(10, astray=5, withheld=1))
+        said = nonresponse_reason(ReplyCounts(10, astray=5, withheld=1))
         assert said.endswith(
             "(0 refused, 0 empty, 0 in another language, 5 about something else, 1 not given)"
         )
@@ -61,7 +61,7 @@ class TestUnanswered:
         ],
     )
     def test_one_canned_reply(self, n, distinct, free, said) -> None:
-        assert unanswered(ReplyCounts(n, distinct=distinct, free=free)) == said
+        assert nonresponse_reason(ReplyCounts(n, distinct=distinct, free=free)) == said
 
 
 LOUD = (
@@ -121,13 +121,13 @@ class TestUnvaried:
         "scores", [[0.3, 0.3, np.nan, 0.3], [[1, 2], [1, 2], [1, np.nan], [np.nan, 2]], [0] * 4]
     )
     def test_constant(self, scores) -> None:
-        assert unvaried(scores, "items") == "all 4 items have the same score"
+        assert all_equal_reason(scores, "items") == "all 4 items have the same score"
 
     @pytest.mark.parametrize(
         "scores", [[0.3, 0.3001], [[1, 2], [1, 3]], [0.3], [np.nan, 1.0], np.empty((0, 3)), []]
     )
     def test_varying_or_too_few(self, scores) -> None:
-        assert unvaried(scores, "items") is None
+        assert all_equal_reason(scores, "items") is None
 
 
 def test_it_is_said_of_a_model_where_every_verdict_says_it() -> None:

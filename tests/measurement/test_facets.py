@@ -16,10 +16,10 @@ from evenruler.measurement.facets import (
     GroupDifference,
     PlaceboLists,
     components,
-    crossed,
     difference_of_groups,
-    paired,
-    summed,
+    jackknife_crossed,
+    pair_placebos,
+    sum_estimates,
 )
 
 
@@ -27,7 +27,7 @@ def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizabil
     None
 ):
     x = np.random.default_rng(1).normal(size=(7, 5)) + np.arange(7)[:, None] + 2 * np.arange(5)
-    found = crossed(
+    found = jackknife_crossed(
         lambda rows, columns: float(x[rows][:, columns].mean()), [Facet.of(7), Facet.of(5)]
     )
     squares = components(x, ("row", "column")).mean_squares
@@ -38,7 +38,7 @@ def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizabil
 
 def test_one_facet_alone_is_the_mean_of_a_sample_with_its_t() -> None:
     x = np.random.default_rng(2).normal(size=9)
-    found = crossed(lambda kept: float(x[kept].mean()), [Facet.of(9)])
+    found = jackknife_crossed(lambda kept: float(x[kept].mean()), [Facet.of(9)])
     expected = stats.ttest_1samp(x, 0)
     assert (found.df, found.p()) == pytest.approx((8, expected.pvalue))
     interval = expected.confidence_interval(0.95)
@@ -54,20 +54,20 @@ def test_words_of_two_lists_are_two_samples() -> None:
     def difference(kept: np.ndarray) -> float:
         return float(x[kept & first].mean() - x[kept & ~first].mean())
 
-    found = crossed(difference, [Facet(lists)])
+    found = jackknife_crossed(difference, [Facet(lists)])
     assert found.variance == pytest.approx(x[:4].var(ddof=1) / 4 + x[4:].var(ddof=1) / 3)
     assert found.df == 5
     with pytest.raises(ValueError, match="two levels at least"):
-        crossed(difference, [Facet(["a"] * 6 + ["b"])])
+        jackknife_crossed(difference, [Facet(["a"] * 6 + ["b"])])
 
 
 def test_a_variance_that_noise_took_off_stays_its_largest_part() -> None:
-    found = summed(1.0, [(4.0, 3.0), (1.0, 9.0)], shared=4.5)
+    found = sum_estimates(1.0, [(4.0, 3.0), (1.0, 9.0)], shared=4.5)
     assert (found.variance, found.df) == (4, 3)  # 16 / (16 / 3 + 1 / 9) is less than the fewest
-    assert summed(1.0, [(4.0, 3.0), (1.0, 9.0)]).df == pytest.approx(25 / (16 / 3 + 1 / 9))
-    assert summed(1.0, [(0.0, 3.0), (0.0, 2.0)]) == Estimate(1.0, 0.0, 2.0)
+    assert sum_estimates(1.0, [(4.0, 3.0), (1.0, 9.0)]).df == pytest.approx(25 / (16 / 3 + 1 / 9))
+    assert sum_estimates(1.0, [(0.0, 3.0), (0.0, 2.0)]) == Estimate(1.0, 0.0, 2.0)
     with pytest.raises(ValueError, match="one degree of freedom"):
-        summed(1.0, [(1.0, 0.5)])
+        sum_estimates(1.0, [(1.0, 0.5)])
 
 
 def test_the_tests_of_an_estimate_are_those_of_t() -> None:
@@ -83,22 +83,22 @@ def test_the_tests_of_an_estimate_are_those_of_t() -> None:
 def test_placebo_wordings_are_taken_off_and_their_spread_is_pooled() -> None:
     rng = np.random.default_rng(3)
     real, other = rng.normal(1.0, 1.0, size=(40, 3)), rng.normal(0.2, 1.0, size=(40, 12))
-    effect, found = paired(real, other)
+    effect, found = pair_placebos(real, other)
     assert effect.value == pytest.approx(real.mean())
     assert found.mean == pytest.approx(other.mean())
     assert found.specific(effect).value == pytest.approx(real.mean() - other.mean())
     assert found.p_half(effect) == found.half.p_sign(-1)
-    turned, of_turned = paired(-real, -other)
+    turned, of_turned = pair_placebos(-real, -other)
     assert of_turned.p_half(turned) == pytest.approx(found.p_half(effect))
     assert found.half.value == pytest.approx(real.mean() / 2 - other.mean())
     with pytest.raises(ValueError, match="1 wordings and 1 placebos"):
-        paired(real[:, :1], other[:, :1])
+        pair_placebos(real[:, :1], other[:, :1])
 
 
 def test_one_unit_is_all_that_differs() -> None:
     """Wordings that all do the same leave the spread of units alone."""
     of_units = np.array([1.0, 2.0, 4.0, 9.0])
-    _, found = paired(np.tile(of_units[:, None], 3), np.zeros((4, 5)))
+    _, found = pair_placebos(np.tile(of_units[:, None], 3), np.zeros((4, 5)))
     assert found.difference.variance == pytest.approx(of_units.var(ddof=1) / 4)
     assert found.difference.df == 3
 

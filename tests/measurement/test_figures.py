@@ -9,7 +9,7 @@ import pytest
 
 from evenruler.measurement import Figure, HeadlineFigure, as_metrics, cronbach_alpha, pearson
 from evenruler.measurement.estimates import correlated, jackknifed
-from evenruler.measurement.figures import as_rows, records
+from evenruler.measurement.figures import as_rows, figures_to_dicts
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
 from tests.measurement.conftest import POSITIVE
 
@@ -123,7 +123,7 @@ class TestCorrelated:
 
 class TestRecords:
     def test_what_is_confirmed(self):
-        (record,) = records(pd.DataFrame([asdict(CONFIRMED)]))
+        (record,) = figures_to_dicts(pd.DataFrame([asdict(CONFIRMED)]))
         assert record == {
             "figure": "gain",
             "value": 0.12345,
@@ -148,14 +148,16 @@ class TestRecords:
         assert type(record["n"]) is int
 
     def test_what_describes_has_none_of_it(self):
-        (record,) = records(pd.DataFrame([asdict(Figure("alpha", 0.9996, 50, "attributes"))]))
+        (record,) = figures_to_dicts(
+            pd.DataFrame([asdict(Figure("alpha", 0.9996, 50, "attributes"))])
+        )
         assert record == {"figure": "alpha", "value": 0.9996, "n": 50, "unit": "attributes"}
 
     def test_no_value_stays_with_its_reason_and_its_verdict(self):
         lacking = replace(
             CONFIRMED, value=None, low=None, high=None, p=None, p_effect=None, reason="too few"
         )
-        (record,) = records(pd.DataFrame([asdict(lacking)]))
+        (record,) = figures_to_dicts(pd.DataFrame([asdict(lacking)]))
         assert record["value"] is None
         assert record["reason"] == "too few"
         assert record["verdict"] == "effect"
@@ -167,12 +169,12 @@ class TestRecords:
         figures = pd.DataFrame(
             [asdict(figure) for figure in (CONFIRMED, Figure("alpha", math.nan, 2, "attributes"))]
         )
-        first, second = records(figures)
+        first, second = figures_to_dicts(figures)
         assert first["placebo"] == 0.04567
         assert second == {"figure": "alpha", "value": None, "n": 2, "unit": "attributes"}
 
     def test_zero_is_a_number(self):
-        (record,) = records(
+        (record,) = figures_to_dicts(
             pd.DataFrame([asdict(replace(CONFIRMED, placebo=0.0, specific_low=0.0, p=0.0))])
         )
         assert (record["placebo"], record["specific_low"], record["p"]) == (0, 0, 0)
@@ -185,7 +187,7 @@ def test_a_figure_keeps_its_verdict_among_metrics():
     )
     found = as_metrics(rows, "part")["jobs"]["hand"]["m"]
     assert found["gain"] == {
-        key: value for key, value in records(rows)[0].items() if key != "figure"
+        key: value for key, value in figures_to_dicts(rows)[0].items() if key != "figure"
     }
     assert found["gain"]["verdict"] == "effect"
     assert found["alpha"] == {"value": 0.9, "n": 50, "unit": "attributes"}

@@ -17,7 +17,7 @@ from evenruler.measurement.resampling import (
     PLAIN,
     SHARE,
     jackknife,
-    of_left_out,
+    jackknife_interval,
 )
 from tests.measurement.conftest import POSITIVE
 
@@ -365,7 +365,7 @@ class TestPairs:
         y = y + 2 * x
         found = jackknife(lambda a, b: np.corrcoef(a, b)[0, 1], x, y, scale=CORRELATION)
         z = np.arctanh([pearson(np.delete(x, i), np.delete(y, i)).value for i in range(15)])
-        low, high = np.tanh(of_left_out(np.arctanh(pearson(x, y).value), z, 0.95))
+        low, high = np.tanh(jackknife_interval(np.arctanh(pearson(x, y).value), z, 0.95))
         assert found.value == pytest.approx(pearson(x, y).value)
         assert (found.low, found.high) == pytest.approx((low, high))
 
@@ -391,7 +391,9 @@ def test_level_is_a_share(level):
 def test_of_left_out_by_hand():
     # Deviations -1, 0, 1: a variance of 2/3 * 2 about the value.
     half = stats.t.ppf(0.975, 2) * math.sqrt(4 / 3)
-    assert of_left_out(5.0, np.array([1.0, 2.0, 3.0]), 0.95) == pytest.approx((5 - half, 5 + half))
+    assert jackknife_interval(5.0, np.array([1.0, 2.0, 3.0]), 0.95) == pytest.approx(
+        (5 - half, 5 + half)
+    )
 
 
 LOADINGS = np.linspace(0.4, 0.9, 8)

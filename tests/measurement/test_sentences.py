@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.measurement.figures import with_ends
-from evenruler.measurement.sentences import NOTHING, answer, of_planted, sentence
+from evenruler.measurement.figures import with_extreme_units
+from evenruler.measurement.sentences import NOTHING, of_planted, sentence, summarise_headlines
 from tests.results.synthetic import gain_of
 
 SAYS = ["high ones are closer to men", "high ones are closer to women"]
@@ -71,7 +71,7 @@ class TestAnswer:
             part: {"gain": {**RECORD, "value": value}}
             for part, value in zip("abcd", (1, 4, 3, -2), strict=True)
         }
-        lines = answer(figures, self.WORDS)
+        lines = summarise_headlines(figures, self.WORDS)
         assert [line[:17] for line in lines[:3]] == [
             "EFFECT, gain (b):",
             "EFFECT, gain (c):",
@@ -84,7 +84,9 @@ class TestAnswer:
             part: {"gain": {**RECORD, "verdict": "no effect", "why": why}}
             for part, why in ("ax", "bx", "cy")
         }
-        assert answer(figures, self.WORDS) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
+        assert summarise_headlines(figures, self.WORDS) == [
+            "NO EFFECT, 3 headlines: gain (a; b; c). x y"
+        ]
 
     def test_headlines_that_share_a_line_are_told_apart(self) -> None:
         """Names and parts of figures hold commas of their own."""
@@ -97,28 +99,35 @@ class TestAnswer:
             "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It "
             "is so."
         )
-        assert answer(figures, words) == [f"INCONCLUSIVE, {told}"]
+        assert summarise_headlines(figures, words) == [f"INCONCLUSIVE, {told}"]
 
     def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
         whys = ("It fails.", "It fails. Left out: a.", "It fails twice.")
         figures = {why: {"gain": {**RECORD, "verdict": "inconclusive", "why": why}} for why in whys}
-        assert answer(figures, self.WORDS)[0].endswith("). It fails twice. It fails. Left out: a.")
+        assert summarise_headlines(figures, self.WORDS)[0].endswith(
+            "). It fails twice. It fails. Left out: a."
+        )
 
     def test_the_invalid_ones_first(self) -> None:
         figures = {
             "a": {"gain": RECORD},
             "b": {"gain": {**RECORD, "verdict": "invalid on this model"}},
         }
-        assert answer(figures, self.WORDS)[0] == "INVALID ON THIS MODEL, gain (b): It is so."
+        assert (
+            summarise_headlines(figures, self.WORDS)[0]
+            == "INVALID ON THIS MODEL, gain (b): It is so."
+        )
 
     def test_why_nothing_was_measured_also_without_a_headline(self) -> None:
         spread = {"value": 1.0, "verdict": "invalid on this model", "why": "All replies are empty."}
-        assert answer({"a": {"spread": spread, "sd": spread}}, {}) == [
+        assert summarise_headlines({"a": {"spread": spread, "sd": spread}}, {}) == [
             "INVALID ON THIS MODEL: All replies are empty."
         ]
 
     def test_where_nothing_has_a_verdict(self) -> None:
-        assert answer({"a": {"gain": {"value": 1.0}, "items": {"x": 1}}}, self.WORDS) == [NOTHING]
+        assert summarise_headlines(
+            {"a": {"gain": {"value": 1.0}, "items": {"x": 1}}}, self.WORDS
+        ) == [NOTHING]
 
 
 class TestPlanted:
@@ -177,7 +186,7 @@ def test_units_are_named_from_either_end() -> None:
     figures = pd.DataFrame(
         [{"part": "seed", "model": "one", "figure": name} for name in ("gain", "alpha")]
     )
-    found = with_ends(figures, gain_of("one", 3.0, figure="gain"))
+    found = with_extreme_units(figures, gain_of("one", 3.0, figure="gain"))
     names = [f"unit-{place:02}" for place in range(12)]
     assert found.loc[0, ["most", "least"]].tolist() == [
         ", ".join(names[:-6:-1]),
@@ -190,4 +199,4 @@ def test_few_units_have_no_ends() -> None:
     made_of = gain_of("one", 3.0, figure="gain")
     few = made_of[made_of["unit"] < "unit-09"]
     figures = pd.DataFrame([{"part": "seed", "model": "one", "figure": "gain"}])
-    assert with_ends(figures, few)["most"].tolist() == [None]
+    assert with_extreme_units(figures, few)["most"].tolist() == [None]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.measurement.shifts import of_placebos, of_prefixes, shift, shift_figures
+from evenruler.measurement.shifts import prefix_shifts, rms_placebo_shift, shift, shift_figures
 
 
 class TestShift:
@@ -56,7 +56,7 @@ class TestShift:
 
 class TestPlacebos:
     def test_by_hand(self):
-        found = of_placebos([1.0, -1.0, 2.0, -2.0, 0.0])
+        found = rms_placebo_shift([1.0, -1.0, 2.0, -2.0, 0.0])
         assert found.value == pytest.approx(math.sqrt(2))
         assert found.low == pytest.approx(math.sqrt(10 / stats.chi2.ppf(0.975, 5)))
         assert found.high == pytest.approx(math.sqrt(10 / stats.chi2.ppf(0.025, 5)))
@@ -64,13 +64,13 @@ class TestPlacebos:
     @pytest.mark.parametrize("k", [5, 8])
     def test_coverage(self, k):
         rng = np.random.default_rng(1)
-        found = [of_placebos(0.7 * rng.normal(size=k)) for _ in range(1000)]
+        found = [rms_placebo_shift(0.7 * rng.normal(size=k)) for _ in range(1000)]
         assert 0.93 <= np.mean([one.low <= 0.7 <= one.high for one in found]) <= 0.97
 
     @pytest.mark.parametrize("values", [[1, 2, 3, 4], [1, 2, 3, 4, np.inf]])
     def test_what_is_refused(self, values):
         with pytest.raises(ValueError, match="at least 5 placebos"):
-            of_placebos(values)
+            rms_placebo_shift(values)
 
 
 NAN = math.nan
@@ -84,7 +84,7 @@ PLACEBOS = {
 
 class TestPrefixes:
     def test_by_hand_without_the_unit_that_was_not_asked(self):
-        found = of_prefixes(BARE, {"up": UP, "turned": TURNED}, ["up"]).set_index("prefix")
+        found = prefix_shifts(BARE, {"up": UP, "turned": TURNED}, ["up"]).set_index("prefix")
         assert found.loc["up"].tolist() == [True, 1.0, 0.5, 0.0, 0.0, pytest.approx(1.0), 3]
         assert found.loc["turned"].tolist() == [False, 0.0, 0.0, 4.0, 2.0, pytest.approx(-1.0), 3]
         assert list(found) == [
@@ -107,20 +107,20 @@ class TestPrefixes:
         ],
     )
     def test_none_where_fewer_than_three_units_were_asked(self, bare, after):
-        assert of_prefixes(bare, after, []).empty
+        assert prefix_shifts(bare, after, []).empty
 
     def test_units_are_told_by_name_and_one_that_nothing_was_asked_of_is_left_out(self):
-        found = of_prefixes(BARE, {"up": UP[::-1]}, [])
+        found = prefix_shifts(BARE, {"up": UP[::-1]}, [])
         assert found.loc[0, ["level", "reordering", "n"]].tolist() == [1.0, 0.0, 3]
 
     def test_a_unit_that_was_asked_in_part_is_an_error(self):
         with pytest.raises(ValueError, match="a score after some prefixes and not after others"):
-            of_prefixes(BARE, {"up": UP, "turned": TURNED[:2]}, [])
+            prefix_shifts(BARE, {"up": UP, "turned": TURNED[:2]}, [])
 
 
 class TestFigures:
     def test_by_hand_beside_placebos(self):
-        rows = of_prefixes(BARE, {"up": UP, "turned": TURNED, **PLACEBOS}, set(PLACEBOS))
+        rows = prefix_shifts(BARE, {"up": UP, "turned": TURNED, **PLACEBOS}, set(PLACEBOS))
         found = {figure.figure: figure for figure in shift_figures(rows, 0.9, "items")}
         assert list(found) == [
             "placebo_level_shift",
@@ -139,7 +139,7 @@ class TestFigures:
             5,
             "placebos",
         )
-        expected = of_placebos([1, -1, 1, -1, 0], 0.9)
+        expected = rms_placebo_shift([1, -1, 1, -1, 0], 0.9)
         assert (level.control, control.low, control.high) == (
             control.value,
             expected.low,
@@ -150,14 +150,14 @@ class TestFigures:
         assert (found["placebo_reordering"].low, found["placebo_reordering"].high) == (None, None)
 
     def test_without_placebos_there_is_no_control(self):
-        found = shift_figures(of_prefixes(BARE, {"up": UP, "turned": TURNED}, []), 0.9, "items")
+        found = shift_figures(prefix_shifts(BARE, {"up": UP, "turned": TURNED}, []), 0.9, "items")
         assert [(figure.figure, figure.control) for figure in found] == [
             ("level_shift", None),
             ("reordering", None),
         ]
 
     def test_placebos_alone_are_no_shift(self):
-        found = shift_figures(of_prefixes(BARE, PLACEBOS, set(PLACEBOS)), 0.9, "items")
+        found = shift_figures(prefix_shifts(BARE, PLACEBOS, set(PLACEBOS)), 0.9, "items")
         assert {(figure.value, figure.reason) for figure in found} == {
             (None, "nothing was asked after prefixes")
         }
@@ -171,7 +171,7 @@ class TestFigures:
         ],
     )
     def test_null_with_a_reason(self, bare, lacking, n, reason):
-        found = shift_figures(of_prefixes(bare, {"up": UP}, []), 0.9, "items", lacking)
+        found = shift_figures(prefix_shifts(bare, {"up": UP}, []), 0.9, "items", lacking)
         assert {figure.unit for figure in found} == {"items"}
         assert [(figure.figure, figure.value, figure.n, figure.reason) for figure in found] == [
             ("level_shift", None, n, reason),

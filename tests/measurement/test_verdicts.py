@@ -6,7 +6,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists, paired
+from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists, pair_placebos
 from evenruler.measurement.figures import Figure, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import (
     HeadlineTest,
@@ -15,7 +15,7 @@ from evenruler.measurement.verdicts import (
     confirmatory,
     holm,
     judge,
-    marked,
+    mark_invalid,
 )
 
 EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
@@ -37,7 +37,7 @@ def beside_placebos(
     """Forty stimuli, three wordings, twelve placebos, points; shifts scatter little."""
     rng = np.random.default_rng(seed)
     noise = [rng.normal(0, 4, size=(40, count)) for count in (3, 12)]
-    effect, beside = paired(real + noise[0], placebo + noise[1])
+    effect, beside = pair_placebos(real + noise[0], placebo + noise[1])
     p = effect.p() if p_null is None else p_null
     levels = {"stimuli": 40, "wordings": 3}
     return confirmatory("shift", "stimuli", levels, effect, p, beside, smallest=10)
@@ -166,8 +166,8 @@ def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() 
     first, second = judge([(spread, ValidityCheck()), (with_lists(1.1, 0.21), ValidityCheck())])
     assert first == spread
     assert isinstance(second, HeadlineFigure)
-    assert marked(spread, ValidityCheck(doubt="few")) == spread
-    assert marked(spread, ValidityCheck(unfit="all refused")).verdict == Verdict.INVALID
+    assert mark_invalid(spread, ValidityCheck(doubt="few")) == spread
+    assert mark_invalid(spread, ValidityCheck(unfit="all refused")).verdict == Verdict.INVALID
 
 
 def test_holm_multiplies_the_least_p_most() -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.subject import resolve_model
 from evenruler.models import Sampling, load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.declared import Catalogue, ModelEntry
@@ -307,7 +307,7 @@ def test_ollama(
     with running(ScriptedServer(content="Yes.")) as server:
         server.held = {"qwen3:8b": "d1", "llama:latest": "d2"}
         monkeypatch.setenv(OLLAMA, server.url.removesuffix("/v1"))
-        found = chosen("ollama:qwen3:8b", store)
+        found = resolve_model("ollama:qwen3:8b", store)
         assert (found.name, found.entry.kind, found.entry.revision) == ("qwen3-8b", "chat", "d1")
         given = load("ollama:qwen3:8b", store=store)
         assert given.generate(["Really?"]) == ["Yes."]
@@ -316,8 +316,8 @@ def test_ollama(
         assert f'"url":"{server.url}"' in given.engine
         server.held["qwen3:8b"] = "d3"
         assert load("ollama:qwen3:8b", store=store).engine != given.engine, "pulled anew"
-        assert chosen("ollama:llama", store).entry.revision == "d2"
-        assert error_of(chosen, "ollama:other", store) == (
+        assert resolve_model("ollama:llama", store).entry.revision == "d2"
+        assert error_of(resolve_model, "ollama:other", store) == (
             "ollama:other: Ollama has no other:latest, only llama:latest, qwen3:8b; run `ollama "
             "pull other`"
         )
@@ -325,7 +325,7 @@ def test_ollama(
         "http://127.0.0.1:9/v1",
         "secret of another server",
     )
-    assert "start it (`ollama serve`)" in error_of(chosen, "ollama:qwen3:8b", store)
+    assert "start it (`ollama serve`)" in error_of(resolve_model, "ollama:qwen3:8b", store)
 
 
 def test_a_plain_path(
@@ -336,9 +336,9 @@ def test_a_plain_path(
     error_of: Callable[..., str],
 ) -> None:
     monkeypatch.chdir(folder.parent)
-    assert chosen("./tiny", store).entry.source == "local:./tiny"
-    assert chosen(folder, store).entry.source == f"local:{folder}"
+    assert resolve_model("./tiny", store).entry.source == "local:./tiny"
+    assert resolve_model(folder, store).entry.source == f"local:{folder}"
     for missing in ("./missing", "missing.gguf"):
-        assert "no such file or folder" in error_of(chosen, missing, store)
+        assert "no such file or folder" in error_of(resolve_model, missing, store)
     (folder.parent / "m.gguf").write_bytes(b"no model")
-    assert "local:m.gguf" in error_of(chosen, "m.gguf", store)
+    assert "local:m.gguf" in error_of(resolve_model, "m.gguf", store)

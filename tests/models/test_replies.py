@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.evaluate.subject import chosen as subject
+from evenruler.evaluate.subject import resolve_model as subject
 from evenruler.models.catalogue import load
 from evenruler.models.model import Model
-from evenruler.models.recorded import asked, chosen, unzipped
+from evenruler.models.recorded import match_option, normalise_question, unzipped
 from evenruler.models.store import RowStore
 
 OPTIONS = ("The grandfather", "The grandson", "Can't be determined")
@@ -26,7 +26,7 @@ EVAL = Path(__file__).with_name("inspect_bbq.eval")
 def test_a_reply_is_an_option_by_its_letter_or_its_text() -> None:
     """By the one reader of replies, of which tests/text/test_options.py has the cases."""
     assert [
-        chosen(reply, OPTIONS)
+        match_option(reply, OPTIONS)
         for reply in ("B", "the grandson.", "C) Can't be determined", "can't be deter")
     ] == [*(OPTIONS[1], OPTIONS[1], OPTIONS[2], OPTIONS[2])]
     for reply in (
@@ -37,14 +37,16 @@ def test_a_reply_is_an_option_by_its_letter_or_its_text() -> None:
         "D",
         "",
     ):
-        assert chosen(reply, OPTIONS) is None
+        assert match_option(reply, OPTIONS) is None
 
 
 def test_labels_of_a_question_do_not_count() -> None:
-    assert asked("Context: I saw both.\n\nQuestion: Who forgot?") == asked(
+    assert normalise_question(
+        "Context: I saw both.\n\nQuestion: Who forgot?"
+    ) == normalise_question("I saw both.\n\nQ: Who forgot?\nA:")
+    assert normalise_question("I saw one.\n\nQ: Who forgot?\nA:") != normalise_question(
         "I saw both.\n\nQ: Who forgot?\nA:"
     )
-    assert asked("I saw one.\n\nQ: Who forgot?\nA:") != asked("I saw both.\n\nQ: Who forgot?\nA:")
 
 
 def generated(doc_id: int, reply: object, **more: object) -> dict[str, Any]:

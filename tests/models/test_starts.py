@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.subject import resolve_model
 from evenruler.models import load
 from evenruler.models.starts import (
     DECLARED,
@@ -196,7 +196,7 @@ class TestModels:
             AutoTokenizer.from_pretrained(folder),
         )
         plain, declared = (
-            chosen(network, store, tokenizer=tokenizer, name="m", start=start).model
+            resolve_model(network, store, tokenizer=tokenizer, name="m", start=start).model
             for start in (None, "<pad>")
         )
         assert plain is not None
@@ -214,9 +214,9 @@ class TestModels:
 
     def test_files_take_a_start_by_option(self, tmp_path: Path, store: RowStore) -> None:
         folder = save_tiny(tmp_path / "m")
-        assert chosen(f"local:{folder}", store, start="<pad>").entry.start == "<pad>"
+        assert resolve_model(f"local:{folder}", store, start="<pad>").entry.start == "<pad>"
         with pytest.raises(UserError) as caught:
-            chosen("endpoint:m", store, start="<pad>")
+            resolve_model("endpoint:m", store, start="<pad>")
         assert str(caught.value) == (
             "--start of endpoint:m: a start token is of models that give log-probabilities of "
             "texts; "

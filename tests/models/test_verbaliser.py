@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.models.records import INSTRUCTION, verbalised
+from evenruler.models.records import INSTRUCTION, entailment_prompts
 
 PAIRS = [("I {feel} calm.", "I am well."), ("It rains.", "It is wet.")]
 QUESTION = "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
@@ -8,7 +8,7 @@ QUESTION = "Does the first sentence mean that the second is true? Answer yes, no
 
 @pytest.mark.parametrize("before", [None, ["", ""]])
 def test_with_nothing_before_it_is_the_question_alone(before) -> None:
-    asked, empty = verbalised(PAIRS, before)
+    asked, empty = entailment_prompts(PAIRS, before)
     assert asked == [
         INSTRUCTION.format(premise=premise, hypothesis=hypothesis) for premise, hypothesis in PAIRS
     ]
@@ -17,14 +17,14 @@ def test_with_nothing_before_it_is_the_question_alone(before) -> None:
 
 
 def test_words_before_stand_on_a_line_of_their_own_also_without_content() -> None:
-    asked, empty = verbalised(PAIRS, ["A {test}.", ""])
+    asked, empty = entailment_prompts(PAIRS, ["A {test}.", ""])
     assert (
         asked[0] == f"A {{test}}.\n{QUESTION}First: I {{feel}} calm.\nSecond: I am well.\nAnswer:"
     )
     assert empty[0] == f"A {{test}}.\n{QUESTION}First: N/A\nSecond: I am well.\nAnswer:"
-    assert (asked[1:], empty[1:]) == tuple(part[1:] for part in verbalised(PAIRS))
+    assert (asked[1:], empty[1:]) == tuple(part[1:] for part in entailment_prompts(PAIRS))
 
 
 def test_every_pair_has_its_words() -> None:
     with pytest.raises(ValueError, match="longer"):
-        verbalised(PAIRS, ["A test."])
+        entailment_prompts(PAIRS, ["A test."])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.convergent import TRUE, R, agreement
+from evenruler.instruments.convergent import TRUE, R, compute_agreement
 from evenruler.tables.schemas import CONCEPTS
 
 DRAWS = 500
@@ -59,7 +59,7 @@ def main() -> None:
         truth = {R: rho * np.prod(reliable) ** 0.5, TRUE: rho}
         held, widths = {R: 0, TRUE: 0}, []
         for _ in range(DRAWS):
-            found = agreement(drawn(n, rho, (1.0, noise), random), 0.95)
+            found = compute_agreement(drawn(n, rho, (1.0, noise), random), 0.95)
             both = found[(found["benchmark"] == "b0") & (found["other"] == "b1")].set_index(
                 "figure"
             )

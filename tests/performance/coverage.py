@@ -28,8 +28,14 @@ from evenruler.instruments.probes.diagnose.quality import (
 )
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.facets import difference_of_groups
-from evenruler.measurement.resampling import CORRELATION, PLAIN, SHARE, jackknife, within
-from evenruler.measurement.shifts import of_placebos
+from evenruler.measurement.resampling import (
+    CORRELATION,
+    PLAIN,
+    SHARE,
+    jackknife,
+    logit_transformation,
+)
+from evenruler.measurement.shifts import rms_placebo_shift
 
 Floats = NDArray[np.float64]
 
@@ -281,7 +287,7 @@ def of_prefixes() -> Iterator[Kind]:
         "size of placebos, chi-square",
         "5 placebos",
         lambda _: 0.7,
-        lambda draw: one(of_placebos(0.7 * draw(5))),
+        lambda draw: one(rms_placebo_shift(0.7 * draw(5))),
     )
 
 
@@ -320,8 +326,8 @@ def of_shares() -> Iterator[Kind]:
         for shares, name, statistic, scale in (
             ((0.1,), "share of replies", share_of, SHARE),
             ((0.5,), "share of replies", share_of, SHARE),
-            ((0.1, 0.4), "change of a share of replies", change_of, within(-1, 1)),
-            ((0.1, 0.9), "change of a share of replies", change_of, within(-1, 1)),
+            ((0.1, 0.4), "change of a share of replies", change_of, logit_transformation(-1, 1)),
+            ((0.1, 0.9), "change of a share of replies", change_of, logit_transformation(-1, 1)),
         ):
             yield Kind(
                 f"{name}, jackknife in its range",

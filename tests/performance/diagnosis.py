@@ -19,7 +19,7 @@ import pandas as pd
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import diagnose
-from evenruler.instruments.saged.diagnose.cells import adjusted
+from evenruler.instruments.saged.diagnose.cells import adjust_p
 from evenruler.measurement import Resampling
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
@@ -101,7 +101,7 @@ def main() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
     found = diagnose("countries", own, plan, Resampling(0.95, 1000, 0))
-    disparities = adjusted(found["compared"])
+    disparities = adjust_p(found["compared"])
     seconds, own = time.perf_counter() - start[0], time.process_time() - start[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

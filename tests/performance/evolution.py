@@ -177,7 +177,7 @@ def shared(backend: Causal, texts: Sequence[str]) -> tuple[int, int]:
     """Tokens of sentences, each for itself, and with shared beginnings."""
     sequences = [backend._encoded([LikelihoodRequest(text)])[0] for text in texts]
     packs = backend._scorer.packs(sequences)
-    nodes = sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in packs)
+    nodes = sum(len(trie.build_trie([sequences[i] for i in pack]).nodes.tokens) for pack in packs)
     return sum(len(sequence.tokens) - 1 for sequence in sequences), nodes
 
 

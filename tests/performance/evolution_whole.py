@@ -20,7 +20,7 @@ import numpy as np
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes import declare
 from evenruler.instruments.probes.declare.source import without_slots
-from evenruler.instruments.probes.evolve import starting
+from evenruler.instruments.probes.evolve import starting_templates
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import ModelOperator
 from evenruler.instruments.probes.evolve.population import Generation, TemplateMeter
@@ -51,7 +51,7 @@ def main() -> None:
     of_all, params = declared.settings(instrument), declared.catalogue
     settings = of_all.evolve
     source = declare.load(SOURCES / f"{settings.of}.yaml", of_all, SOURCES / "shared")
-    start, article = starting(source, settings.start), of_all.article_of(settings.start)
+    start, article = starting_templates(source, settings.start), of_all.article_of(settings.start)
     embedder = load(of_all.embedder, params)
 
     def evolve(name: str) -> tuple[np.ndarray, int, list[Generation]]:

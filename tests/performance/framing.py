@@ -166,7 +166,9 @@ def tokens(backend: Causal, asked: Pairs, batch: int, likely: int) -> dict[str, 
     ]
     packs = backend._scorer.packs(sequences, words=True)
     return {
-        "ours": sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in packs)
+        "ours": sum(
+            len(trie.build_trie([sequences[i] for i in pack]).nodes.tokens) for pack in packs
+        )
         + likely,
         "a sequence a word": sum(len(batch) * batch[-1] for batch in batches),
     }

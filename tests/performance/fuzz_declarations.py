@@ -28,7 +28,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from evenruler import strict
-from evenruler.errors import as_program
+from evenruler.errors import run_program
 from evenruler.project.check import check
 
 ROOT = Path(__file__).parents[2]
@@ -414,7 +414,7 @@ def ended(root: Path) -> tuple[str, str]:
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
         with redirect_stderr(errors), redirect_stdout(io.StringIO()):
-            as_program(lambda: print("\n".join(check(root))))
+            run_program(lambda: print("\n".join(check(root))))
     except SystemExit:
         lines = errors.getvalue().splitlines()
         one = len(lines) == 1 and lines[0].startswith("error: ")

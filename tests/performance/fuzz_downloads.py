@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.session import Session
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import FAMILIES, room
@@ -355,7 +355,7 @@ def resign(folder: Path) -> None:
 
 def operations(folder: Path, original: Path) -> dict[str, Callable[[], object]]:
     def loaded() -> None:
-        with benchmark_at(str(folder)) as found:
+        with open_benchmark(str(folder)) as found:
             Loading().planned(found)
 
     return {

@@ -19,8 +19,13 @@ import numpy as np
 import pandas as pd
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.evaluate.benchmark import Benchmark, benchmark_at
-from evenruler.instruments.asking import AnsweringModels, ask, subject_of, tools_of
+from evenruler.evaluate.benchmark import Benchmark, open_benchmark
+from evenruler.instruments.asking import (
+    AnsweringModels,
+    collect_answers,
+    model_meta_of,
+    tool_loader,
+)
 from evenruler.instruments.framing import ask as asking
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import (
@@ -207,12 +212,12 @@ def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) 
     known = tables["stimuli"][tables["stimuli"]["stimulus"].isin(stimuli)]
     tables["stimuli"] = known.assign(text=known["stimulus"].map(stimuli))
     own = {**plan, "stimuli": list(stimuli), "generations": 0}
-    subject = subject_of(model, ParamsFile().catalogue)
-    answers = ask(
+    subject = model_meta_of(model, ParamsFile().catalogue)
+    answers = collect_answers(
         {NAME: (tables, own)},
         asking.requests,
         subject,
-        AnsweringModels(load(model), tools_of([], Path("."))),
+        AnsweringModels(load(model), tool_loader([], Path("."))),
     )
     nothing = pd.DataFrame(columns=asking.ANSWERS["replies"].names)
     scores = asking.scores(tables, own, {"forms": answers["forms"], "replies": nothing}, subject)
@@ -244,7 +249,7 @@ def main() -> None:
         "--ask", action="store_true", help="Ask about persons with things that are no words, too."
     )
     args = parser.parse_args()
-    with benchmark_at(f"benchmarks/framing-{NAME}") as benchmark:
+    with open_benchmark(f"benchmarks/framing-{NAME}") as benchmark:
         asked = FramingPlan.read(benchmark.plan)
         shares, covered = (
             _plain(args.result / f"{name}.parquet") for name in ("distributions", "exclusions")

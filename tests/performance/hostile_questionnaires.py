@@ -17,7 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Record
-from evenruler.instruments.questionnaires.diagnose.headlines import beyond, tells_apart
+from evenruler.instruments.questionnaires.diagnose.headlines import (
+    placebo_contrast,
+    polarity_permutation_p,
+)
 from evenruler.measurement.figures import HeadlineFigure
 from evenruler.measurement.verdicts import ValidityCheck, judge
 
@@ -58,7 +61,7 @@ class Scale:
         described = self.keying.rename_axis("item").reset_index()
         found = [{"cells": own, "items": described} for _, own in cells.groupby("model")]
         fits: list[Any] = [Record("", None, {}, {}, own) for own in found]  # type: ignore[arg-type]
-        return tells_apart(fits, "head")
+        return polarity_permutation_p(fits, "head")
 
     def relabelled(self, random: Random, whole: bool) -> tuple[pd.DataFrame, Floats]:
         """Source and inverse dealt anew within items, one deal for all fits, with the answers that
@@ -87,7 +90,7 @@ class Scale:
 
 def judged(answers: Floats, twins: Floats, p_null: float) -> HeadlineFigure:
     """The headline of [fits, items] answers beside [fits, items, twins]."""
-    figure = beyond(answers, twins.mean(axis=2), 3, p_null, SMALLEST, LEAST)
+    figure = placebo_contrast(answers, twins.mean(axis=2), 3, p_null, SMALLEST, LEAST)
     (told,) = judge([(figure, ValidityCheck())])
     assert isinstance(told, HeadlineFigure)
     return told

@@ -18,13 +18,13 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.saged.ask import features_of
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import headlines
-from evenruler.instruments.saged.diagnose.cells import laid_out
-from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
+from evenruler.instruments.saged.diagnose.cells import arrange_scores
+from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
 from evenruler.instruments.saged.diagnose.quality import unmeasured
 from evenruler.tables.schemas import BARE
 
@@ -100,8 +100,8 @@ class Replies:
         settings = Disparities.model_validate(
             {**self.plan["disparities"], "headline_permutations": SHUFFLES}
         )
-        figures, favour, _ = confirmed(
-            laid_out("countries", self.features, self.prompts),
+        figures, favour, _ = judge_headlines(
+            arrange_scores("countries", self.features, self.prompts),
             silence_of(self.generations, self.prompts),
             {name: declared[name] for name in self.plan["confirmatory"]},
             controls,
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--result", type=Path, required=True)
     parser.add_argument("--draws", type=int, default=200)
     args = parser.parse_args()
-    with benchmark_at("benchmarks/saged-countries") as benchmark:
+    with open_benchmark("benchmarks/saged-countries") as benchmark:
         replies = Replies.read(args.result, benchmark.tables["prompts"], benchmark.plan)
         print("| who plays countries, and invented names | headlines | named |")
         print("| --- | --- | --- |")

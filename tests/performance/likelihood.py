@@ -50,7 +50,7 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
     seconds = time.perf_counter() - start
     sequences = [model._encoded([request])[0] for request in requests]
     nodes = sum(
-        len(trie.build([sequences[i] for i in pack]).nodes.tokens)
+        len(trie.build_trie([sequences[i] for i in pack]).nodes.tokens)
         for pack in model._scorer.packs(sequences)
     )
     weights = sum(p.numel() for p in model.model.parameters() if p.dim() == 2)

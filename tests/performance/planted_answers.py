@@ -12,13 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments.framing import ask, diagnose
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.diagnose.effects import CHANGE, UNANSWERED
 from evenruler.instruments.framing.schemas import FORM_ANSWERS
-from evenruler.instruments.instrument import Plan, Subject, Tables, at_size
+from evenruler.instruments.instrument import Plan, Subject, Tables, plan_at_size
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
 from tests.performance.planted import Case, Family, Kind, Row
@@ -38,8 +38,8 @@ COLUMNS: list[tuple[str, Kind]] = [
 @cache
 def published() -> tuple[Tables, Plan, pd.DataFrame]:
     """Tables, plan and prompts of the benchmark."""
-    with benchmark_at(NAME) as found:
-        plan = at_size(found.plan, "standard")
+    with open_benchmark(NAME) as found:
+        plan = plan_at_size(found.plan, "standard")
         return found.tables, plan, sampled(found.tables, plan)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments import choosing, writing
-from evenruler.instruments.instrument import Plan, Size, Tables, at_size
+from evenruler.instruments.instrument import Plan, Size, Tables, plan_at_size
 from evenruler.instruments.probes.ask import by_group, sentences
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
@@ -36,15 +36,17 @@ COLUMNS: list[tuple[str, Kind]] = [
 @cache
 def published(size: Size) -> tuple[Tables, Plan, pd.DataFrame]:
     """Tables, plan and questions of the benchmark."""
-    with benchmark_at(NAME) as found:
-        plan = at_size(found.plan, size)
+    with open_benchmark(NAME) as found:
+        plan = plan_at_size(found.plan, size)
         return found.tables, plan, asked(found.tables, plan)
 
 
 def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a chooser, by name."""
     tables, plan, rows = published(size)
-    said = choosing.read(chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"]))
+    said = choosing.parse_choices(
+        chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"])
+    )
     return choice_figures(NAME, tables, plan, {choosing.TABLE: said}, "scripted", 0.95)[
         "figures"
     ].set_index("figure")
@@ -55,7 +57,7 @@ def read_of(writer: Writer, size: Size, seed: int) -> Tables:
     tables, plan, _ = published(size)
     rows = sentences(tables, plan)
     answers = rows[["id", "framing"]].assign(reply=writer.replies(rows, seed), reason=None)
-    return {choosing.SENTENCES: writing.read(answers, rows, by_group(plan, "pronouns"))}
+    return {choosing.SENTENCES: writing.parse_sentences(answers, rows, by_group(plan, "pronouns"))}
 
 
 def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:

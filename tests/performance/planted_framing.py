@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.framing.declare.source import OF_REPLIES, OF_STIMULI, OF_WORDINGS
-from evenruler.measurement.facets import paired
+from evenruler.measurement.facets import pair_placebos
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import sign_flips, squared_shift
 from evenruler.measurement.verdicts import HeadlineTest, confirmatory
@@ -87,7 +87,7 @@ def _moved(share: float, shift: float, of_wordings: float) -> float:
 
 def _figure(real: Floats, placebos: Floats) -> HeadlineTest:
     """[stimuli, wordings] points, as a headline has them."""
-    effect, beside = paired(real, placebos)
+    effect, beside = pair_placebos(real, placebos)
     levels = {"stimuli": len(real), "wordings": real.shape[1], "placebos": placebos.shape[1]}
     p_null = sign_flips(real.mean(axis=1), 0, FLIPS)
     return confirmatory("change", "stimuli", levels, effect, p_null, beside, SMALLEST)

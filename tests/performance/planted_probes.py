@@ -24,7 +24,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     gain,
     placebo_lists,
 )
-from evenruler.measurement.facets import Estimate, Facet, UnitMask, crossed
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import HeadlineTest, confirmatory
 from evenruler.tables.frames import evenly_spread
@@ -158,7 +158,7 @@ def _figure(
     def value(*kept: UnitMask) -> float:
         return float(values[tuple(0 if mask.all() else 1 + int(mask.argmin()) for mask in kept)])
 
-    effect: Estimate = crossed(value, facets)
+    effect: Estimate = jackknife_crossed(value, facets)
     placebo = placebo_lists(beside.values, weights(beside.axis), beside.lists, len(set(lists)))
     levels = dict(zip(("attributes", "templates", "words"), scores.shape, strict=True))
     return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])

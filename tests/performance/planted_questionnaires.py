@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.instruments.questionnaires.diagnose.headlines import beyond
+from evenruler.instruments.questionnaires.diagnose.headlines import placebo_contrast
 from evenruler.measurement.figures import Verdict
 from tests.performance.planted import DENIALS, JUDGED, Case, Family, Random, Row, Truth, told
 
@@ -56,7 +56,7 @@ class Answers:
 
 def _judged(of: Answers, truth: Truth, seed: int) -> Row:
     own, twins = of.drawn(np.random.default_rng(seed))
-    return told([(beyond(own, twins, TWINS, TELLS, SMALLEST, min(of.items, 6)), truth)])
+    return told([(placebo_contrast(own, twins, TWINS, TELLS, SMALLEST, min(of.items, 6)), truth)])
 
 
 NOTHING = Truth(None, 0, Verdict.NOT_SPECIFIC, (Verdict.EFFECT,))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.design import smallest_difference
-from evenruler.instruments.saged.diagnose.apart import apart, by_role, silence
+from evenruler.instruments.saged.diagnose.apart import by_role, max_deviation_test, nonresponse_test
 from evenruler.instruments.saged.diagnose.headlines import (
     ALIKE_POINTS,
     _found,
@@ -49,7 +49,7 @@ class Concepts:
     roots: int = 20
     concepts: int = 6
     roles: int = 1
-    kind: Literal["favour", "role", "silence"] = "favour"
+    kind: Literal["favour", "role", "nonresponse_test"] = "favour"
     apart: float = 0.0
     """How far the first concept lies from the others; where it is of a role, in the first, and as
     far the other way in the second."""
@@ -106,7 +106,7 @@ class Concepts:
                 ALIKE,
                 "silence",
                 "lower",
-                silence,
+                nonresponse_test,
                 real,
                 names,
                 other,
@@ -115,7 +115,7 @@ class Concepts:
                 ALIKE_POINTS,
             )
         roles = [str(number) for number in range(self.roles)] if self.kind == "role" else []
-        figure, find = (BY_ROLE, by_role) if roles else (FAVOUR, apart)
+        figure, find = (BY_ROLE, by_role) if roles else (FAVOUR, max_deviation_test)
         return _Headline(
             figure, "vader", "higher", find, real, names, other, invented, roots, SMALLEST, roles
         )

@@ -285,9 +285,9 @@ def main() -> None:
     if given.serve:
         asyncio.run(be_server())
     if given.ask:
-        from evenruler.errors import as_program
+        from evenruler.errors import run_program
 
-        as_program(lambda: ask(given.ask, given.questions))
+        run_program(lambda: ask(given.ask, given.questions))
         return
     for act in (in_one_go, with_a_budget_and_a_kill):
         with tempfile.TemporaryDirectory() as folder, serving() as url:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dvc.utils.hydra import apply_overrides
 
-from evenruler.project.editing import edited, params_yaml
+from evenruler.project.editing import edit_section, params_yaml
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,30 +31,32 @@ def add(document) -> None:
 
 
 def test_a_section_changes_and_the_rest_stays_byte_for_byte() -> None:
-    assert edited(TEXT, "two", add) == TEXT.replace(
+    assert edit_section(TEXT, "two", add) == TEXT.replace(
         "  # The last word.\n", "  # The last word.\n  c: 3\n"
     )
 
 
 def test_comments_before_the_next_section_stay_before_it() -> None:
     text = TEXT.replace("\n  # The last word.\n", "")
-    assert edited(text, "two", add) == text.replace("# quoted\n", "# quoted\n  c: 3\n")
+    assert edit_section(text, "two", add) == text.replace("# quoted\n", "# quoted\n  c: 3\n")
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_a_section_that_lacks_comes_last(end) -> None:
     text = "one: {a:   1}\n\n# The end."
-    assert edited(text + end, "two", add) == f"{text}\ntwo:\n  c: 3\n"
+    assert edit_section(text + end, "two", add) == f"{text}\ntwo:\n  c: 3\n"
 
 
 def test_an_anchor_of_another_section_is_kept() -> None:
     text = "one:\n  a: &anchored {b: 1}\ntwo:\n  x: *anchored\n"
-    assert edited(text, "two", add) == f"{text}  c: 3\n"
+    assert edit_section(text, "two", add) == f"{text}  c: 3\n"
 
 
 def test_an_anchor_that_another_section_names_is_kept() -> None:
     text = "two:\n  x: &anchored {b: 1}\nthree: *anchored\n"
-    assert edited(text, "two", add) == "two:\n  x: &anchored {b: 1}\n  c: 3\nthree: *anchored\n"
+    assert (
+        edit_section(text, "two", add) == "two:\n  x: &anchored {b: 1}\n  c: 3\nthree: *anchored\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,4 +84,4 @@ def test_params_yaml_is_in_the_style_that_dvc_writes(
 @pytest.mark.parametrize("indent", [None, 2])
 def test_json_is_yaml_too(indent) -> None:
     text = json.dumps({"one": 1, "two": {"a": 2}}, indent=indent)
-    assert params_yaml().load(edited(text, "two", add)) == {"one": 1, "two": {"a": 2, "c": 3}}
+    assert params_yaml().load(edit_section(text, "two", add)) == {"one": 1, "two": {"a": 2, "c": 3}}

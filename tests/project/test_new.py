@@ -10,7 +10,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.project.check import check
-from evenruler.project.new import start
+from evenruler.project.new import create_instrument
 from tests.project import told
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
     shutil.copy(ROOT / "params.yaml", tmp_path)
     shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
     before = files_of(tmp_path)
-    start(tmp_path, family, "brand-new")
+    create_instrument(tmp_path, family, "brand-new")
     declared, door = ParamsFile(tmp_path / "params.yaml", scale), room(family, "declare")
     assert declared.instruments["brand-new"] == family
     settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
@@ -61,7 +61,7 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale
 def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
     """Six single words a group (docs/adding-a-probe-domain.md)."""
     shutil.copy(ROOT / "params.yaml", tmp_path)
-    start(tmp_path, "probes", "brand-new")
+    create_instrument(tmp_path, "probes", "brand-new")
     settings, folder = (
         ParamsFile(tmp_path / "params.yaml").settings("brand-new"),
         tmp_path / "data/sources/probes",
@@ -76,7 +76,7 @@ def test_the_starter_of_probes_keeps_the_rules_of_its_guide(tmp_path) -> None:
 def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> None:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     before = (tmp_path / "params.yaml").read_text()
-    start(tmp_path, "framing", "brand-new")
+    create_instrument(tmp_path, "framing", "brand-new")
     after = (tmp_path / "params.yaml").read_text()
     assert after.replace("  brand-new: {family: framing}\n", "") == before
 
@@ -92,7 +92,7 @@ def test_every_family_of_the_house_that_is_behind_its_doors_is_tried() -> None:
 
 def test_the_source_and_one_line_in_params(tmp_path) -> None:
     path = told.put(tmp_path)
-    assert start(tmp_path, "pairs", "sailors") == [
+    assert create_instrument(tmp_path, "pairs", "sailors") == [
         "wrote data/sources/pairs/sailors.yaml; edit it, then "
         "`evenruler repro rows@sailors` for its rows, `make repro` for everything",
         "params.yaml: instruments now holds sailors",
@@ -109,7 +109,7 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
 
 def test_texts_of_the_starter_are_warned_of_until_they_are_replaced(tmp_path) -> None:
     told.put(tmp_path)
-    start(tmp_path, "framing", "beards")
+    create_instrument(tmp_path, "framing", "beards")
     path = tmp_path / "data/sources/framing/beards.yaml"
     text = path.read_text()
     line = text.splitlines().index("source: who wrote this, and when # FILL") + 1
@@ -137,7 +137,7 @@ def test_the_first_of_all(tmp_path, text) -> None:
             "versions: {pairs-doctors: 1.2.0} # by hand\n", ""
         )
     )
-    start(tmp_path, "framing", "beards")
+    create_instrument(tmp_path, "framing", "beards")
     assert ParamsFile(path).instruments == {"beards": "framing"}
     assert (
         check(tmp_path)[-1] == "checked: profile quick; models tiny, shared, writer; framing beards"
@@ -160,7 +160,7 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     kept.parent.mkdir()
     kept.write_text("mine\n")
     monkeypatch.setattr("evenruler.project.new.files", lambda name: package)
-    line, _ = start(tmp_path, "pairs", "sailors")
+    line, _ = create_instrument(tmp_path, "pairs", "sailors")
     folder = "data/sources/pairs"
     assert line == (
         f"wrote {folder}/sailors.yaml and {folder}/shared/sailors-notes.md; edit them, then "
@@ -221,7 +221,7 @@ class TestWhatIsRefused:
         (tmp_path / "data/sources/framing/bald.yaml").write_text("a draft")
         before = files_of(tmp_path)
         with pytest.raises(UserError) as caught:
-            start(tmp_path, family, name)
+            create_instrument(tmp_path, family, name)
         assert str(caught.value).endswith(said if name != "a\n" else "digits and single hyphens")
         assert "\n" not in str(caught.value)
         assert files_of(tmp_path) == before

@@ -27,7 +27,7 @@ def active() -> Active:
 
 
 def stale(root: Path, active: Active) -> list[str]:
-    return [path.as_posix() for path in check.stale(root, active, BENCHMARKS)]
+    return [path.as_posix() for path in check.find_stale_outputs(root, active, BENCHMARKS)]
 
 
 def put(root: Path, *names: str) -> None:
@@ -72,7 +72,7 @@ UNDECLARED = [
 def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, active: Active) -> None:
     put(tmp_path, *KEPT, *UNDECLARED, "data/sources/probes/old", "data/answers/framing/m")
     locked(tmp_path, *UNDECLARED)
-    found = check.stale(tmp_path, active, BENCHMARKS)
+    found = check.find_stale_outputs(tmp_path, active, BENCHMARKS)
     assert [path.as_posix() for path in found] == UNDECLARED
     check.remove(tmp_path, found)
     assert [name for name in [*KEPT, *UNDECLARED] if (tmp_path / name).exists()] == KEPT
@@ -97,7 +97,7 @@ def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared
         ["add", "data/diagnosis/framing/m.json", "data/diagnosis/saged/m.json"],
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    found = check.stale(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
+    found = check.find_stale_outputs(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
     assert [path.as_posix() for path in found] == [
         "data/diagnosis/framing",
         "data/diagnosis/saged/t.csv",
@@ -132,7 +132,7 @@ def test_what_belongs_where() -> None:
 def test_what_dvc_knows_goes(tmp_path: Path, active: Active) -> None:
     put(tmp_path, *GONE, "data/answers/probes/m")
     locked(tmp_path, *GONE)
-    found = check.stale(tmp_path, active, BENCHMARKS)
+    found = check.find_stale_outputs(tmp_path, active, BENCHMARKS)
     assert [path.as_posix() for path in found] == GONE
     check.remove(tmp_path, found)
     assert not any((tmp_path / name).exists() for name in GONE)
@@ -192,7 +192,7 @@ def test_of_a_link_that_dvc_made_only_the_link_goes(tmp_path: Path, active: Acti
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/saged-old").symlink_to(tmp_path / "elsewhere")
     locked(tmp_path, "benchmarks/saged-old")
-    check.remove(tmp_path, check.stale(tmp_path, active, BENCHMARKS))
+    check.remove(tmp_path, check.find_stale_outputs(tmp_path, active, BENCHMARKS))
     assert not (tmp_path / "benchmarks/saged-old").is_symlink()
     assert (tmp_path / "elsewhere/README.md").read_text() == "made"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declaration.active import DeclaredInstrument, in_use, instruments_at
+from evenruler.declaration.active import DeclaredInstrument, compute_active, instruments_at
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ParamsFile
@@ -49,7 +49,7 @@ def params():
 def at_scale():
     """What is in use at each scale."""
     return {
-        scale: in_use(
+        scale: compute_active(
             instruments_at(ROOT, ROOT / "params.yaml", scale), ROOT / "params.yaml", scale
         )
         for scale in ("quick", "paper")

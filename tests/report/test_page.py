@@ -13,7 +13,7 @@ import pytest
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.probes.report import charts
 from evenruler.report import FigureCell, InstrumentView, Section, render_page
-from evenruler.report.page import Cell, Picture, Table, packed
+from evenruler.report.page import Cell, Picture, Table, gzip_base64
 from tests import browser
 from tests.report.pages import unpacked
 
@@ -134,8 +134,8 @@ class TestText:
         assert rows == [{"x": "</script><b>", "low": None}, {"x": "<!-- <script>", "low": None}]
 
     def test_is_packed_the_same_every_time(self) -> None:
-        assert packed({"b": 1, "a": float("nan")}) == packed({"a": float("nan"), "b": 1})
-        assert unpacked(packed({"a": float("nan")})) == {"a": None}
+        assert gzip_base64({"b": 1, "a": float("nan")}) == gzip_base64({"a": float("nan"), "b": 1})
+        assert unpacked(gzip_base64({"a": float("nan")})) == {"a": None}
 
     def test_says_each_amount_with_interval_control_and_verdict(self, page: str) -> None:
         body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", page[page.index("<main") :])

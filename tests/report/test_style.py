@@ -6,7 +6,7 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from evenruler.report.style import Charts, Choices, filled
+from evenruler.report.style import Charts, Choices, fill_placeholders
 
 WRITTEN = """
 dots:
@@ -30,7 +30,7 @@ def charts(tmp_path: Path) -> Charts:
 
 def test_a_value_alone_keeps_its_type_and_within_a_text_is_its_words() -> None:
     written = {"a": ["${n}", "${n} of ${of}", 3], "b": {"c": "${gone}"}}
-    assert filled(written, {"n": 2, "of": [1], "gone": None}) == {
+    assert fill_placeholders(written, {"n": 2, "of": [1], "gone": None}) == {
         "a": [2, "2 of [1]", 3],
         "b": {"c": None},
     }

@@ -1,6 +1,6 @@
 """Tables in the words of a family's YAML."""
 
-from evenruler.report.page import Table, tabled
+from evenruler.report.page import Table, make_tables
 
 WRITTEN = {
     "title": "Moved by {name}",
@@ -13,16 +13,16 @@ WRITTEN = {
 
 def test_columns_of_the_data_stand_where_the_dots_are_and_long_tables_are_cut() -> None:
     rows = [[model, "0.1", "0.2", ""] for model in "abc"]
-    (found,) = tabled(WRITTEN, rows, ["one", "two"], name="gloom", n=5)
+    (found,) = make_tables(WRITTEN, rows, ["one", "two"], name="gloom", n=5)
     caption = "Over 5 fits. 1 more: in moved.parquet."
     assert found == Table(["model", "one", "two", "why"], rows[:2], "Moved by gloom", caption)
 
 
 def test_without_dots_they_stand_last_and_nothing_else_has_to_be_written() -> None:
-    assert tabled({"columns": ["model"]}, [["a", "1"]], ["n"]) == [
+    assert make_tables({"columns": ["model"]}, [["a", "1"]], ["n"]) == [
         Table(["model", "n"], [["a", "1"]])
     ]
 
 
 def test_without_rows_there_is_no_table() -> None:
-    assert tabled(WRITTEN, [], ["one"], name="gloom", n=5) == []
+    assert make_tables(WRITTEN, [], ["one"], name="gloom", n=5) == []

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.measurement.reliability import concepts
-from evenruler.results.comparison import agreed, compare
+from evenruler.results.comparison import compare, result_agreement
 from evenruler.results.store import read, write
 from evenruler.results.view import as_markdown, render
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
@@ -30,7 +30,7 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
             {"concepts": own[CONCEPTS.names]},
         )
         results.append(read(written / "result.json"))
-    found = agreed(results).groupby(["benchmark", "figure"])["value"].first()
+    found = result_agreement(results).groupby(["benchmark", "figure"])["value"].first()
     assert 0.9 < found["fixed-jobs@1.0.0", "reliability"] < 1
     assert 0.85 < found["fixed-jobs@1.0.0", "r"] < 1
     comparisons = compare(results)

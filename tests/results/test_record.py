@@ -15,7 +15,7 @@ import evenruler
 from evenruler import models
 from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
-from evenruler.evaluate.session import written
+from evenruler.evaluate.session import replies_with_prompts
 from evenruler.results.record import Result
 from evenruler.results.store import load_results, read
 from evenruler.tables.schemas import HEADLINES
@@ -108,10 +108,14 @@ def test_replies_stand_beside_their_prompts() -> None:
         {"id": ["b", "a"], "seed": [1, 2], "reply": ["yes", None], "reason": [None, "no"]}
     )
     published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}
-    found = written({"replies": replies, "choices": replies}, published)["replies"]
+    found = replies_with_prompts({"replies": replies, "choices": replies}, published)["replies"]
     assert list(found.columns) == ["prompt", "reply", "reason", "id", "seed"]
     assert found["prompt"].tolist() == ["B?", "A?"]
-    assert written({"replies": replies.iloc[:0]}, published) == written({}, published) == {}
+    assert (
+        replies_with_prompts({"replies": replies.iloc[:0]}, published)
+        == replies_with_prompts({}, published)
+        == {}
+    )
 
 
 def test_a_plot_has_a_panel_a_figure(

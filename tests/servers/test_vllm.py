@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
-from evenruler.evaluate.subject import ResolvedModel, chosen
-from evenruler.instruments.asking import subject_of
-from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, at_size
+from evenruler.evaluate.subject import ResolvedModel, resolve_model
+from evenruler.instruments.asking import model_meta_of
+from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, plan_at_size
 from evenruler.instruments.registry import room
-from evenruler.models.backends.server import KEY, URL, allowing
+from evenruler.models.backends.server import KEY, URL, request_budget
 from evenruler.models.catalogue import load
 from evenruler.models.declared import OPERATIONS
 from evenruler.models.model import Model
@@ -46,7 +46,7 @@ class Both:
 
     def chosen(self, kind: str) -> ResolvedModel:
         start = START_TOKEN if kind == "completions" else None
-        return chosen("endpoint:smollm2", self.store, name=kind, kind=kind, start=start)
+        return resolve_model("endpoint:smollm2", self.store, name=kind, kind=kind, start=start)
 
     def hosted(self, kind: str = "completions") -> Model:
         return load(kind, self.chosen(kind).catalogue, store=self.store)
@@ -55,7 +55,7 @@ class Both:
     def local(self) -> Model:
         return load(
             "here",
-            chosen(f"local:{self.folder}", self.store, name="here").catalogue,
+            resolve_model(f"local:{self.folder}", self.store, name="here").catalogue,
             store=self.store,
         )
 
@@ -93,9 +93,9 @@ def requests_of(
     limit: int | None = None,
 ) -> list[RequestBatch]:
     """What a benchmark asks first of a model that could everything."""
-    able = replace(subject_of(subject.name, subject.catalogue), operations=frozenset(OPERATIONS))
-    with benchmark_at(benchmark) as found:
-        door, tables, plan = room(found.family, "ask"), found.tables, at_size(found.plan, size)
+    able = replace(model_meta_of(subject.name, subject.catalogue), operations=frozenset(OPERATIONS))
+    with open_benchmark(benchmark) as found:
+        door, tables, plan = room(found.family, "ask"), found.tables, plan_at_size(found.plan, size)
         if limit is not None:
             tables, plan = door.limited(tables, plan, limit)
         return [
@@ -164,7 +164,7 @@ def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
 def test_a_probe_measured(both: Both, say: Say) -> None:
     """`measure` on what the test above has in the store: figures, verdicts and biases are the
     same."""
-    with allowing(0):
+    with request_budget(0):
         served = measure(
             "endpoint:smollm2", PROBE, name="served", kind="completions", start=START_TOKEN
         )

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.instrument import at_size
-from evenruler.instruments.saged.ask import asked_again
+from evenruler.instruments.instrument import plan_at_size
+from evenruler.instruments.saged.ask import repeated_prompts
 from evenruler.instruments.saged.declare import Source, load
 from evenruler.tables import read_frame
 from stages import rows as rows_stage
@@ -33,12 +33,12 @@ class Built:
         settings = ParamsFile(ROOT / "params.yaml", "paper").settings(domain)
         sources = Path("data/sources/saged")
         self.source: Source = load(sources / f"{domain}.yaml", settings, sources / "shared")
-        tables, plan = frames("saged", domain), at_size(plan_of("saged", domain))
+        tables, plan = frames("saged", domain), plan_at_size(plan_of("saged", domain))
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (
             tables[name] for name in ("sources", "prompts", "rejected")
         )
-        again = asked_again(tables, plan)
+        again = repeated_prompts(tables, plan)
         self.prefixed = again[again["framing"] != "reseeded"]
         self.reseeded = again[again["framing"] == "reseeded"]
 

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration.params import load_params
 from evenruler.instruments.questionnaires import two_way_of_logs
-from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_rows
+from evenruler.instruments.questionnaires.ask.questions import locate_intensifiers, prefixed_rows
 from evenruler.models import WordInPlace, load
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
@@ -361,7 +361,7 @@ class TestPlaced:
             ),
             "terms": pd.DataFrame([{"item": "i", "twin": 0, "term": "t", "word": "calm"}]),
         }
-        assert placed(tables) == dict(
+        assert locate_intensifiers(tables) == dict(
             zip(("before", "word", "after"), ([part] for part in expected), strict=True)
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import diagnosing
-from evenruler.instruments.instrument import INSTRUMENT, Record, at_size
+from evenruler.instruments.instrument import INSTRUMENT, Record, plan_at_size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.tables.frames import for_people
 from stages.files import read_subject
@@ -23,7 +23,7 @@ BUILT = [family for family in FAMILIES if family != "fixed"]
 def published(folder: Path) -> tuple[dict[str, pd.DataFrame], dict]:
     """The rows of a benchmark folder, by config, and its plan as the build asks it."""
     rows = {path.parent.name: pd.read_parquet(path) for path in folder.glob("*/*.parquet")}
-    return rows, at_size(json.loads((folder / "plan.json").read_text()))
+    return rows, plan_at_size(json.loads((folder / "plan.json").read_text()))
 
 
 def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:

@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.asking import CALLED, subject_of
+from evenruler.instruments.asking import CALLED, model_meta_of
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame
@@ -65,7 +65,7 @@ def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def chat() -> Subject:
-    return subject_of("big", ParamsFile().catalogue)
+    return model_meta_of("big", ParamsFile().catalogue)
 
 
 def asked(family: str) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def asked(family: str) -> dict[str, Any]:
 @pytest.mark.parametrize("family", NEEDED)
 def test_why_is_said_in_one_line(family: str) -> None:
     who, table, operation = NEEDED[family]
-    subject = subject_of(who.split()[0], ParamsFile().catalogue)
+    subject = model_meta_of(who.split()[0], ParamsFile().catalogue)
     line = f"{who} is left out of {table}: it gives no {CALLED[operation]}"
-    assert ask.left_out(room(family, "ask"), asked(family), subject) == [line]
+    assert ask.unanswerable_tables(room(family, "ask"), asked(family), subject) == [line]
 
 
 def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
-    assert ask.left_out(room("saged", "ask"), asked("saged"), chat) == []
+    assert ask.unanswerable_tables(room("saged", "ask"), asked("saged"), chat) == []
 
 
 @pytest.mark.parametrize("family", NEEDED)
@@ -141,5 +141,5 @@ def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> 
     ((tables, plan),) = asked("saged").values()
     for feature in FEATURES:
         own = {**plan, "features": {feature: plan["features"][feature]}}
-        found = door.scores(tables, own, answers, subject_of("mask", ParamsFile().catalogue))
+        found = door.scores(tables, own, answers, model_meta_of("mask", ParamsFile().catalogue))
         assert [len(rows) for rows in found.values()] == [0] * 4

@@ -16,7 +16,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import MISSING, PAGES
 from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.project.new import start
+from evenruler.project.new import create_instrument
 from evenruler.tables import read_frame, write_table
 from stages import rows as rows_stage
 from stages import scrape
@@ -48,7 +48,7 @@ def started(tmp_path: Path) -> Path:
     """A folder with a domain that `evenruler new` wrote, and no other instrument."""
     (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
     edit(tmp_path / "params.yaml", lambda params: params.update(instruments={}, versions={}))
-    start(tmp_path, "saged", "drinks")
+    create_instrument(tmp_path, "saged", "drinks")
     declare(tmp_path)
     return tmp_path
 
@@ -315,7 +315,7 @@ def two_more(workplace: Path) -> Path:
     """Beside the domain that is finished, one whose pages and one whose replacements are still to
     be found."""
     for name in ("juices", "teas"):
-        start(workplace, "saged", name)
+        create_instrument(workplace, "saged", name)
         of_text(workplace, name)
     others(workplace, "wiki", "juices")
     replacements = {"replacements": {"model": "smollm2-135m-instruct"}}

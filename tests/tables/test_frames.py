@@ -12,23 +12,23 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.tables import (
+    concat_frames,
     evenly_spread,
     grouped,
     read_frame,
     read_table,
     rounded,
-    rows_of,
-    stacked,
+    row_hashes,
     without_last_bits,
     write_table,
 )
 from evenruler.tables.frames import (
     TOLERANCE,
     differs,
-    few_of,
     for_people,
     for_spreadsheets,
     from_spreadsheet,
+    limit_tables,
 )
 from evenruler.tables.schemas import columns
 
@@ -68,7 +68,7 @@ def test_tables_are_cut_down_to_the_same_units() -> None:
         pd.DataFrame({"unit": list("ddccba"), "n": range(6)}),
         pd.DataFrame({"unit": ["a"]}),
     )
-    found = few_of(
+    found = limit_tables(
         {"words": words, "texts": texts, "others": others}, ("words", "texts"), "unit", 2
     )
     assert found["words"]["unit"].tolist() == ["b", "d"]
@@ -80,7 +80,7 @@ class TestStacked:
     NONE = pd.DataFrame({"a": pd.Series([], dtype=object), "b": pd.Series([], dtype=object)})
 
     def test_what_has_no_rows_changes_no_type(self) -> None:
-        found = stacked(
+        found = concat_frames(
             [
                 self.NONE,
                 pd.DataFrame({"a": [1], "b": [0.5]}),
@@ -93,9 +93,9 @@ class TestStacked:
         assert found.index.tolist() == [0, 1]
 
     def test_where_none_has_rows_the_first_gives_its_columns(self) -> None:
-        found = stacked(frame for frame in (self.NONE, pd.DataFrame(columns=["c"])))
+        found = concat_frames(frame for frame in (self.NONE, pd.DataFrame(columns=["c"])))
         assert found.columns.tolist() == ["a", "b"]
-        assert stacked([]).empty
+        assert concat_frames([]).empty
 
 
 UNITS = pd.DataFrame(
@@ -115,14 +115,14 @@ def test_the_rows_of_a_unit_are_hashed_whole_but_for_their_own_checksum() -> Non
         "x": sha256([sha256([one]), sha256([other])])[:16],
         "y": sha256([sha256([alone])])[:16],
     }
-    assert rows_of(UNITS, ["unit"]).to_dict() == expected
-    assert rows_of(UNITS[::-1], ["unit"]).to_dict() == expected
+    assert row_hashes(UNITS, ["unit"]).to_dict() == expected
+    assert row_hashes(UNITS[::-1], ["unit"]).to_dict() == expected
 
 
 def test_another_text_under_the_same_checksum_is_another_row() -> None:
     found, before = (
-        rows_of(UNITS.assign(text=["two", "One", "three"]), ["unit"]),
-        rows_of(UNITS, ["unit"]),
+        row_hashes(UNITS.assign(text=["two", "One", "three"]), ["unit"]),
+        row_hashes(UNITS, ["unit"]),
     )
     assert (found["x"] == before["x"], found["y"] == before["y"]) == (False, True)
 

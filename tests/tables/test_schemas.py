@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evenruler.tables.schemas import COMMON, NUMBERS, columns, declared
+from evenruler.tables.schemas import COMMON, NUMBERS, columns, schema_getattr
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,7 +91,7 @@ class TestDeclared:
             '"why: str"]'
         )
         rows = columns(COMMON, "n: int?; last: bool")
-        find = declared(path)
+        find = schema_getattr(path)
         assert find("ROWS").equals(rows, check_metadata=True)
         assert find("LESS").equals(columns(rows, "why: str"), check_metadata=True)
         assert find("COMMON").equals(COMMON, check_metadata=True)
@@ -99,12 +99,12 @@ class TestDeclared:
     def test_a_table_that_is_nowhere(self, tmp_path: Path) -> None:
         (tmp_path / "schemas.toml").write_text('LATER = ["id: str"]')
         with pytest.raises(AttributeError, match=r"schemas\.toml has no table 'PAGES'"):
-            declared(tmp_path / "schemas.toml")("PAGES")
+            schema_getattr(tmp_path / "schemas.toml")("PAGES")
 
     def test_a_table_below_is_not_known_yet(self, tmp_path: Path) -> None:
         (tmp_path / "schemas.toml").write_text('ROWS = ["LATER"]\nLATER = ["id: str"]')
         with pytest.raises(ValueError, match="found 'LATER'"):
-            declared(tmp_path / "schemas.toml")
+            schema_getattr(tmp_path / "schemas.toml")
 
     def test_every_name_that_modules_use_is_declared(self) -> None:
         """Type checkers cannot tell, as they ask `__getattr__`."""

@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenruler.text import ATTRIBUTE, TARGET, english, fill, place, slots, slug_of, words
+from evenruler.text import ATTRIBUTE, TARGET, english, fill, locate_slot_word, slots, slug_of, words
 from evenruler.text.english import (
     FOREIGN_WORDS,
     FUNCTION_WORDS,
     LEAST_SHARE,
     article_for,
-    in_another,
     is_english,
+    is_other_language,
     negations,
     plural_of,
     regular_plural,
+    slot_word_class,
     tokens,
-    use_of,
 )
 
 
@@ -98,7 +98,7 @@ def test_negations(text, n):
     ],
 )
 def test_what_a_slot_stands_for(text, use):
-    assert use_of("{ATTRIBUTE}", text) == use
+    assert slot_word_class("{ATTRIBUTE}", text) == use
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_what_a_slot_stands_for(text, use):
     ],
 )
 def test_replies_in_another_language_are_found(text: str) -> None:
-    assert in_another([text], "en").tolist() == [True]
-    assert in_another(
+    assert is_other_language([text], "en").tolist() == [True]
+    assert is_other_language(
         ["The food of the region is known for its fresh vegetables."], "fr"
     ).tolist() == [True]
 
@@ -131,11 +131,11 @@ def test_replies_in_another_language_are_found(text: str) -> None:
     ],
 )
 def test_english_and_what_is_hardly_a_text_are_left(text: str) -> None:
-    assert in_another([text], "en").tolist() == [False]
+    assert is_other_language([text], "en").tolist() == [False]
 
 
 def test_of_a_language_that_is_not_known_nothing_is_said() -> None:
-    assert in_another(["Guten Tag", "Good day"], "tlh").tolist() == [False, False]
+    assert is_other_language(["Guten Tag", "Good day"], "tlh").tolist() == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ OFTEN, TERM = "{INTENSIFIER}", "{TERM}"
 def test_the_word_is_found_where_it_was_filled_in(template, word, term, article, expected) -> None:
     sentence = fill(template, {OFTEN: word, TERM: term}, article)
 
-    begin, end = place(template, OFTEN, {TERM: term}, article, sentence)
+    begin, end = locate_slot_word(template, OFTEN, {TERM: term}, article, sentence)
 
     assert sentence[begin:end] == expected
     assert fill(template.split(OFTEN)[1], {TERM: term}, article).lower() == sentence[end:].lower()

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from evenruler.evaluate.subject import chosen
+from evenruler.evaluate.subject import resolve_model
 from evenruler.models import catalogue
 from evenruler.models.store import RowStore
 from evenruler.training.plants import (
@@ -206,7 +206,7 @@ class TestMade:
         return RowStore()
 
     def nats(self, source: str, store: RowStore) -> float:
-        found = chosen(source, store)
+        found = resolve_model(source, store)
         return load_plant("made").log_odds(
             catalogue.load(found.name, found.catalogue, store=store), MADE["held_out"][:1]
         )
@@ -219,10 +219,10 @@ class TestMade:
             )
 
     def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
-        entry = chosen("planted:tiny/made/0/2", store).entry
+        entry = resolve_model("planted:tiny/made/0/2", store).entry
         folder = Path(entry.adapter or "")
         files = {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
-        assert chosen("planted:tiny/made/0/2", store).entry == entry
+        assert resolve_model("planted:tiny/made/0/2", store).entry == entry
         assert {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))} == files
         assert "/" not in (folder / "adapter_config.json").read_text(encoding="utf-8")
         assert (entry.lineage, entry.chat) == ("tiny", False)
@@ -242,4 +242,4 @@ class TestMade:
     def test_what_cannot_be_made_is_a_line(
         self, store: RowStore, error_of: Callable[..., str], source: str, said: str
     ) -> None:
-        assert said in error_of(chosen, source, store)
+        assert said in error_of(resolve_model, source, store)

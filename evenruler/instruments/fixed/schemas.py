@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from evenruler.tables.schemas import declared
+from evenruler.tables.schemas import schema_getattr
 
-__getattr__ = declared(Path(__file__).with_name("schemas.toml"))
+__getattr__ = schema_getattr(Path(__file__).with_name("schemas.toml"))
 
 FIRST, SECOND, THIRD = "first", "second", "third"
 """Roles of the texts of an item: the one that the score counts (the more stereotypical one, the

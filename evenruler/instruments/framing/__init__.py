@@ -4,11 +4,11 @@ answers.
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.instruments.framing.diagnose.effects import apd
 
 __all__ = ["apd"]
 
-__getattr__ = lazily(__name__, apd="diagnose.effects")
+__getattr__ = lazy_getattr(__name__, apd="diagnose.effects")

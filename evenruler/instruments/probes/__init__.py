@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.instruments.probes.declare.settings import bias
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["bias", "fitness"]
 
-__getattr__ = lazily(__name__, bias="declare.settings", fitness="evolve.fitness")
+__getattr__ = lazy_getattr(__name__, bias="declare.settings", fitness="evolve.fitness")

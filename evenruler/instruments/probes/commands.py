@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evenruler import repository
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.strict import read_csv, read_text
 from evenruler.terminal import say
 
@@ -63,14 +63,14 @@ def evolve(
     """
     from evenruler.declaration.params_file import ParamsFile
     from evenruler.declaration.profiles import choose_profile
-    from evenruler.files import replace
+    from evenruler.files import write_text_atomically
     from evenruler.instruments.instrument import Declaration
     from evenruler.instruments.probes.declare import load as load_source
-    from evenruler.models.engines import choose
+    from evenruler.models.engines import set_engine
 
-    choose(engine)
+    set_engine(engine)
     choose_profile(profile)
-    repository.enter()
+    repository.enter_repository()
     params = ParamsFile()
     settings = params.settings(name, "probes")
     if settings.made_by != "evolve":
@@ -84,21 +84,21 @@ def evolve(
     )
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
-    from evenruler.instruments.probes.evolve import asked_anew, merge_replies
+    from evenruler.instruments.probes.evolve import merge_replies, record_operator_replies
     from evenruler.models.catalogue import (
         load,
     )  # takes seconds, so only after the checks of the user's input
     from evenruler.models.store import cache_root
 
     declaration = Declaration(name, "probes", settings, source)
-    text, said = asked_anew(
+    text, said = record_operator_replies(
         declaration, partial(load, params=params.catalogue), cache_root() / "evolve"
     )
     path = SOURCES / settings.replies(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     if add and path.exists():
         text = merge_replies(read_text(path), text)
-    replace(path, text)
+    write_text_atomically(path, text)
     for line in (*said, f"{path}: {text.count(chr(10)):,} replies"):
         say(line)
 
@@ -131,12 +131,12 @@ def sheet(
     """
     import pandas as pd
 
-    from evenruler.files import replace
-    from evenruler.instruments.probes.ratings import as_sheet, blind, instructions
+    from evenruler.files import write_text_atomically
+    from evenruler.instruments.probes.ratings import as_sheet, blind_templates, instructions
     from evenruler.tables.frames import for_spreadsheets, read_frame
 
-    here = repository.enter()
-    human, out = (path and repository.meant(path, here) for path in (human, out))
+    here = repository.enter_repository()
+    human, out = (path and repository.resolve_user_path(path, here) for path in (human, out))
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
     kept = ["set", "template", "text"]
@@ -160,7 +160,7 @@ def sheet(
             raise UserError(
                 "no secret in it", where=str(path), remedy="give another --out, or move it away"
             )
-    blinded = blind(templates, secret, seed)
+    blinded = blind_templates(templates, secret, seed)
     key = for_spreadsheets(blinded.key).to_csv(index=False, lineterminator="\n")
     if before not in (None, key):
         raise UserError(
@@ -169,10 +169,10 @@ def sheet(
             remedy="give another --out, or move it away",
         )
     distinct = list({construct.name: construct for construct in constructs.values()}.values())
-    replace(path, key)
+    write_text_atomically(path, key)
     # Without a byte order mark, spreadsheets do not read a CSV as UTF-8.
-    replace(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
-    replace(folder / "raters/instructions.txt", instructions(distinct))
+    write_text_atomically(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
+    write_text_atomically(folder / "raters/instructions.txt", instructions(distinct))
     say(
         f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: "
         f"{folder / 'raters'}"
@@ -190,24 +190,27 @@ def read(
 ) -> None:
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
     from evenruler.declaration.params_file import ParamsFile
-    from evenruler.files import replace
-    from evenruler.instruments.probes.ratings import as_markdown, collect, read_key, statistics
+    from evenruler.files import write_text_atomically
+    from evenruler.instruments.probes.ratings import as_markdown, join_ratings, read_key, statistics
     from evenruler.tables.frames import for_spreadsheets
 
-    here = repository.enter()
-    key, out = repository.meant(key, here), out and repository.meant(out, here)
-    sheets = [repository.meant(path, here) for path in sheets]
+    here = repository.enter_repository()
+    key, out = (
+        repository.resolve_user_path(key, here),
+        out and repository.resolve_user_path(out, here),
+    )
+    sheets = [repository.resolve_user_path(path, here) for path in sheets]
     for path in sheets:
         if sheets.count(path) > 1:
             raise UserError("given twice", where=str(path), remedy="give each sheet once")
     sources = read_key(read_text(key, MEND), str(key))
-    rated = collect({str(path): read_text(path, MEND) for path in sheets}, sources)
+    rated = join_ratings({str(path): read_text(path, MEND) for path in sheets}, sources)
     found = statistics(rated, sources, ParamsFile().resampling)
     folder = out or key.parent
-    replace(
+    write_text_atomically(
         folder / "ratings.csv", for_spreadsheets(rated).to_csv(index=False, lineterminator="\n")
     )
-    replace(
+    write_text_atomically(
         folder / "statistics.csv",
         found.to_csv(index=False, lineterminator="\n", float_format="%.6g"),
     )
@@ -243,7 +246,7 @@ def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
     names = [name.strip() for name in sets.split(",")]
     for name in names:
         if name not in known:
-            raise UserError(f"no set {name!r}", where="--sets", remedy=nearest(name, known))
+            raise UserError(f"no set {name!r}", where="--sets", remedy=suggest_nearest(name, known))
     return templates[templates["set"].isin(names)]
 
 

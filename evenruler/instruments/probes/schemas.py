@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.tables.ids import row_id
-from evenruler.tables.schemas import declared
+from evenruler.tables.schemas import schema_getattr
 
-__getattr__ = declared(Path(__file__).with_name("schemas.toml"))
+__getattr__ = schema_getattr(Path(__file__).with_name("schemas.toml"))
 
 CHOSEN, ELITES, POPULATION = "evolved", "elites", "population"
 """Template sets of an evolved instrument: chosen as a set from all that were measured; the

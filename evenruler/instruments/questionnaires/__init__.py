@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.instruments.questionnaires.ask.item_scores import (
@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["entailment_share", "item_score", "two_way", "two_way_of_logs"]
 
-__getattr__ = lazily(__name__, **dict.fromkeys(__all__, "ask.item_scores"))
+__getattr__ = lazy_getattr(__name__, **dict.fromkeys(__all__, "ask.item_scores"))

@@ -31,7 +31,7 @@ def translate_scale(
     it.
     """
     from evenruler.declaration.params_file import ParamsFile
-    from evenruler.files import replace
+    from evenruler.files import write_text_atomically
     from evenruler.instruments.questionnaires.declare.source import load_scale
     from evenruler.instruments.questionnaires.translate import (
         as_yaml,
@@ -41,8 +41,8 @@ def translate_scale(
     )
     from evenruler.models.catalogue import load
 
-    here = repository.enter()
-    path = repository.meant(scale, here)
+    here = repository.enter_repository()
+    path = repository.resolve_user_path(scale, here)
     out = here / f"{path.stem}.draft.yaml"
     facts, rows = read_scale(path)
     if out.exists():
@@ -53,7 +53,7 @@ def translate_scale(
     if writer:
         writer.require("loglikelihood")
     drafts = translate(facts, rows, load_scale(SCALE), writer)
-    replace(out, as_yaml(facts, drafts))
+    write_text_atomically(out, as_yaml(facts, drafts))
     said = [
         f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts
     ]

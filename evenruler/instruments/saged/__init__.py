@@ -4,7 +4,7 @@ concepts.
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from evenruler.instruments.saged.diagnose.cells import summarise, summarise_each
@@ -28,7 +28,7 @@ __all__ = [
     "summarise_each",
 ]
 
-__getattr__ = lazily(
+__getattr__ = lazy_getattr(
     __name__,
     **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
     **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),

@@ -21,7 +21,7 @@ def refresh(domain: Domain) -> None:
     from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
 
-    repository.enter()
+    repository.enter_repository()
     for line in fetch(Path(), domain, ParamsFile().settings(domain, "saged")):
         say(line)
 
@@ -34,7 +34,7 @@ def find(domain: Domain) -> None:
     from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged.scrape.fetching import find as look
 
-    repository.enter()
+    repository.enter_repository()
     declared = ParamsFile()
     for line in look(Path(), domain, declared.settings(domain, "saged"), declared.catalogue):
         say(line)
@@ -58,6 +58,6 @@ def plan(
     from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged import design
 
-    repository.enter()
+    repository.enter_repository()
     for line in design.plan(Path(), domain, ParamsFile(), difference or design.WANTED):
         say(line)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import templates
 from evenruler.instruments.saged.ask import with_items
 from evenruler.instruments.saged.declare import FAMILY, is_branched, read_prompts
@@ -223,5 +223,5 @@ def _domain(name: str, params: "ParamsFile") -> str:
     of_probes = (
         "the report (data/report/index.html) shows the reliability by number of templates and words"
     )
-    remedy = of_probes if family == "probes" else nearest(name, domains)
+    remedy = of_probes if family == "probes" else suggest_nearest(name, domains)
     raise UserError(what, where=f"{params.path}: instruments", remedy=remedy)

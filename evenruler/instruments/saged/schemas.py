@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from evenruler.tables.schemas import declared
+from evenruler.tables.schemas import schema_getattr
 
-__getattr__ = declared(Path(__file__).with_name("schemas.toml"))
+__getattr__ = schema_getattr(Path(__file__).with_name("schemas.toml"))

@@ -77,7 +77,7 @@ def trial_texts(number: str) -> list[str]:
     return [_BEGINNING.format(number=number) + end for end in _ENDS] + list(_SHORT)
 
 
-def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
+def parse_echo(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     """Parse an echoed text's tokens and log-probabilities; UserError if they are missing or
     invalid.
 
@@ -152,7 +152,7 @@ def unscored(name: str, text: str) -> UserError:
     return UserError(what, where=name, remedy=remedy)
 
 
-def apart(one: Echo, other: Echo) -> float:
+def max_log_prob_difference(one: Echo, other: Echo) -> float:
     """The largest difference of token log-probabilities, in nats; infinite if the tokens differ."""
     if one.tokens != other.tokens or (one.nats[0] is None) != (other.nats[0] is None):
         return math.inf
@@ -188,7 +188,7 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
     return _apart([given for given, _ in pairs], [written for _, written in pairs])
 
 
-def manner(name: str, echoes: Sequence[Echo], new: int) -> EchoDialect:
+def detect_echo_dialect(name: str, echoes: Sequence[Echo], new: int) -> EchoDialect:
     """How a server answers, from its echoes of the trial sentences; UserError if they are too
     short.
     """

@@ -26,13 +26,13 @@ from evenruler.models.loading import (
     loading,
     note_unused,
     pretrained,
-    quiet,
     read_notes,
     require_all,
     require_embeddings,
     require_layers,
     require_no_scales,
     require_plain_numbers,
+    silence_libraries,
 )
 from evenruler.models.records import LABELS, EntailmentPair, WordInPlace
 from evenruler.terminal import note
@@ -75,7 +75,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     from peft import PeftModel, get_peft_model_state_dict
 
     where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
-    with quiet(), loading(name, where, remedy), torch.random.fork_rng():
+    with silence_libraries(), loading(name, where, remedy), torch.random.fork_rng():
         torch.manual_seed(0)
         model, made_up = load_with_head(name, base, adapter.labels, dtype)
         adapted: Any = PeftModel.from_pretrained(model, adapter.folder)
@@ -99,7 +99,7 @@ def load_with_head(
     initialised tensors.
     """
     require_plain_numbers(name, str(base), base)
-    with quiet(), loading(name, str(base)):
+    with silence_libraries(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             base,
             dtype=dtype,
@@ -151,7 +151,7 @@ class Classifier:
             )
         else:
             assert isinstance(folder, Path)
-            with quiet(), loading(name, where):
+            with silence_libraries(), loading(name, where):
                 self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
             require_embeddings(model, self.tokenizer, name)
@@ -170,7 +170,7 @@ class Classifier:
     @batched
     def classify_whole(self, texts: Sequence[str]) -> Batches[NDArray[np.float64] | None]:
         """Like `classify`, but without truncation: None for a text that is too long."""
-        with quiet():  # silence the tokenizer's warning about long texts
+        with silence_libraries():  # silence the tokenizer's warning about long texts
             lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
         fits = lengths <= self._longest
         taken, too_long = np.flatnonzero(fits).tolist(), np.flatnonzero(~fits).tolist()
@@ -472,7 +472,7 @@ class SentenceEmbedder:
 
         for place in sorted({folder, *(path.parent for path in folder.glob("*/*.safetensors"))}):
             require_plain_numbers(name, str(place), place)
-        with quiet(), loading(name, str(folder)):
+        with silence_libraries(), loading(name, str(folder)):
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
             )

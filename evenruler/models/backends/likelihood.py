@@ -68,7 +68,7 @@ class LikelihoodScorer:
         sequences.
         """
         if not (self.plain_because or (words and self.words_plain_because)):
-            return trie.plan(sequences, self._max_nodes)
+            return trie.split_into_batches(sequences, self._max_nodes)
         order = sorted(
             range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens)
         )
@@ -79,7 +79,7 @@ class LikelihoodScorer:
         with torch.inference_mode():
             if self.plain_because is not None:
                 return _sums(self._plain(pack)[0])
-            return self._by_path(trie.build(pack))
+            return self._by_path(trie.build_trie(pack))
 
     def score_words(
         self, pack: Sequence[TokenSequence], kinds: torch.Tensor
@@ -126,7 +126,7 @@ class LikelihoodScorer:
         reads the last tokens of likely words. With `apart=False` these see everything, as under a
         wrong mask (used by the trial).
         """
-        tree, cache = trie.build(pack), DynamicCache()
+        tree, cache = trie.build_trie(pack), DynamicCache()
         nats = self._shared(tree, cache=cache)
         steps, following = [nats[path] for path in tree.paths], np.zeros((len(pack), len(kinds)))
         likely = [row for row, own in enumerate(steps) if own.sum() >= self._least]
@@ -224,7 +224,7 @@ class LikelihoodScorer:
         if not kinds <= MASKED_KINDS:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
         pair = self._pair()
-        tree = trie.build(pair)
+        tree = trie.build_trie(pair)
         open_nodes = replace(tree.nodes, ends=np.full_like(tree.nodes.ends, len(tree.nodes.ends)))
         return self._why_off(
             "mask",

@@ -21,7 +21,7 @@ from evenruler.models.backends.server import (
     RefusalError,
     Server,
     ServerStoppedError,
-    place,
+    server_place,
 )
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import (
@@ -64,7 +64,7 @@ def engine(
     return {
         "backend": "openai",
         "mode": mode,
-        "url": place(),
+        "url": server_place(),
         "model": served,
         "revision": revision,
         **more,
@@ -199,7 +199,7 @@ class OpenAI:
             texts = echo.trial_texts(secrets.token_hex(4))
             new = self._new_tokens()
             first = self._echoes(texts, new)
-            manner = echo.manner(self._name, first, new)
+            manner = echo.detect_echo_dialect(self._name, first, new)
             if self._start and any(
                 given.tokens[0] != self._start or given.tokens[1] == self._start for given in first
             ):
@@ -217,7 +217,7 @@ class OpenAI:
                 (self._echoes(texts[::-1], new)[::-1], "asked in reverse order"),
                 ([self._echoes([text], new)[0] for text in texts], "asked one by one"),
             ):
-                self._agree(max(map(echo.apart, first, again)), how)
+                self._agree(max(map(echo.max_log_prob_difference, first, again)), how)
             worst = max(echo.apart_where_alike(one, other) for one, other in combinations(first, 2))
             self._agree(worst, "in texts that begin alike")
             self._require_beside(texts[: echo.LONG], first[: echo.LONG], new)
@@ -315,7 +315,7 @@ class OpenAI:
         found: list[Echo | UserError] = []
         for i, text in enumerate(texts):
             try:
-                found.append(echo.read(self._name, by_index[i], self._start + text, new))
+                found.append(echo.parse_echo(self._name, by_index[i], self._start + text, new))
             except UserError as fault:
                 found.append(fault)
         return found

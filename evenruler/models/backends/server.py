@@ -151,7 +151,7 @@ class Server:
                     str(error)
                 ) from error  # the only error that the library does not retry
 
-        url = address()
+        url = server_address()
         parameters = parse_qsl(url.query)
         values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
         in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
@@ -469,7 +469,7 @@ def _pause(headers: Mapping[str, str], tries: int, waited: float) -> float | Non
     return max(pause, 0.0) if pause <= PATIENCE else None
 
 
-def address() -> SplitResult:
+def server_address() -> SplitResult:
     """The server's address from the environment; UserError if it is invalid."""
     try:
         url = urlsplit(os.environ.get(URL) or "https://api.openai.com/v1")
@@ -479,13 +479,13 @@ def address() -> SplitResult:
     return url
 
 
-def place() -> str:
+def server_place() -> str:
     """The server's address without secrets: scheme, host, port and path.
 
     A part of the path that looks like a key (`LIKE_A_KEY`) is written as its checksum, so that
     addresses differ.
     """
-    url = address()
+    url = server_address()
     parts = [
         _checksum(part) if LIKE_A_KEY.search(part) else part
         for part in url.path.rstrip("/").split("/")
@@ -670,7 +670,7 @@ def current_budget() -> Budget:
 
 
 @contextmanager
-def allowing(most: int | None) -> Iterator[None]:
+def request_budget(most: int | None) -> Iterator[None]:
     """Set the budget of servers created within the context; None changes nothing."""
     global _allowed
     if most is not None and most < 0:

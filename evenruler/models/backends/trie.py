@@ -74,7 +74,7 @@ class Trie:
         )
 
 
-def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
+def split_into_batches(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     """Divide sequences into packs of at most `max_nodes` nodes (or one longer sequence), as indices
     in token order.
 
@@ -106,7 +106,7 @@ def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def build(sequences: Sequence[TokenSequence]) -> Trie:
+def build_trie(sequences: Sequence[TokenSequence]) -> Trie:
     """Lay a pack out as a trie in token order, so that each node's descendants follow it
     directly.
     """

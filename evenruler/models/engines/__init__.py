@@ -15,14 +15,14 @@ LOCAL: Final = "local"
 RAY: Final = "ray"
 
 
-def chosen() -> tuple[str, str | None]:
+def current_engine() -> tuple[str, str | None]:
     """The engine and, if given, the cluster's address from the environment; UserError if it is
     invalid.
     """
     return parse(os.environ.get(ENGINE) or LOCAL, ENGINE)
 
 
-def choose(engine: str | None) -> None:
+def set_engine(engine: str | None) -> None:
     """Set the engine for this process and its children; None changes nothing."""
     if engine is not None:
         parse(engine, "--engine")

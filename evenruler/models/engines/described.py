@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from evenruler.errors import UserError
-from evenruler.files import json_in
+from evenruler.files import read_json_file
 from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory, tokenizer_folder
@@ -116,11 +116,11 @@ def describe(
     named = [
         (
             folder / "config.json",
-            [json_in(folder / "config.json", dict).get("transformers_weights")],
+            [read_json_file(folder / "config.json", dict).get("transformers_weights")],
         )
     ]
     for index in sorted(path for path in known if path.name.endswith(".index.json")):
-        shards = json_in(index, dict).get("weight_map")
+        shards = read_json_file(index, dict).get("weight_map")
         named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
     for file, names in named:
         for name in sorted({name for name in names if isinstance(name, str)}):
@@ -188,7 +188,7 @@ def _files_of_modules(folder: Path) -> set[Path]:
     """
     modules, root = folder / "modules.json", folder.resolve()
     files: set[Path] = set()
-    for module in json_in(modules, list):
+    for module in read_json_file(modules, list):
         kind, place = (
             str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path")
         )

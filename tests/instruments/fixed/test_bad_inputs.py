@@ -18,7 +18,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
 from evenruler.instruments.fixed import declare
-from evenruler.instruments.fixed.rows import read
+from evenruler.instruments.fixed.rows import read_items
 from evenruler.instruments.instrument import BuiltInstrument
 from tests.instruments.fixed import made, test_folder
 
@@ -455,7 +455,7 @@ def test_answers_that_are_cut(folder: Path, tmp_path: Path) -> None:
 def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path: Path) -> None:
     source = made.source(tmp_path, "bbq")
     with pytest.raises(UserError) as error:
-        read({"age": tmp_path / "age.jsonl"}, source)
+        read_items({"age": tmp_path / "age.jsonl"}, source)
     assert str(error.value) == (
         "files: the layout bbq takes a file `metadata` beside age: which option is the biased one; "
         "write a table "

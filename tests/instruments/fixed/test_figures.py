@@ -52,7 +52,7 @@ def test_a_model_without_likelihoods_is_asked_nothing(tmp_path: Path) -> None:
 
 def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    asked = ask.asked(made.frames(built), {**built.plan, "most": 1})
+    asked = ask.sample_texts(made.frames(built), {**built.plan, "most": 1})
     assert sorted(asked["item"].unique()) == ["1", "3"]
     tables, _ = ask.limited(made.frames(built), built.plan, 1)
     assert set(tables["texts"]["unit"]) == {"b"}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.evaluate.measure import lines_of, measure
+from evenruler.evaluate.measure import measure, result_lines
 from evenruler.instruments.fixed import card, declare
 from evenruler.instruments.instrument import Declaration
 from evenruler.publish.write import BenchmarkFolder, Config, write_benchmark
@@ -114,7 +114,7 @@ def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -
     assert figures["share"]["value"] == pytest.approx(items["won"].mean(), abs=1e-3)
     assert figures["lean"]["levels"] == "8 writers"
     assert figures["answered"]["value"] == 1
-    lines = list(lines_of(result))
+    lines = list(result_lines(result))
     assert any("lean" in line and "placebo" in line for line in lines)
     assert figures["turned"]["n"] == figures["moved"]["n"] == 48
     assert 0 <= figures["turned"]["value"] <= 1

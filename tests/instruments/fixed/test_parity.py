@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.subject import chosen
-from evenruler.instruments.asking import AnsweringModels, ask, subject_of
+from evenruler.evaluate.subject import resolve_model
+from evenruler.instruments.asking import AnsweringModels, collect_answers, model_meta_of
 from evenruler.instruments.fixed import ask as room
 from evenruler.instruments.fixed import diagnose
 from evenruler.measurement import Resampling
@@ -43,10 +43,10 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     """Items and figures of recorded answers, asked as any model is."""
     tables, plan = built(name)
     store = RowStore(folder)
-    subject = chosen(f"recorded:{PUBLISHED / source}", store)
+    subject = resolve_model(f"recorded:{PUBLISHED / source}", store)
     model = load(subject.name, subject.catalogue, store=store, where=source)
-    of = subject_of(subject.name, subject.catalogue)
-    answers = ask(
+    of = model_meta_of(subject.name, subject.catalogue)
+    answers = collect_answers(
         {name: (tables, plan)}, room.requests, of, AnsweringModels(model, lambda tool: model)
     )
     likelihoods = answers["likelihoods"].drop(columns="instrument")
@@ -157,10 +157,10 @@ def test_bbq(column: str, tmp_path: Path) -> None:
 
 
 def _file(name: str) -> Path:
-    from evenruler.models.sources import pinned
+    from evenruler.models.sources import verified_file
 
     file = loaded("bbq").files[name]
-    return pinned(file.source, file.sha256, name)
+    return verified_file(file.source, file.sha256, name)
 
 
 @pytest.mark.slow

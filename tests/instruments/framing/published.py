@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenruler.instruments.asking import AnsweringModels, ask
+from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.card import card as card_of
@@ -113,7 +113,7 @@ def ours(own: Published, answering: AnsweringModels, mass: str = "forms") -> dic
     """Our figures of words after the prompts as they are, by the harness's names."""
     plan = {**own.plan, "mass": mass, "generations": 0}
     whom, tables = subject(chats=False), own.tables
-    answers = ask({own.contrast: (tables, plan)}, requests, whom, answering)
+    answers = collect_answers({own.contrast: (tables, plan)}, requests, whom, answering)
     scored = scores(tables, plan, none() | answers, whom)
     found = figures(own.contrast, tables, plan, scored, whom, Resampling(0.95, 10, 0))[
         "figures"

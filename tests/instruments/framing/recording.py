@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenruler.instruments.asking import ask
+from evenruler.instruments.asking import collect_answers
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.instrument import Record
@@ -23,6 +23,8 @@ def record(
     """A contrast about hair, with changes of its source, on a model."""
     tables, plan = built(declaration(hair(**changes), choices="every", generations=generations))
     whom = subject(name=model)
-    answers = ask({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
+    answers = (
+        collect_answers({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
+    )
     found = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)
     return Record(name, whom, tables, plan, found)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import ask
+from evenruler.instruments.asking import collect_answers
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import (
     ANSWERS,
@@ -139,7 +139,9 @@ OF_ONE = (FORMS - 6 * 6) // 2 + 6 * 6
 def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -> None:
     answering = MadeUp()
     other = built(declaration(stimuli=1, generations=0))
-    found = ask({"hair": (TABLES, PLAN), "other": other}, requests, subject(), answering)
+    found = collect_answers(
+        {"hair": (TABLES, PLAN), "other": other}, requests, subject(), answering
+    )
     assert [
         (request.operation, len(inputs["prompt"])) for request, inputs in answering.requests
     ] == [
@@ -154,7 +156,7 @@ def test_instruments_are_asked_together_and_answers_are_those_of_the_schemas() -
 
 
 def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
-    found = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
+    found = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
     withheld = found[found["reply"].isna()]
     assert withheld["configuration"].tolist() == ["chat"]
     assert withheld["reason"].tolist() == ["too rude"]
@@ -162,7 +164,7 @@ def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
 
 
 def test_scores_say_whose_they_are_and_in_which_framing() -> None:
-    answers = ask({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
+    answers = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())
     found = scores(TABLES, PLAN, answers, subject())
     framings = pd.concat([TABLES[name] for name in ("prompts", "content-free")]).set_index("id")[
         "framing"

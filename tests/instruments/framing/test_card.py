@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.session import warnings
+from evenruler.evaluate.session import limit_warnings
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of
@@ -147,7 +147,7 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
         "chat, choice": 0.41,
     }
     figures = {part: {"m": {"coverage": {"value": share}}} for part, share in shares.items()}
-    assert [line.partition(":")[0] for line in warnings(figures, headings(plan))] == [
+    assert [line.partition(":")[0] for line in limit_warnings(figures, headings(plan))] == [
         "plain, token",
         "plain, choice",
     ]

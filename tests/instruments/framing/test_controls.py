@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import AnsweringModels, OperationInputs, ask
+from evenruler.instruments.asking import AnsweringModels, OperationInputs, collect_answers
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.instrument import RequestBatch
@@ -112,7 +112,7 @@ def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     source = with_placebos(confirmatory=list(FIGURES))
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
-    answers = ask({"hair": (tables, plan)}, requests, whom, Scripted(rule))
+    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
     answers.setdefault(
         "replies",
         pd.DataFrame(columns=["id", "configuration", "repetition", "seed", "reply", "reason"]),
@@ -222,7 +222,7 @@ def replied(reply: Callable[[str], str]) -> pd.DataFrame:
     source = with_placebos(confirmatory=list(FIGURES))
     tables, plan = built(declaration(source, generations=2, confirmed="choice"))
     whom = subject(name="scripted")
-    answers = ask({"hair": (tables, plan)}, requests, whom, Replying(reply))
+    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
     found = figures(
         "hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0)
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.asking import AnsweringModels, OperationInputs, ask
+from evenruler.instruments.asking import AnsweringModels, OperationInputs, collect_answers
 from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.diagnose import contrast, figures
 from evenruler.instruments.instrument import RequestBatch
@@ -75,7 +75,7 @@ def diagnosed(
     }
     tables, plan = built(declaration(source, **asked))
     whom = subject("chat", name="scripted")
-    answers = ask({"hair": (tables, plan)}, requests, whom, Replying(reply))
+    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
     assert len(answers["replies"]) == len(answers["replies"].drop_duplicates(["id", "repetition"]))
     if doubled:
         answers = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.card import filled
+from evenruler.instruments.card import render_templates
 from evenruler.instruments.probes import card, schemas
 from evenruler.instruments.probes.declare.settings import Evolve
 
@@ -14,12 +14,14 @@ CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
 
 def reading(source: Any, evolve: Evolve | None = None) -> str:
     """How a score is read, without prefixes."""
-    return str(filled(card.WORDS["reading"], source=source, plan={"prefixed": 0}, evolve=evolve))
+    return str(
+        render_templates(card.WORDS["reading"], source=source, plan={"prefixed": 0}, evolve=evolve)
+    )
 
 
 def own_limits(source: Any, without_number: int = 0, evolve: Evolve | None = None) -> list[str]:
     """The limits of one probe set."""
-    told = filled(
+    told = render_templates(
         card.WORDS["own_limits"], source=source, without_number=without_number, evolve=evolve
     )
     return [*told]

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments import choosing
-from evenruler.instruments.instrument import at_size
+from evenruler.instruments.instrument import plan_at_size
 from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
@@ -98,7 +98,7 @@ def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
 def test_however_a_choice_is_worded(style: str) -> None:
     rows = published("trial")[2]
     terse, other = (
-        choosing.read(
+        choosing.parse_choices(
             replace(BIASED, style=STYLES[name]).replies(rows, 0),
             rows.drop_duplicates(["id", "framing"]),
         )
@@ -178,7 +178,7 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
 
 def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
     """`targets` of a plan that was read are in that of the alphabet: of age, young comes first."""
-    with benchmark_at("probes-age-competence") as own:
+    with open_benchmark("probes-age-competence") as own:
         rivals = with_placebos(own.tables, own.plan).query(f"framing == {RIVAL!r}")
         poles = own.tables["probes"].drop_duplicates("target").set_index("target")["pole"]
         assert (rivals["pole"] == rivals["target"].map(poles)).all()
@@ -188,9 +188,11 @@ def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
             f"attributes high on the criterion are answered {how}" for how in ("less", "more")
         ]
         assert shown["unanswered"].says == refused
-        plan = at_size(own.plan, "standard")
+        plan = plan_at_size(own.plan, "standard")
         rows = asked(own.tables, plan)
-        said = choosing.read(Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"]))
+        said = choosing.parse_choices(
+            Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"])
+        )
         told = choice_figures(own.name, own.tables, plan, {choosing.TABLE: said}, "m", 0.95)[
             "figures"
         ]

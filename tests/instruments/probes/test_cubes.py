@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.card import filled
+from evenruler.instruments.card import render_templates
 from evenruler.instruments.probes import card, schemas
 from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
@@ -653,7 +653,7 @@ class TestCard:
 
     def test_and_the_words_that_were_put_before(self, source) -> None:
         def reading(source: ProbeSource, prefixed: int) -> str:
-            told = filled(
+            told = render_templates(
                 card.WORDS["reading"], source=source, plan={"prefixed": prefixed}, evolve=None
             )
             return str(told)

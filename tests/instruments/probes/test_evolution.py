@@ -14,12 +14,12 @@ from scipy import stats
 from evenruler import measurement
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.probes.ask import diversities
-from evenruler.instruments.probes.declare.settings import halves
+from evenruler.instruments.probes.declare.settings import split_attributes
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, evidence
 from evenruler.instruments.probes.diagnose.evolution import (
     by_generation,
-    compared,
+    compare_sets,
     comparisons,
     diversities_compared,
     guidance,
@@ -278,7 +278,7 @@ def compare(
     evolved: pd.DataFrame = LATER, seed: pd.DataFrame = FIRST, criterion=None
 ) -> dict[str, pd.Series]:
     """The last population against the seed set, by figure."""
-    found = list(compared(SIDES, (evolved.dropna(), seed), criterion, RESAMPLING))
+    found = list(compare_sets(SIDES, (evolved.dropna(), seed), criterion, RESAMPLING))
     found += diversities_compared(SIDES, templates_of(evolved), templates_of(seed))
     return {row["figure"]: pd.Series({"low": None, "high": None, **row}) for row in found}
 
@@ -740,7 +740,7 @@ def halves_of(asked: list[Record]) -> tuple[pd.DataFrame, pd.DataFrame, Mapping[
 class TestHeldOut:
     def test_one_half_judges_what_the_other_chose(self) -> None:
         rows, x, _ = halves_of(planted(best_start_by_second="cd"))
-        first, second = halves(ATTRIBUTES)
+        first, second = split_attributes(ATTRIBUTES)
         row = cell(rows, against=BEST_START, figure="alpha_at_8")
         assert (row["set"], row["model"], row["transfer"], row["half"]) == (
             "evolved",
@@ -772,7 +772,10 @@ class TestHeldOut:
         asked[0].tables["attributes"].loc[[0, 1, 5], "criterion"] = np.nan
         rows, x, tables = halves_of(asked)
         known = tables["attributes"].set_index("attribute")["criterion"].dropna()
-        judged = [(list("abd"), halves(ATTRIBUTES)[1]), (list("ac"), halves(ATTRIBUTES)[0])]
+        judged = [
+            (list("abd"), split_attributes(ATTRIBUTES)[1]),
+            (list("ac"), split_attributes(ATTRIBUTES)[0]),
+        ]
         r = [
             np.corrcoef(x.loc[here, slugs].mean(axis=1), known[here])[0, 1]
             for slugs, half in judged
@@ -792,7 +795,7 @@ class TestHeldOut:
             scores = Scores(own, criterion[half].to_numpy(), poles, ["words"] * 2)
             return detectable_at_common_length(scores) or math.nan
 
-        first, second = (list(half) for half in halves(ATTRIBUTES))
+        first, second = (list(half) for half in split_attributes(ATTRIBUTES))
         row = cell(rows, against="seed", figure="detectable_at_8")
         values = [
             np.mean([found(one, second), found(two, first)])

@@ -11,8 +11,8 @@ from evenruler.instruments.probes.ask import diversities, with_placebos
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
-from evenruler.measurement import as_metrics, records
-from evenruler.measurement.figures import with_ends
+from evenruler.measurement import as_metrics, figures_to_dicts
+from evenruler.measurement.figures import with_extreme_units
 from evenruler.tables import write_table
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
@@ -525,7 +525,7 @@ class TestTables:
     def test_every_table_is_by_its_schema(self, diagnosed, tmp_path) -> None:
         tables = diagnosed()
         tables["items"] = tables["items"].assign(semantic_diversity=0.5, lexical_diversity=0.5)
-        tables["figures"] = with_ends(
+        tables["figures"] = with_extreme_units(
             tables["figures"].rename(columns={"set": "part"}), tables["headlines"]
         )
 
@@ -735,7 +735,7 @@ class TestMetrics:
         }
 
     def test_records_are_plain_numbers(self) -> None:
-        record = records(self.ROWS)[0]
+        record = figures_to_dicts(self.ROWS)[0]
 
         assert {key: type(value) for key, value in record.items()} == {
             "figure": str,

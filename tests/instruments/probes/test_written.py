@@ -51,7 +51,10 @@ def test_how_a_sentence_is_read(reply: str | None, said: str | None, rule: str) 
     asked = pd.DataFrame({"id": ["a"], "framing": ["bare"], "word": ["nurse"]})
     answers = pd.DataFrame({"id": ["a"], "framing": ["bare"], "reply": [reply], "reason": [None]})
     pronouns = {FIRST: ["he", "him", "his"], SECOND: ["she", "her"]}
-    assert writing.read(answers, asked, pronouns).loc[0, ["said", "rule"]].tolist() == [said, rule]
+    assert writing.parse_sentences(answers, asked, pronouns).loc[0, ["said", "rule"]].tolist() == [
+        said,
+        rule,
+    ]
 
 
 def test_groups_are_in_the_order_of_the_source() -> None:

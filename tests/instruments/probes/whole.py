@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evenruler.instruments.asking import AnsweringModels, ask
+from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import Declaration, Plan, Record, Subject, Tables
 from evenruler.instruments.probes.ask import ANSWERS, requests, scores
 from evenruler.instruments.probes.declare import Settings, load
 from evenruler.instruments.probes.diagnose import TABLES, across, figures
-from evenruler.instruments.probes.evolve import EvolutionResult, asked_anew, evolve
+from evenruler.instruments.probes.evolve import EvolutionResult, evolve, record_operator_replies
 from evenruler.instruments.probes.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
@@ -148,7 +148,7 @@ def declared_in(folder: Path, name: str, **keys: Any) -> Declaration:
 def replies_of(declaration: Declaration, folder: Path) -> Path:
     """What the operator of an instrument says, as a file."""
     path = folder / f"{declaration.name}.jsonl"
-    path.write_text(asked_anew(declaration, Everything, folder / "asked")[0])
+    path.write_text(record_operator_replies(declaration, Everything, folder / "asked")[0])
     return path
 
 
@@ -170,7 +170,7 @@ def whole(folder: Path, prefixed: int = 3) -> Whole:
 def answered(made: Mapping[str, tuple[Tables, Plan]], of: Subject) -> dict[str, pd.DataFrame]:
     """What a subject answers, as a stage keeps it."""
     answering: Any = AnsweringModels(Everything(of.name), Everything)  # type: ignore[arg-type]
-    found = ask(made, requests, of, answering)
+    found = collect_answers(made, requests, of, answering)
     return {
         table: table_of(found.get(table, []), columns("instrument: str", schema)).to_pandas()
         for table, schema in ANSWERS.items()

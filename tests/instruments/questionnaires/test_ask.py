@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.asking import AnsweringModels, ask
+from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import (
     BuiltInstrument,
     Declaration,
@@ -22,7 +22,7 @@ from evenruler.instruments.instrument import (
     Subject,
 )
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
-from evenruler.instruments.questionnaires.ask.questions import MESSAGE, course
+from evenruler.instruments.questionnaires.ask.questions import MESSAGE, adaptation_course
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import ResponseScale
@@ -218,7 +218,7 @@ def through(
 
     model: Any = Scripted()
     answering = AnsweringModels(model, lambda tool: tools[tool], adapted)  # type: ignore[arg-type, return-value]
-    found = ask(asked, requests, who, answering)
+    found = collect_answers(asked, requests, who, answering)
     assert len(ways) <= 1
     answers = {
         table: table_of(
@@ -526,7 +526,7 @@ class TestThroughTheDoors:
                 "reason": "the server filtered it",
             }
         ]
-        told = course({**answers, "replies": pd.DataFrame(refused)}, "m0")
+        told = adaptation_course({**answers, "replies": pd.DataFrame(refused)}, "m0")
         assert told[["measure", "reason"]].to_numpy().tolist() == [
             ["reply", "the server filtered it"]
         ]

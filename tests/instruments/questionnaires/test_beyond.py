@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    beyond,
     beyond_twins,
+    influential_items_note,
     of_items,
-    stand_out,
+    placebo_contrast,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, confirmatory, judge
@@ -70,7 +70,7 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     found = []
     for size, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         own, twins = drawn(3, size)
-        figure = beyond(own + 2.0, twins + 2.0, 3, p_null, smallest=0.5, least=6)
+        figure = placebo_contrast(own + 2.0, twins + 2.0, 3, p_null, smallest=0.5, least=6)
         found.append(judge([(figure, ValidityCheck())])[0].verdict)
     assert found == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
@@ -80,7 +80,7 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     [(5, 3, "5 items (at least 6 needed)"), (7, 1, "1 twin per item (at least 3 needed)")],
 )
 def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
-    figure = beyond(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
+    figure = placebo_contrast(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
     (found,) = judge([(figure, ValidityCheck())])
     assert (found.verdict, lacks in str(found.why), found.low is not None) == (
         Verdict.INCONCLUSIVE,
@@ -119,13 +119,13 @@ def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
 def test_an_item_that_carries_more_than_a_third_is_named_and_a_form_of_its_own() -> None:
     none = np.zeros((3, 7))
     own, _ = drawn(6, 1.0, of_items=0.05)
-    even = beyond(own - own.mean() + 1, none, 3, 0.001, 0.5, 6)
-    assert stand_out(even, ITEMS, none + 1, none) is None
+    even = placebo_contrast(own - own.mean() + 1, none, 3, 0.001, 0.5, 6)
+    assert influential_items_note(even, ITEMS, none + 1, none) is None
     heavy = none + np.array([0.5, 0.6, 3.0, 0.7, 0.6, 0.5, 0.6])
-    assert stand_out(beyond(heavy, none, 3, 0.001, 0.5, 6), ITEMS, heavy, none) == (
-        "More than a third of it comes from item-2 46%."
-    )
+    assert influential_items_note(
+        placebo_contrast(heavy, none, 3, 0.001, 0.5, 6), ITEMS, heavy, none
+    ) == ("More than a third of it comes from item-2 46%.")
     odd = none - np.array([0, 0, 0, 0, 1.2, 0, 0])
-    assert stand_out(even, ITEMS, odd + 1, odd) == (
+    assert influential_items_note(even, ITEMS, odd + 1, odd) == (
         "The sentence form of item-4 behaves differently even in impersonal twins."
     )

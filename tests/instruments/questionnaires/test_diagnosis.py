@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items, silhouette
 from evenruler.instruments.questionnaires.diagnose import evidence
-from evenruler.instruments.questionnaires.diagnose.figures import of_population
+from evenruler.instruments.questionnaires.diagnose.figures import population_figures
 from evenruler.measurement import Resampling
 from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import diagnose
@@ -472,7 +472,7 @@ class TestSubscales:
         )
         content = pd.DataFrame(columns=["questionnaire", "measure", "value"])
 
-        found = of_population(items, scores, content, RESAMPLING, [f"m{n}" for n in range(6)])
+        found = population_figures(items, scores, content, RESAMPLING, [f"m{n}" for n in range(6)])
 
         (row,) = found.to_dict("records")
         by_part = scores.pivot(index="model", columns="subscale", values="score")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population
+from evenruler.instruments.questionnaires.diagnose.figures import model_figures, population_figures
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import ValidityCheck
 from tests.later import Later
@@ -64,7 +64,7 @@ CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 def of_one(
     items: pd.DataFrame = ITEMS, cells: pd.DataFrame = CELLS, fit: ValidityCheck | None = None
 ) -> pd.DataFrame:
-    return of_models(items, TWINS, cells, NO_ACCURACY, {"head": fit or ValidityCheck()}, 0.9)
+    return model_figures(items, TWINS, cells, NO_ACCURACY, {"head": fit or ValidityCheck()}, 0.9)
 
 
 class TestOfOneModel:
@@ -117,7 +117,7 @@ class TestOfOneModel:
             "high": 1.0,
             "chance": 1 / 3,
         }
-        found = of_models(
+        found = model_figures(
             pd.concat(items),
             TWINS.assign(model="m1", configuration="nli"),
             pd.concat(cells),
@@ -192,7 +192,7 @@ NO_SCALES = pd.DataFrame(
 
 def over_models(*given: Any) -> pd.DataFrame:
     """Figures over models, without those of single items."""
-    found = of_population(*given).astype({"value": object})
+    found = population_figures(*given).astype({"value": object})
     found = found[~found["figure"].str.startswith("item_rest")].reset_index(drop=True)
     return found.assign(value=found["value"].where(found["value"].notna(), None))
 
@@ -213,7 +213,9 @@ class TestOverModels:
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
     def test_an_item_is_correlated_with_the_rest_over_lineages(self) -> None:
-        found = of_population(answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        found = population_figures(
+            answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
+        )
         told = found[found["figure"] == "item_rest (head)"].set_index("part")
         rest = BY_LINEAGE[:, [0, 2]].sum(axis=1)
         assert told.loc["i1", "value"] == pytest.approx(np.corrcoef(BY_LINEAGE[:, 1], rest)[0, 1])

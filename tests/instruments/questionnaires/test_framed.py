@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import filled
+from evenruler.instruments.card import render_templates
 from evenruler.instruments.questionnaires import card, schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
 from evenruler.instruments.questionnaires.declare import headings
@@ -288,5 +288,5 @@ class TestCard:
         )
         said = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
         without = source.model_copy(update={"framings": None})
-        assert filled(card.WORDS["reading"], source=source).endswith(said)
-        assert "level shift" not in filled(card.WORDS["reading"], source=without)
+        assert render_templates(card.WORDS["reading"], source=source).endswith(said)
+        assert "level shift" not in render_templates(card.WORDS["reading"], source=without)

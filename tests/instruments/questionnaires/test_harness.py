@@ -25,7 +25,7 @@ from evenruler.instruments.questionnaires.card import harness_files, task_name
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.models import LABELS, load
-from evenruler.models.records import OPTIONS, verbalised
+from evenruler.models.records import OPTIONS, entailment_prompts
 from tests.later import Later
 from tests.tiny import save_tiny, tiny_params
 
@@ -195,7 +195,7 @@ class TestTask:
 
     def test_choices_are_the_prompts_of_the_verbaliser(self) -> None:
         for doc in rows_of(declared()):
-            (asked,), (empty,) = verbalised([(doc["premise"], doc["hypothesis"])])
+            (asked,), (empty,) = entailment_prompts([(doc["premise"], doc["hypothesis"])])
             assert choices_of(files_of(), doc) == [asked + option for option in OPTIONS]
             assert choices_of(files_of(), doc | {"premise": "N/A"}) == [
                 empty + option for option in OPTIONS

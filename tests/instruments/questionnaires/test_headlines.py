@@ -9,10 +9,10 @@ import pytest
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    beyond,
-    called_together,
     headlines,
-    tells_apart,
+    placebo_contrast,
+    polarity_permutation_p,
+    recipe_label,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
@@ -176,13 +176,13 @@ class TestOneVerdict:
         pd.testing.assert_frame_equal(own.astype(alone.dtypes), alone)
 
     def test_names(self) -> None:
-        assert called_together(["b", "a"]) == "a and 1 other fit"
-        assert called_together(["a"]) == "a"
+        assert recipe_label(["b", "a"]) == "a and 1 other fit"
+        assert recipe_label(["a"]) == "a"
 
 
 def judged(answers: np.ndarray, twins: np.ndarray, p_null: float = 0.001) -> Any:
     """The figure of [fits, items] answers, and of means over three twins."""
-    (figure,) = judge([(beyond(answers, twins, 3, p_null, 0.5, 6), ValidityCheck())])
+    (figure,) = judge([(placebo_contrast(answers, twins, 3, p_null, 0.5, 6), ValidityCheck())])
     return figure
 
 
@@ -213,7 +213,7 @@ class TestThreeTwins:
 class TestTellsApart:
     def test_terms_that_are_answered_apart(self) -> None:
         """All seven items point one way: of 128 ways to turn them, two are as far."""
-        assert tells_apart([record("m0", SOURCE, INVERSE, NONE)], "head") == 2 / 2**7
+        assert polarity_permutation_p([record("m0", SOURCE, INVERSE, NONE)], "head") == 2 / 2**7
 
     @pytest.mark.parametrize("whole", [False, True])
     def test_terms_that_are_swapped_at_random_within_items(self, whole: bool) -> None:
@@ -226,7 +226,9 @@ class TestTellsApart:
                 mixed = np.where(
                     random.random((len(both), 1)) < 0.5, both, np.roll(both, 4, axis=1)
                 )
-            found.append(tells_apart([record("m0", mixed[:, :4], mixed[:, 4:], NONE)], "head"))
+            found.append(
+                polarity_permutation_p([record("m0", mixed[:, :4], mixed[:, 4:], NONE)], "head")
+            )
         assert sum(p < 0.05 for p in found) <= 3
         verdicts = {judged(noisy(1.0, 1), noisy(0.0, 2), p).verdict for p in found if p >= 0.05}
         assert verdicts == {str(Verdict.INCONCLUSIVE)}
@@ -235,10 +237,10 @@ class TestTellsApart:
         source, inverse = SOURCE.copy(), INVERSE.copy()
         source[:3], inverse[:3] = INVERSE[:3], SOURCE[:3]
         own = record("m0", source, inverse, NONE)
-        assert tells_apart([own], "head") > 0.05
+        assert polarity_permutation_p([own], "head") > 0.05
         own.found["items"].loc[:2, "keying"] = -1  # type: ignore[index]
-        assert tells_apart([own], "head") == 2 / 2**7
+        assert polarity_permutation_p([own], "head") == 2 / 2**7
 
     def test_items_of_one_kind_of_terms_tell_nothing(self) -> None:
         own = record("m0", SOURCE, np.empty((7, 0)), NONE)
-        assert tells_apart([own], "head") == 1
+        assert polarity_permutation_p([own], "head") == 1

@@ -16,9 +16,9 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.headlines import (
     CorpusPair,
     beside_control,
-    changed,
     changes,
-    moved,
+    corpus_change_figures,
+    intervention_headlines,
     pairs_of,
     trajectories,
 )
@@ -68,8 +68,8 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
 
 def told(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
     """Figures with their verdicts, by name."""
-    found: list[Any] = [(figure, ValidityCheck()) for figure in changed(way, LEVEL)]
-    found += moved(changes(way, PLAN), course, PLAN, "head", LEVEL)
+    found: list[Any] = [(figure, ValidityCheck()) for figure in corpus_change_figures(way, LEVEL)]
+    found += intervention_headlines(changes(way, PLAN), course, PLAN, "head", LEVEL)
     return {figure.figure: figure for figure in judge(found)}
 
 

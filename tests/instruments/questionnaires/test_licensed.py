@@ -12,11 +12,11 @@ import pytest
 
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.questionnaires.ask.item_scores import (
-    content,
+    content_figures,
     embedding_request,
     source_prompts,
 )
-from evenruler.instruments.questionnaires.ask.questions import apart
+from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load
 from evenruler.instruments.questionnaires.rows import build
@@ -103,8 +103,10 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     ]  # every prompt along the first axis
     embedded = request.rows.assign(vector=vectors)
 
-    own, twins = apart({**tables, "items": tables["items"].assign(questionnaire="moods")})
-    found = content(
+    own, twins = split_by_placebo(
+        {**tables, "items": tables["items"].assign(questionnaire="moods")}
+    )
+    found = content_figures(
         own,
         twins,
         plan,

@@ -87,7 +87,9 @@ class TestQuestions:
     @pytest.mark.parametrize("orders", [2, 4, 8])
     def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
         weights = np.array([-4, -3, -2, -2, 2, 2, 3, 4])
-        listed = np.array([weights[options.ordered(8, order, orders)] for order in range(orders)])
+        listed = np.array(
+            [weights[options.option_order(8, order, orders)] for order in range(orders)]
+        )
         assert listed.sum(axis=0).tolist() == [0] * 8
         assert {tuple(sorted(row)) for row in listed.tolist()} == {tuple(weights.tolist())}
 

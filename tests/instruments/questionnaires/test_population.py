@@ -25,7 +25,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     standardised,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.verdicts import ValidityCheck, marked
+from evenruler.measurement.verdicts import ValidityCheck, mark_invalid
 from tests.instruments.questionnaires.doors import PLAN, known, labelled, subject
 
 
@@ -132,8 +132,8 @@ def test_figures_stand_beside_guessing() -> None:
 
 def test_a_figure_of_an_unfit_instrument_says_so() -> None:
     figure = Figure("answer", 0.4, 7, "items", 0.1, 0.7)
-    assert marked(figure, ValidityCheck()) == figure
-    told = marked(figure, ValidityCheck(unfit="it guesses"))
+    assert mark_invalid(figure, ValidityCheck()) == figure
+    told = mark_invalid(figure, ValidityCheck(unfit="it guesses"))
     assert (told.verdict, told.value) == ("invalid on this model", 0.4)
     assert told.why == "Its validity check fails: it guesses."
 

@@ -24,7 +24,11 @@ from evenruler.instruments.questionnaires.translate import (
     reversed_rows,
     translate,
 )
-from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, WORDS, rewrite
+from evenruler.instruments.questionnaires.translate.statements import (
+    OPPOSITES,
+    WORDS,
+    item_to_templates,
+)
 from evenruler.models import catalogue
 from tests.documents.pages import blocks
 
@@ -205,7 +209,7 @@ class TestRules:
     def test_an_item_is_told_of_oneself(
         self, item, since, premise, hypothesis, source, inverse
     ) -> None:
-        found, _ = rewrite(item, since)
+        found, _ = item_to_templates(item, since)
         assert found == {
             "premise": premise,
             "hypothesis": hypothesis,
@@ -224,7 +228,7 @@ class TestRules:
     )
     def test_what_rules_cannot_says_why(self, item, reason) -> None:
         with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
-            rewrite(item)
+            item_to_templates(item)
 
     @pytest.mark.parametrize(
         ("item", "premise", "source"),
@@ -237,7 +241,7 @@ class TestRules:
         ],
     )
     def test_apostrophes_contractions_and_quotes(self, item, premise, source) -> None:
-        found, _ = rewrite(item)
+        found, _ = item_to_templates(item)
         assert (found["premise"], found["terms"]["source"]) == (premise, source)
 
     def test_opposites_are_told_once_a_row_and_in_lower_case(self) -> None:
@@ -624,7 +628,7 @@ class TestWriter:
         assert said.endswith("\n\nItem: Pain\nPlainly:")
         for example in WORDS["examples"]:
             assert f"Item: {example['Item']}\nPlainly: {example['Plainly']}\n\n" in said
-            assert "{TERM}" in rewrite(example["Plainly"])[0]["premise"]
+            assert "{TERM}" in item_to_templates(example["Plainly"])[0]["premise"]
 
 
 class TestCommand:

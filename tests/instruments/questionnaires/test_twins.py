@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.ask.questions import apart
+from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
 from evenruler.instruments.questionnaires.declare import SPREAD, Settings, detectable, load
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
@@ -167,7 +167,7 @@ class TestRows:
         tables = {
             name: pd.DataFrame(getattr(built, name)) for name in ("items", "terms", "prompts")
         }
-        own, twins = apart({**tables, "other": pd.DataFrame()})
+        own, twins = split_by_placebo({**tables, "other": pd.DataFrame()})
         assert (
             [len(own[name]) for name in tables]
             == [len(twins[name]) for name in tables]

@@ -21,7 +21,7 @@ from evenruler.models.backends.encoders import (
     require_all,
 )
 from evenruler.models.declared import Catalogue
-from evenruler.models.loading import quiet
+from evenruler.models.loading import silence_libraries
 from evenruler.models.model import Model
 from evenruler.models.records import EntailmentPair
 from evenruler.models.store import RowStore
@@ -66,7 +66,7 @@ def plain(pairs: Sequence[EntailmentPair], order: Sequence[str]) -> np.ndarray:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained("encoder")
-    with quiet():
+    with silence_libraries():
         base = AutoModelForSequenceClassification.from_pretrained("encoder", num_labels=len(order))
         model = PeftModel.from_pretrained(base, ADAPTER).eval()
     with torch.inference_mode():
@@ -328,11 +328,11 @@ class TestQuiet:
             return library.get_verbosity(), library.is_progress_bar_enabled(), warnings.filters[:]
 
         before = state()
-        with quiet():
+        with silence_libraries():
             assert state()[:2] == (logging.ERROR, False)
             warnings.warn("unheard", FutureWarning, stacklevel=1)
         assert state() == before
-        with pytest.raises(KeyError), quiet():
+        with pytest.raises(KeyError), silence_libraries():
             raise KeyError
         assert state() == before
 
@@ -341,7 +341,7 @@ class TestQuiet:
 
         library.disable_progress_bar()
         try:
-            with quiet():
+            with silence_libraries():
                 pass
             assert not library.is_progress_bar_enabled()
         finally:

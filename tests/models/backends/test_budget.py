@@ -10,8 +10,8 @@ from evenruler.models.backends.server import (
     Budget,
     BudgetExhaustedError,
     RequestUsage,
-    allowing,
     current_budget,
+    request_budget,
 )
 
 
@@ -116,13 +116,13 @@ def test_one_budget_a_process_by_the_environment(monkeypatch: pytest.MonkeyPatch
 
 def test_a_command_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "71")
-    with allowing(3):
+    with request_budget(3):
         own = current_budget()
         assert (own.most, own.used) == (3, RequestUsage())
-        with allowing(None):
+        with request_budget(None):
             assert current_budget() is own
     assert current_budget().most == 71
-    with allowing(3):
+    with request_budget(3):
         assert current_budget() is not own
 
 
@@ -137,5 +137,5 @@ def test_what_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, said: st
 
 
 def test_less_than_none_is_one_line() -> None:
-    with pytest.raises(UserError, match="-1 requests"), allowing(-1):
+    with pytest.raises(UserError, match="-1 requests"), request_budget(-1):
         pass

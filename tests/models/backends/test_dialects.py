@@ -354,18 +354,21 @@ def test_what_answered_by_another_name_answers_nobody_who_did_not_allow_it(
 def test_fingerprints_are_kept_with_each_reply(
     serve: Callable[..., ScriptedServer], store: RowStore
 ) -> None:
-    from evenruler.evaluate.session import changes
+    from evenruler.evaluate.session import server_change_warnings
 
     serve(ScriptedServer(fingerprints=["fp_a", "fp_b"]))
     hosted(store).generate(NUMBERED)
     model = hosted(store)
     model.generate(NUMBERED)
     assert model.asked == 0
-    assert changes(model.heard) == [
+    assert server_change_warnings(model.heard) == [
         "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)"
     ]
-    assert changes([said for said in model.heard if said["fingerprint"] == "fp_a"]) == []
-    assert changes([{"own": ["temperature"]}, {}]) == [
+    assert (
+        server_change_warnings([said for said in model.heard if said["fingerprint"] == "fp_a"])
+        == []
+    )
+    assert server_change_warnings([{"own": ["temperature"]}, {}]) == [
         "the server takes no temperature: it samples by its own"
     ]
 

@@ -21,7 +21,7 @@ from evenruler.models.backends.server import (
     MAX_REQUESTS,
     URL,
     BudgetExhaustedError,
-    allowing,
+    request_budget,
 )
 from evenruler.models.records import LikelihoodRequest, Prompt, Reply
 from evenruler.models.store import RowStore
@@ -342,13 +342,13 @@ def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPat
 
 def test_a_budget_that_is_used_up_keeps_what_was_answered(server: ScriptedServer) -> None:
     keeping = Keeping()
-    with allowing(20), pytest.raises(BudgetExhaustedError) as error:
+    with request_budget(20), pytest.raises(BudgetExhaustedError) as error:
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
     assert "the budget of 20 requests is used up; what was answered is kept: run again" in one_line(
         error
     )
     assert len(server.asked) == len(keeping.kept) == 20
-    with allowing(4):
+    with request_budget(4):
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
     assert keeping.texts == [text.upper() for text in NUMBERED]
     assert len(server.asked) == 24
@@ -359,7 +359,7 @@ def test_repeated_requests_are_of_the_budget_and_counted(
 ) -> None:
     monkeypatch.setattr("evenruler.models.backends.server.ATTEMPTS", 6)
     server.failures, server.usage = [429, 503], {"prompt_tokens": 11, "completion_tokens": 3}
-    with allowing(4):
+    with request_budget(4):
         replies("chat", asked(["one", "two"]))
     assert len(server.asked) == 4
     assert capsys.readouterr().err.splitlines() == [
@@ -369,7 +369,7 @@ def test_repeated_requests_are_of_the_budget_and_counted(
         "server",
     ]
     server.failures = [429] * 9
-    with allowing(3), pytest.raises(BudgetExhaustedError):
+    with request_budget(3), pytest.raises(BudgetExhaustedError):
         replies("chat", asked(["one"]))
     assert (
         len(server.asked) == 4 + 3
@@ -379,7 +379,7 @@ def test_repeated_requests_are_of_the_budget_and_counted(
 def test_the_line_is_of_the_budget_whatever_else_was_wrong(server: ScriptedServer) -> None:
     server.faults = [NO_ANSWERS["html"]]
     keeping = Keeping()
-    with allowing(20), pytest.raises(BudgetExhaustedError):
+    with request_budget(20), pytest.raises(BudgetExhaustedError):
         keeping.ask(OpenAI("big", "m", "chat").generate, asked(NUMBERED))
     assert len(keeping.kept) == 19
 
@@ -400,7 +400,7 @@ def test_likelihoods_within_a_budget(
 ) -> None:
     server = serve(EchoingServer(scorer=letters))
     requests, keeping = [LikelihoodRequest(f"text {i:02}") for i in range(5 * TEXTS)], Keeping()
-    with allowing(TRIAL + 2), pytest.raises(BudgetExhaustedError):
+    with request_budget(TRIAL + 2), pytest.raises(BudgetExhaustedError):
         keeping.ask(hosted().loglikelihood, requests)
     assert len(keeping.kept) == 2 * TEXTS
     assert capsys.readouterr().err.splitlines() == [
@@ -408,7 +408,7 @@ def test_likelihoods_within_a_budget(
         "15 may still go out",
         "big: 15 requests went out; no tokens counted by the server",
     ]
-    with allowing(TRIAL + 3):
+    with request_budget(TRIAL + 3):
         keeping.ask(hosted().loglikelihood, requests)
     assert len(keeping.kept) == 5 * TEXTS
     assert len(server.asked) == 2 * TRIAL + 5
@@ -421,7 +421,7 @@ def test_a_batch_that_the_budget_ends_in_keeps_its_answers(
     model, keeping = hosted(), Keeping()
     model.trial()
     requests = [LikelihoodRequest(f"text {i:02}") for i in range(TEXTS)]
-    with allowing(11):
+    with request_budget(11):
         limited = hosted()
     limited._manner = model._manner
     with pytest.raises(BudgetExhaustedError):

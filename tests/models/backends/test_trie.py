@@ -2,7 +2,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.models.backends.trie import Nodes, TokenSequence, build, plan, seen_from
+from evenruler.models.backends.trie import (
+    Nodes,
+    TokenSequence,
+    build_trie,
+    seen_from,
+    split_into_batches,
+)
 
 # Four sequences, start token 0:    nodes                      edges that leave them (numbered as they come up)
 #   a: 0 1 2 3                      n0 = 0       (depth 0)     e0: n0 -> 1    e6: n0 -> 6
@@ -24,14 +30,14 @@ def sees(nodes: Nodes) -> np.ndarray:
 
 
 def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() -> None:
-    tree = build(sequences(A, B, C, D))
+    tree = build_trie(sequences(A, B, C, D))
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 4, 6]
     assert tree.nodes.depths.tolist() == [0, 1, 2, 3, 1]
 
 
 def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> None:
-    tree = build(sequences(A, B, C, D))
+    tree = build_trie(sequences(A, B, C, D))
 
     assert sees(tree.nodes).astype(int).tolist() == [
         [1, 0, 0, 0, 0],  # 0
@@ -43,7 +49,7 @@ def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> 
 
 
 def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence() -> None:
-    tree = build(sequences(A, B, C, D))
+    tree = build_trie(sequences(A, B, C, D))
 
     edges = list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True))
     assert edges == [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (0, 6), (4, 2)]
@@ -51,7 +57,7 @@ def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence(
 
 
 def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
-    tree = build(sequences(A, B, C, D))
+    tree = build_trie(sequences(A, B, C, D))
 
     last = tree.ends_of(np.array([2, 4, 6]))  # of A, B and D: after n2, n3 and n4
 
@@ -65,7 +71,7 @@ def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
 
 
 def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
-    before, after = build(sequences(C, A)), build(sequences(A, C))
+    before, after = build_trie(sequences(C, A)), build_trie(sequences(A, C))
 
     # C first: its last token 2 is an edge (n1 -> 2), and becomes a node when A goes on through it.
     assert before.nodes.tokens.tolist() == after.nodes.tokens.tolist() == [0, 1, 2]
@@ -74,7 +80,7 @@ def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
 
 
 def test_given_tokens_have_nodes_but_no_edges() -> None:
-    tree = build([TokenSequence((0, 1, 2, 3, 4), begin=3)])
+    tree = build_trie([TokenSequence((0, 1, 2, 3, 4), begin=3)])
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 3]
     assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
@@ -85,41 +91,44 @@ def test_given_tokens_have_nodes_but_no_edges() -> None:
 
 
 def test_the_same_tokens_given_and_asked_share_nodes_and_edges() -> None:
-    tree = build([TokenSequence(A), TokenSequence(A, begin=3)])
+    tree = build_trie([TokenSequence(A), TokenSequence(A, begin=3)])
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2]
     assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [2]]
 
 
 def test_the_start_token_alone_needs_nothing_computed() -> None:
-    tree = build(sequences((0,)))
+    tree = build_trie(sequences((0,)))
 
     assert len(tree.nodes.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
 
 
 def test_packs_come_in_the_order_of_tokens() -> None:
-    assert plan(sequences(B, D, A, C), 512) == [[3, 2, 0, 1]]
+    assert split_into_batches(sequences(B, D, A, C), 512) == [[3, 2, 0, 1]]
 
 
 def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
     many = sequences(A, B, C, (0, 1, 6, 2))
     # Nodes in the order C, A, B, last: C brings 0 and 1 (2), A goes on through 2 (3), B through 4
     # (4), 6 makes 5.
-    assert plan(many, 5) == [[2, 0, 1, 3]]
+    assert split_into_batches(many, 5) == [[2, 0, 1, 3]]
     # Four: the last does not fit.
-    assert plan(many, 4) == [[2, 0, 1], [3]]
+    assert split_into_batches(many, 4) == [[2, 0, 1], [3]]
     # Three: C and A are full; B has four nodes of its own, a pack by itself; the last has three.
-    assert plan(many, 3) == [[2, 0], [1], [3]]
+    assert split_into_batches(many, 3) == [[2, 0], [1], [3]]
 
 
 def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
-    assert plan(sequences((0, 6, 2), tuple(range(10)), (0, 6, 3)), 4) == [[1], [0, 2]]
+    assert split_into_batches(sequences((0, 6, 2), tuple(range(10)), (0, 6, 3)), 4) == [[1], [0, 2]]
 
 
 def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
     # Two nodes each (the last token has none), sharing the start token alone; a quarter of 12 is 3.
     # (0 1 x) has 2 nodes: not yet a quarter; with (0 2 x) it has 3: (0 3 x) begins the next.
-    assert plan(sequences((0, 1, 9), (0, 2, 9), (0, 3, 9), (0, 4, 9)), 12) == [[0, 1], [2, 3]]
+    assert split_into_batches(sequences((0, 1, 9), (0, 2, 9), (0, 3, 9), (0, 4, 9)), 12) == [
+        [0, 1],
+        [2, 3],
+    ]
 
 
 LETTERS = st.lists(st.integers(1, 3), max_size=6)
@@ -132,20 +141,20 @@ SETS = st.lists(
 def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(
     drawn, max_nodes, random
 ) -> None:
-    packs = plan(drawn, max_nodes)
+    packs = split_into_batches(drawn, max_nodes)
 
     assert sorted(i for pack in packs for i in pack) == list(range(len(drawn)))
     shuffled = random.sample(drawn, len(drawn))
-    assert [[shuffled[i] for i in pack] for pack in plan(shuffled, max_nodes)] == [
+    assert [[shuffled[i] for i in pack] for pack in split_into_batches(shuffled, max_nodes)] == [
         [drawn[i] for i in p] for p in packs
     ]
 
 
 @given(SETS, st.integers(1, 20))
 def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
-    for pack in plan(drawn, max_nodes):
+    for pack in split_into_batches(drawn, max_nodes):
         distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens))}
-        tree = build([drawn[i] for i in pack])
+        tree = build_trie([drawn[i] for i in pack])
         assert len(tree.nodes.tokens) == len(distinct)
         longest_alone = max(len(drawn[i].tokens) - 1 for i in pack)
         assert len(tree.nodes.tokens) <= max(max_nodes, longest_alone)
@@ -153,7 +162,7 @@ def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None
 
 @given(SETS)
 def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
-    tree = build(drawn)
+    tree = build_trie(drawn)
 
     for sequence, path in zip(drawn, tree.paths, strict=True):
         assert tree.edge_tokens[path].tolist() == list(sequence.tokens[sequence.begin :])
@@ -165,9 +174,9 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
 
 @given(SETS, st.randoms(use_true_random=False))
 def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> None:
-    tree, order = build(drawn), random.sample(range(len(drawn)), len(drawn))
+    tree, order = build_trie(drawn), random.sample(range(len(drawn)), len(drawn))
 
-    shuffled = build([drawn[i] for i in order])
+    shuffled = build_trie([drawn[i] for i in order])
 
     assert shuffled.nodes.tokens.tolist() == tree.nodes.tokens.tolist()
     assert shuffled.nodes.ends.tolist() == tree.nodes.ends.tolist()
@@ -181,10 +190,10 @@ def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() ->
     many = sequences(
         *((0, first, 50 + last, 60, 61) for first in range(1, 41) for last in range(5))
     )
-    before = {frozenset(many[i].tokens for i in pack) for pack in plan(many, 32)}
+    before = {frozenset(many[i].tokens for i in pack) for pack in split_into_batches(many, 32)}
     added = [*many, TokenSequence((0, 20, 99, 98, 97, 96))]
 
-    after = {frozenset(added[i].tokens for i in pack) for pack in plan(added, 32)}
+    after = {frozenset(added[i].tokens for i in pack) for pack in split_into_batches(added, 32)}
 
     assert len(before) > 10
     changed = before - after

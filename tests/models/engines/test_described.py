@@ -278,7 +278,9 @@ def test_the_engine_of_a_shipped_model_is_that_of_its_released_answers(
 ) -> None:
     """Released answers are found by it, so that another way to describe the same files would lose
     them all."""
-    release = json.loads((repository.root() / FOLDER / RELEASE).read_text(encoding="utf-8"))
+    release = json.loads(
+        (repository.find_repository_root() / FOLDER / RELEASE).read_text(encoding="utf-8")
+    )
     engine = json.loads(load(name, shipped_params, store=store).engine)
     engines = [
         {**released, "libraries": engine["libraries"]} for released in release["engines"].values()

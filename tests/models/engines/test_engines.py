@@ -23,11 +23,11 @@ def test_another_engine_is_refused(said: str, user_error) -> None:
 
 def test_an_engine_is_chosen_for_this_process_and_those_that_it_starts(monkeypatch) -> None:
     monkeypatch.delenv(engines.ENGINE, raising=False)
-    assert engines.chosen() == ("local", None)
+    assert engines.current_engine() == ("local", None)
 
     monkeypatch.setenv(engines.ENGINE, "ray=h:1")
-    engines.choose(None)
-    assert engines.chosen() == ("ray", "h:1")
+    engines.set_engine(None)
+    assert engines.current_engine() == ("ray", "h:1")
 
-    engines.choose("local")
-    assert engines.chosen() == ("local", None)
+    engines.set_engine("local")
+    assert engines.current_engine() == ("local", None)

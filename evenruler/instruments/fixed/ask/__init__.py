@@ -9,16 +9,16 @@ import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
-from evenruler.instruments.choosing import counted
+from evenruler.instruments.choosing import count_replies
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.measurement.answered import not_read
-from evenruler.tables.frames import evenly_spread, few_of, stacked
+from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import BARE
 
-__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "asked", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "sample_texts", "scores"]
 
 READS = {
     "texts": (
@@ -56,7 +56,7 @@ LETTERS_A_TOKEN = 4
 size."""
 
 
-def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
+def sample_texts(tables: Tables, plan: Plan) -> pd.DataFrame:
     """The texts of the items that are asked: at most `most` items of each unit and condition."""
     texts = tables["texts"]
     items = texts[["unit", "condition", "stratum", "item"]].drop_duplicates()
@@ -81,7 +81,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
     """All texts, and those of some items after placebo sentences."""
-    rows = asked(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
+    rows = sample_texts(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
     if subject.kind != "recorded":
         # Once more after each placebo sentence, which goes before an item's own prompt.
@@ -89,7 +89,9 @@ def _as_they_are(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Reque
             rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name)
         )
         both = zip(after["before"], after["prompt"], strict=True)
-        rows = stacked([rows, after.assign(prompt=[SPACE.join(filter(None, own)) for own in both])])
+        rows = concat_frames(
+            [rows, after.assign(prompt=[SPACE.join(filter(None, own)) for own in both])]
+        )
     for between, own in rows.groupby("between", sort=False):
         inputs = {
             "text": own["text"].tolist(),
@@ -110,7 +112,7 @@ def _after_other_start(
     """
     if "starts" in answers or not prefixes.asks_other_start(subject, plan):
         return
-    rows = asked(tables, plan)
+    rows = sample_texts(tables, plan)
     rows = rows[rows["item"].isin(evenly_spread(sorted(set(rows["item"])), MOST_STARTED))]
     rows = rows.assign(
         text_id=rows["id"], between=rows["prompt"].eq("").map({True: SPACE, False: plan["between"]})
@@ -141,7 +143,7 @@ def scores(
     items = told.pop(BARE)
     replies = _replies(tables["texts"], likelihoods)
     if items.empty and len(likelihoods):
-        unread = not_read(counted(replies)) if len(replies) else None
+        unread = not_read(count_replies(replies)) if len(replies) else None
         what = (
             f"{subject.name} has no answer to any item of "
             f"{plan['name']}{f' ({unread})' if unread else ''}"
@@ -150,7 +152,7 @@ def scores(
     placed = [own.assign(framing=name) for name, own in told.items()]
     return {
         "items": items,
-        "placed": stacked([items[:0].assign(framing=BARE), *placed]),
+        "placed": concat_frames([items[:0].assign(framing=BARE), *placed]),
         "started": _items(tables["texts"], plan, answers["starts"]),
         "replies": replies,
     }
@@ -206,11 +208,11 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         related = (nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)).mean(axis=1)
         found = found.assign(related=related.where(whole))
     if plan["score"] == "bbq":
-        found = _chosen(found, nats, rows)
+        found = _score_choices(found, nats, rows)
     return found[whole & found["value"].notna()].reset_index().reindex(columns=schemas.ITEMS.names)
 
 
-def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def _score_choices(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Items of questions with three options: the likeliest is the answer; ties have none (`value`
     is NaN).
     """
@@ -230,4 +232,4 @@ def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.D
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     """Tables cut down to n units, evenly spread."""
-    return few_of(tables, ("texts",), "unit", n), plan
+    return limit_tables(tables, ("texts",), "unit", n), plan

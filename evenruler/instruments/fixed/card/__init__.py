@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.card import Card, assembled
+from evenruler.instruments.card import Card, assemble_card
 from evenruler.instruments.fixed.declare import SCORES, headings
-from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, at_size
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables, plan_at_size
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -25,12 +25,12 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         model: figures.get("turned", {}).get("value")
         for model, figures in evidence.get(WHOLE, {}).items()
     }
-    return assembled(
+    return assemble_card(
         {**WORDS, "published": {published: WORDS["published"][published]}},
         *(declaration, tables, plan, evidence),
         said={
             "scores": SCORES[source.score],
-            "placebos": list(at_size(plan)["prefixes"].values()),
+            "placebos": list(plan_at_size(plan)["prefixes"].values()),
             "counted": f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} "
             f"{source.units}",
             "files": "; ".join(

@@ -22,7 +22,7 @@ from evenruler.instruments.instrument import (
 from evenruler.instruments.languages import says_language
 from evenruler.instruments.prefixes import Placebos
 from evenruler.models.declared import NOT_STATED, Catalogue
-from evenruler.models.sources import pinned
+from evenruler.models.sources import verified_file
 from evenruler.strict import Slug, StrictModel, Text, csv_of, read_text, read_yaml, shaped, validate
 from evenruler.tables.schemas import WHOLE
 
@@ -139,7 +139,7 @@ class Settings(instrument.BaseSettings):
         """
         for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
             if file is not None:
-                path = pinned(file.source, file.sha256, f"{name}: {key}")
+                path = verified_file(file.source, file.sha256, f"{name}: {key}")
                 if key in source.files and source.columns:
                     table_in(path, ",", source.columns.values())
         return {}

@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.choosing import counted
-from evenruler.instruments.fixed.ask import READS, asked
+from evenruler.instruments.choosing import count_replies
+from evenruler.instruments.fixed.ask import READS, sample_texts
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -27,9 +27,9 @@ from evenruler.measurement.facets import Estimate, PairedPlacebos
 from evenruler.measurement.figures import UNDEFINED, finite
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
-from evenruler.measurement.shifts import of_placebos
+from evenruler.measurement.shifts import rms_placebo_shift
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, confirmatory, judge
-from evenruler.tables import rows_of, stacked
+from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import CONCEPTS, FIGURES, HEADLINES, WHOLE
 
 FLIPS = 10_000
@@ -270,7 +270,7 @@ def figures(
     items, score, level = scores["items"], plan["score"], resampling.level
     if items.empty:
         return {}
-    rows = asked(tables, plan)
+    rows = sample_texts(tables, plan)
     asked_items = rows["item"].nunique()
     parts = {}
     for part, own in _parts(items, score):
@@ -280,11 +280,11 @@ def figures(
             for name, of in PUBLISHED[score].items()
         ]
     replies = scores["replies"]
-    of_replies = fitness_of(counted(replies)) if len(replies) else ValidityCheck()
+    of_replies = fitness_of(count_replies(replies)) if len(replies) else ValidityCheck()
     fit = _fitness(score, parts[WHOLE]) if of_replies == ValidityCheck() else of_replies
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     found: list[tuple[str, Figure | HeadlineTest]] = [(WHOLE, answered)]
-    rested_on = rows_of(rows.filter(READS["texts"]), ["unit"])
+    rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     made_of = []
     for apart, own in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
         lean = headline(own, score, plan["units"], plan["smallest"], resampling.seed)
@@ -295,7 +295,7 @@ def figures(
     found += [
         (part, marked(figure, fit)) for part, published in parts.items() for figure in published
     ]
-    found += [(WHOLE, figure) for figure in _described(items, plan, level)]
+    found += [(WHOLE, figure) for figure in _item_figures(items, plan, level)]
     found += _after_placebos(items, scores["placed"], plan, subject, level)
     found.append((WHOLE, _start_flips(items, scores["started"], plan, subject, level)))
     judged = judge([(figure, fit) for _, figure in found])
@@ -304,7 +304,7 @@ def figures(
     )
     return {
         "figures": told.reindex(columns=TABLES["figures"].names),
-        "headlines": stacked(made_of)[HEADLINES.names],
+        "headlines": concat_frames(made_of)[HEADLINES.names],
         "concepts": _concepts(
             items, plan.get("concept"), benchmark=name, kin=name, model=subject.name
         ),
@@ -363,7 +363,7 @@ def _over_units(
     return replace(found, low=max(low, found.low), high=min(high, found.high))
 
 
-def _hits(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
+def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
     by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
     return _over_units(name, lambda x: float(np.divide(*x.sum(axis=0))), by_unit, level, units)
 
@@ -393,14 +393,14 @@ def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None
     return f"Here {'; '.join(said)}." if said else None
 
 
-def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
+def _item_figures(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
     units, decided = plan["units"], items[items["known"] & (items["lean"] != 0)]
     unequal, equal = decided[decided["length"] != 0], decided[decided["length"] == 0]
     shorter = unequal.assign(hit=np.sign(unequal["length"]) != unequal["lean"])
     same = equal.assign(hit=equal["won"])
     for name, own, kind in (("shorter_wins", shorter, "other"), ("share_equal", same, "the same")):
         none = Figure(name, None, 0, units, reason=f"no item has two texts of {kind} length")
-        yield none if own.empty else _hits(name, own, level, units)
+        yield none if own.empty else _share_figure(name, own, level, units)
     apart = plan["score"] == "bbq"
     yield _design_effect(
         items[items["condition"] == items["condition"].min()] if apart else items, plan
@@ -438,13 +438,16 @@ def _after_placebos(
     bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]
     wide = after.pivot(index="item", columns="framing", values=["lean", "value"]).loc[whole]
     turned = bare.assign(hit=pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0).mean(axis=1))
-    yield WHOLE, replace(_hits("turned", turned, level, plan["units"]), n=len(whole), unit="items")
+    yield (
+        WHOLE,
+        replace(_share_figure("turned", turned, level, plan["units"]), n=len(whole), unit="items"),
+    )
     sums, others = (
         sums_of(bare.reset_index()),
         [sums_of(own) for _, own in after.groupby("framing")],
     )
     for part, name in LEADING[plan["score"]].items():
-        yield part, _moved(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
+        yield part, _placebo_change(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
     agreed = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
     told: dict[str, Any] = {name: finite(value) for name, value in agreed.items()}
@@ -461,13 +464,13 @@ def _start_flips(
     both = items.merge(started[["item", "lean"]], on="item", suffixes=("", "_started"))
     if both.empty:
         return Figure("start_flips", None, 0, "items", reason=no_other_start(subject, plan))
-    flips = _hits(
+    flips = _share_figure(
         "start_flips", both.assign(hit=both["lean"] != both["lean_started"]), level, plan["units"]
     )
     return replace(flips, n=len(both), unit="items")
 
 
-def _moved(
+def _placebo_change(
     of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], level: float, n: int
 ) -> Figure:
     """Root mean square over placebos of their change of a score of n items; control: that by
@@ -487,7 +490,9 @@ def _moved(
         control = float(np.mean([jackknifed(own, 1).variance for own in found]) ** 0.5)
     if len(changes) < FEWEST_FOR_SPREAD:
         return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)
-    return Figure("moved", n=n, unit="items", control=control, **vars(of_placebos(changes, level)))
+    return Figure(
+        "moved", n=n, unit="items", control=control, **vars(rms_placebo_shift(changes, level))
+    )
 
 
 def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:

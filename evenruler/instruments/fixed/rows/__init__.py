@@ -23,13 +23,13 @@ from evenruler.instruments.fixed.schemas import (
     SECOND,
     THIRD,
 )
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.instruments.languages import require_language, says_language
 from evenruler.models.declared import Catalogue
-from evenruler.models.sources import pinned
+from evenruler.models.sources import verified_file
 from evenruler.strict import json_of_others, number_of, read_text
 from evenruler.tables.frames import evenly_spread, table_of
-from evenruler.tables.ids import carried, row_id
+from evenruler.tables.ids import common_columns, row_id
 
 __all__ = ["build"]
 
@@ -76,10 +76,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     source: Source = declaration.source
     where = f"{declaration.name}: files"
     files = {
-        name: pinned(file.source, file.sha256, f"{where}.{name}")
+        name: verified_file(file.source, file.sha256, f"{where}.{name}")
         for name, file in source.files.items()
     }
-    items = read(files, source)
+    items = read_items(files, source)
     if twice := [name for name, n in Counter(item.name for item in items).items() if n > 1]:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
     texts = [" ".join(filter(None, [item.prompt, *item.texts.values()])) for item in items]
@@ -119,7 +119,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
     )
     return BuiltInstrument(
         tables,
-        sized(declaration, lambda settings: _plan(declaration.name, source, settings)),
+        plan_with_sizes(declaration, lambda settings: _plan(declaration.name, source, settings)),
         [said],
     )
 
@@ -169,7 +169,7 @@ def _frequencies(source: Source) -> dict[str, float] | None:
     """
     if source.frequencies is None:
         return None
-    path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
+    path = verified_file(source.frequencies.source, source.frequencies.sha256, "frequencies")
     counts: Counter[str] = Counter()
     of_corpus = "name a corpus of this form under `frequencies`, or leave the key out"
     try:
@@ -209,7 +209,7 @@ def _rows(
                 item.criterion,
             )
             yield {
-                **carried(
+                **common_columns(
                     row_id(family="fixed", benchmark=benchmark, item=item.name, role=role),
                     source,
                     *said,
@@ -224,7 +224,7 @@ def _rows(
             }
 
 
-def pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
     (path,) = files.values()
     named = source.columns
@@ -241,12 +241,12 @@ def winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     left out.
     """
     stats = table_in(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
-    share = {row["occupation"]: _men(row["bls_pct_female"]) for row in stats}
+    share = {row["occupation"]: _share_of_men(row["bls_pct_female"]) for row in stats}
     rows = table_in(_file(files, "texts"), "\t", ["sentid", "sentence"])
     for name, own in groupby(
         rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]
     ):
-        by_gender = _once((row["sentid"].split(".")[-2], row) for row in own)
+        by_gender = _unique_dict((row["sentid"].split(".")[-2], row) for row in own)
         occupation, _, meant = name.split(".")
         told = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
         texts, keys = (
@@ -302,11 +302,11 @@ def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     place in the file.
     """
     stats = table_in(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
-    share = {row["simplified_professions"]: _men(row["percent_us"]) for row in stats}
+    share = {row["simplified_professions"]: _share_of_men(row["percent_us"]) for row in stats}
     names = ("Template", "Profession", "Prof_Gender")
     rows = table_in(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
     groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
-    for row in _once((row["Sentence"], row) for row in rows).values():
+    for row in _unique_dict((row["Sentence"], row) for row in rows).values():
         by_gender = groups.setdefault(
             tuple(row[name] for name in names), {"male": [], "female": []}
         )
@@ -332,7 +332,7 @@ def stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     for half, examples in json_of_others(read_text(path), path.name, REMEDY)["data"].items():
         for example in examples:
-            own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
+            own = _unique_dict((LABELS[each["gold_label"]], each) for each in example["sentences"])
             texts, keys = (
                 {role: each[name] for role, each in own.items()} for name in ("sentence", "id")
             )
@@ -342,7 +342,7 @@ def stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             )
 
 
-def bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines
     file per category.
 
@@ -392,16 +392,16 @@ def bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
 
 
 LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[BenchmarkItem]]]] = {
-    "pairs": pairs,
+    "pairs": read_pairs,
     "winogender": winogender,
     "winobias": winobias,
     "stereoset": stereoset,
-    "bbq": bbq,
+    "bbq": read_bbq,
     "bec-pro": bec_pro,
 }
 
 
-def read(files: Files, source: Source) -> list[BenchmarkItem]:
+def read_items(files: Files, source: Source) -> list[BenchmarkItem]:
     """The items of a benchmark, by its layout; UserError where a file does not fit it."""
     try:
         return list(LAYOUTS[source.layout](files, source))
@@ -411,7 +411,7 @@ def read(files: Files, source: Source) -> list[BenchmarkItem]:
         raise UserError(what, where=where, remedy=REMEDY) from None
 
 
-def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
+def _unique_dict(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
     """A dictionary of the pairs; ValueError where a name occurs twice, since the later would
     replace the earlier.
     """
@@ -423,7 +423,7 @@ def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
     return told
 
 
-def _men(women: str) -> float:
+def _share_of_men(women: str) -> float:
     percent = number_of(women)
     if not 0 <= percent <= 100:
         raise ValueError(f"{women!r} is no percentage")

@@ -6,7 +6,13 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from evenruler.instruments.card import Card, assembled, filled, one_line, task_template
+from evenruler.instruments.card import (
+    Card,
+    assemble_card,
+    one_line,
+    render_templates,
+    task_template,
+)
 from evenruler.instruments.framing.declare import FramingPlan, asked, headings, listed
 from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
@@ -31,7 +37,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
     shown = [*cued.loc[cued["order"].map(len) == 0, "id"], *cued["id"]]
     placebos, n_orders = prompts["placebo"].dropna(), int(prompts["turn"].max()) + 1
-    return assembled(
+    return assemble_card(
         {
             key: own for key, own in WORDS.items() if key != "limits_of_asking"
         },  # `limits` fills these
@@ -92,7 +98,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         return [*found, "The pipeline asks no model at this scale; whoever measures with it does."]
     beside = {factor for task in tasks for factor, *_ in task.replaced(variant)}
     of_cues = [placebos for task in tasks for placebos in task.placebos.values()]
-    found += filled(
+    found += render_templates(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,

@@ -42,7 +42,7 @@ Apds = dict[int, dict[str, dict[str, list[float]]]]
 pair of cells."""
 
 
-def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+def metric_inputs(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """What one prompt brings to every metric: the mass of each letter or class, whatever follows
     its forms.
     """

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 from scipy.special import stdtrit
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
 from evenruler.instruments.instrument import MEND, BaseSettings, ByProfile, BySize, Source, by_size
 from evenruler.measurement.checks import FEWEST_PLACEBOS
@@ -175,7 +175,7 @@ class StimulusEntry(StrictModel):
     """The group that it belongs to, where groups are compared."""
 
 
-def _short(written: type, key: str) -> BeforeValidator:
+def _accept_bare_value(written: type, key: str) -> BeforeValidator:
     """Validator that lets an entry be written as the mere value of `key`."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, written) else value)
 
@@ -196,8 +196,12 @@ class ContrastSource(Source):
     """Headline figures, each `FACTOR` or `FACTOR, TASK`; by default one for every factor."""
     headline: Slug | None = None
     """The class whose share they are about; without one there are no headlines."""
-    outcomes: dict[Slug, Annotated[Outcome, _short(list, "forms")]] = Field(min_length=2)
-    stimuli: dict[Slug, Annotated[StimulusEntry, _short(str, "text")]] = Field(min_length=1)
+    outcomes: dict[Slug, Annotated[Outcome, _accept_bare_value(list, "forms")]] = Field(
+        min_length=2
+    )
+    stimuli: dict[Slug, Annotated[StimulusEntry, _accept_bare_value(str, "text")]] = Field(
+        min_length=1
+    )
     tasks: dict[Slug, TaskEntry] = Field(min_length=1)
     continuation: Continuation | None = None
     replicates: Study | None = None
@@ -232,7 +236,7 @@ class ContrastSource(Source):
         if taken := {BARE, "all"} & set(self.factors):
             raise ValueError(f"factors: tables use the name {min(taken)!r} for something else")
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
-            hint = nearest(self.continuation.outcome, self.outcomes)
+            hint = suggest_nearest(self.continuation.outcome, self.outcomes)
             raise ValueError(
                 f"continuation names the outcome {self.continuation.outcome!r}; {hint}"
             )
@@ -272,13 +276,13 @@ class ContrastSource(Source):
         if self.headline is not None and self.headline not in self.outcomes:
             raise ValueError(
                 f"headline names the class {self.headline!r}; "
-                f"{nearest(self.headline, self.outcomes)}"
+                f"{suggest_nearest(self.headline, self.outcomes)}"
             )
         for entry in self.confirmatory:
             factor, _, name = entry.partition(", ")
             if factor not in self.factors:
                 raise ValueError(
-                    f"confirmatory names the factor {factor!r}; {nearest(factor, self.factors)}"
+                    f"confirmatory names the factor {factor!r}; {suggest_nearest(factor, self.factors)}"
                 )
             measured = [task for task, own in self.tasks.items() if own.pairs(factor)]
             if name and name not in measured:
@@ -316,7 +320,7 @@ def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
     if settings.variant not in (source.variants or [Settings.model_fields["variant"].default]):
         raise UserError(
             f"no variant {settings.variant!r} in {path}; "
-            f"{nearest(settings.variant, source.variants)}",
+            f"{suggest_nearest(settings.variant, source.variants)}",
             where=f"params.yaml: instruments.{path.stem}.variant",
             remedy="check the name or leave it out",
         )

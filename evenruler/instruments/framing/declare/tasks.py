@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from evenruler.errors import nearest
+from evenruler.errors import suggest_nearest
 from evenruler.strict import Joint, Passage, Slug, StrictModel, Text
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import fill, slots
@@ -224,7 +224,7 @@ def faults(
     for factor, placebos in task.placebos.items():
         where = f"task {name}, placebos of {factor}"
         if factor not in factors:
-            yield f"{where}: no such factor; {nearest(factor, factors)}"
+            yield f"{where}: no such factor; {suggest_nearest(factor, factors)}"
             continue
         if set(placebos.cells) != set(task.pairs(factor)):
             expected = ", ".join(task.pairs(factor)) or "none"
@@ -242,7 +242,7 @@ def faults(
                 if variant not in variants:
                     yield (
                         f"{where}, cell {cell!r}: no variant {variant!r}; "
-                        f"{nearest(variant, variants)}"
+                        f"{suggest_nearest(variant, variants)}"
                     )
             for variant in variants or ["every"]:
                 if template := placebos.template(cell, variant):
@@ -288,7 +288,7 @@ def _faults_of_template(
 def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]:
     for slot in slots(text):
         if slot not in allowed:
-            yield f"{where}: unknown slot {slot}; {nearest(slot, allowed)}"
+            yield f"{where}: unknown slot {slot}; {suggest_nearest(slot, allowed)}"
     if text.count("{") + text.count("}") != 2 * len(slots(text)):
         yield f"{where}: a brace belongs to no slot"
 
@@ -305,7 +305,7 @@ def faults_of_placebos(
                 for outcome, own in words.items():
                     any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, own))})(?!\w)"
                     if found := re.search(any_of, text, re.IGNORECASE):
-                        where = _named(name, factor, number, text)
+                        where = _placebo_name(name, factor, number, text)
                         yield (
                             f"{where}: {found.group()!r} is a word of the class {outcome}, so "
                             "that it is no placebo"
@@ -322,7 +322,7 @@ def faults_of_placebos(
             for factor, cell, number, text, filled in task.replaced(variant):
                 prompt = _prompt(task, cell, filled, variant)
                 if prompt in seen:
-                    where = _named(name, factor, number, text)
+                    where = _placebo_name(name, factor, number, text)
                     yield (
                         f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be "
                         "left out"
@@ -336,7 +336,7 @@ def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[st
     return (template, task.option or "", task.separator, *options, *options.values())
 
 
-def _named(task: str, factor: str, number: int, text: str) -> str:
+def _placebo_name(task: str, factor: str, number: int, text: str) -> str:
     return f"task {task}, {_kind(number)} of {factor} ({text!r})"
 
 

@@ -25,7 +25,7 @@ from evenruler.measurement.estimates import jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
-from evenruler.tables import rows_of, stacked
+from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import HEADLINES
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
@@ -68,7 +68,7 @@ def figures(
     by_words = answered.token_distributions(
         scores["forms"], prompts, content_free, asked.forms, asked.mass
     )
-    distributions = stacked([by_words, answered.choice_distributions(read, asked.forms)])
+    distributions = concat_frames([by_words, answered.choice_distributions(read, asked.forms)])
     excluded = answered.exclusions(distributions, asked.least_coverage)
     counted = answered.without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes need enough coverage, and more than one reply per question.
@@ -100,7 +100,7 @@ def figures(
         )
     found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
     told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
-    rested_on = rows_of(tables["prompts"].filter(READS["prompts"]), ["stimulus"])
+    rested_on = row_hashes(tables["prompts"].filter(READS["prompts"]), ["stimulus"])
     return {**told, "headlines": cells.assign(rows=cells["unit"].map(rested_on))}
 
 
@@ -114,12 +114,12 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
-        shifted = stacked(
+        shifted = concat_frames(
             [record.found["shifts"] for record in records if record.instrument == instrument]
         )
         # Sort rows, since the last bits of sums depend on their order.
         found.append(comparisons(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling))
-    return {"comparisons": stacked(found)}
+    return {"comparisons": concat_frames(found)}
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
@@ -182,9 +182,10 @@ def figures_of(
         shifted = effects.shift_figures(own["shifts"], list(asked.forms), level)
         rows += [(part, marked(figure, bar), ValidityCheck()) for figure in shifted]
     rows += [
-        (part, figure, ValidityCheck()) for part, figure in _checked(found["continuations"], level)
+        (part, figure, ValidityCheck())
+        for part, figure in _continuation_figures(found["continuations"], level)
     ]
-    replicated = _replicated(found["replications"])
+    replicated = _replication_figures(found["replications"])
     rows += [
         (part, marked(figure, bars.get(part, ValidityCheck())), ValidityCheck())
         for part, figure in replicated
@@ -193,7 +194,7 @@ def figures_of(
     told = pd.DataFrame(judged).assign(
         benchmark=name, part=[part for part, *_ in rows], model=subject.name
     )
-    points = stacked(cells).dropna(subset="value")
+    points = concat_frames(cells).dropna(subset="value")
     numbers = points["placebo"].astype(int)
     points = points.assign(
         model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers <= 0)
@@ -222,7 +223,9 @@ def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) ->
     yield Figure(EXCLUDED, float(told["excluded"].sum()), len(told), "cells")
 
 
-def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, Figure]]:
+def _continuation_figures(
+    continuations: pd.DataFrame, level: float
+) -> Iterator[tuple[str, Figure]]:
     """The continuation check, with Wilson's interval for at least `FEWEST_UNITS` replies (appendix
     A.3).
     """
@@ -235,7 +238,7 @@ def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, F
         yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
 
 
-def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+def _replication_figures(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     """Measures of a replicated study before and after, and their change, with that of placebos
     (appendix B).
     """

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
-from evenruler.instruments.choosing import WITHHELD, counted
+from evenruler.instruments.choosing import WITHHELD, count_replies
 from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
-from evenruler.measurement.answered import fitness_of, unvaried
+from evenruler.measurement.answered import all_equal_reason, fitness_of
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.text.replies import LETTERS, ParsedReply, read_reply
 
@@ -273,10 +273,10 @@ def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCh
     """
     if (
         measured["metric"].iloc[0] == CHOICE
-        and (found := fitness_of(counted(replies))) != ValidityCheck()
+        and (found := fitness_of(count_replies(replies))) != ValidityCheck()
     ):
         return found
     cells = measured.pivot(
         index=["framing", "stimulus"], columns=["task", "outcome"], values="share"
     )
-    return ValidityCheck(unfit=unvaried(cells, "cells (cues and stimuli)"))
+    return ValidityCheck(unfit=all_equal_reason(cells, "cells (cues and stimuli)"))

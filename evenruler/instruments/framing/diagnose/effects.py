@@ -20,10 +20,16 @@ from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, 
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats
 from evenruler.measurement.estimates import jackknifed
-from evenruler.measurement.facets import paired
+from evenruler.measurement.facets import pair_placebos
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
-from evenruler.measurement.verdicts import ALPHA, HeadlineTest, ValidityCheck, confirmatory, marked
+from evenruler.measurement.verdicts import (
+    ALPHA,
+    HeadlineTest,
+    ValidityCheck,
+    confirmatory,
+    mark_invalid,
+)
 
 UNIT = "stimuli"
 
@@ -86,7 +92,9 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     `EFFECTS`, without stimuli that have no feasible pair. Source: section 4.3, GenEffect and
     InstrEffect.
     """
-    found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
+    found = [
+        of.assign(apd=apd(less, more)) for of, less, more in pair_cells(distributions, factors)
+    ]
     if not found:
         return pd.DataFrame(columns=schemas.EFFECTS.names)
     by = [*MEASURED, "factor", "placebo", "stimulus"]
@@ -101,7 +109,7 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     either cell. Arguments as in `effects`. Source: section 5.3; 0 for 0 / 0 is our decision.
     """
     pair, found = [*MEASURED, "factor", "at", "stimulus"], []
-    for of, less, more in pairs(
+    for of, less, more in pair_cells(
         distributions[distributions["framing"].map(placebo_of) == 0], factors
     ):
         change, total = more - less, more + less
@@ -133,7 +141,7 @@ def partners(
     return found
 
 
-def pairs(
+def pair_cells(
     distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
     """Keys of feasible pairs, [pairs, ...], and shares without and with the cue or placebo, [pairs,
@@ -240,7 +248,7 @@ class Effects:
         by_placebo: Any = self.table[factor].mean()
         means = by_placebo.unstack("task").reindex(columns=known).dropna()
         control = finite(float(means[means.index > 0].mean(axis=1).mean()))
-        return marked(replace(found, control=control), ValidityCheck(unfit=unfit))
+        return mark_invalid(replace(found, control=control), ValidityCheck(unfit=unfit))
 
     def _too_few(self) -> str | None:
         few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
@@ -366,7 +374,7 @@ def headlines(
         )
         more = {} if task else {"tasks": len(counted)}
         figure = headline(CHANGE + name, points, asked.smallest, asked.least, asked.seed, more)
-        yield figure, fitness, _total(name, by_cue, asked.seed), points
+        yield figure, fitness, _total_shift(name, by_cue, asked.seed), points
 
 
 def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
@@ -378,7 +386,7 @@ def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     """
     sampled = bool((measured["metric"] == CHOICE).any())
     key, found = ["factor", "task", "at", "placebo", "stimulus"], []
-    for of, less, more in pairs(measured, asked.factors, "mass" if sampled else "share"):
+    for of, less, more in pair_cells(measured, asked.factors, "mass" if sampled else "share"):
         change = 100 * (more - less)
         if sampled:
             change[INVALID] = -change.sum(axis=1)
@@ -435,9 +443,9 @@ def headline(
     if wordings.empty:
         why = "no answers that name an option both with and without the cue"
         return HeadlineTest(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
-    lacking = _lacking(levels, len(crossed), least)
+    lacking = _missing_levels(levels, len(crossed), least)
     if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
-        effect, beside = paired(crossed[wordings.columns], crossed[placebos.columns])
+        effect, beside = pair_placebos(crossed[wordings.columns], crossed[placebos.columns])
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
         return confirmatory(
             name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, smallest, lacking
@@ -451,7 +459,7 @@ def headline(
     return HeadlineTest(name, UNIT, levels, found, smallest, p_null, placebo, lacking=lacking)
 
 
-def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
+def _missing_levels(levels: dict[str, int], crossed: int, least: int) -> str | None:
     wordings, placebos = levels["wordings"], levels["placebos"]
     if wordings < FEWEST_WORDINGS:
         return (
@@ -470,7 +478,7 @@ def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
     )
 
 
-def _total(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:
+def _total_shift(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:
     """Joint change of all classes: the squared length of the mean change of shares, corrected for
     noise.
     """

@@ -17,7 +17,7 @@ from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Row, finite
-from evenruler.measurement.resampling import jackknife, within
+from evenruler.measurement.resampling import jackknife, logit_transformation
 from evenruler.tables.schemas import BARE
 
 Stimuli = NDArray[np.intp]
@@ -124,9 +124,10 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
     # Shares are masses over their sum, so their differences are GLD.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
     distances = np.stack(
-        [np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks(shares)], axis=-1
+        [np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks_with_values(shares)],
+        axis=-1,
     )
-    by_stimulus = np.nansum(mass, axis=2) / np.maximum(_tasks(mass), 1)[..., None]
+    by_stimulus = np.nansum(mass, axis=2) / np.maximum(_tasks_with_values(mass), 1)[..., None]
 
     def share(sums: Floats) -> float:
         return float(sums[0] / sums[1])
@@ -139,7 +140,7 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
         divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
         return float(np.sqrt(np.maximum(divergence / np.log(2), 0.0)))
 
-    known = _known(_tasks(mass))
+    known = _stimuli_with_values(_tasks_with_values(mass))
     unsampled = wordless = None
     if answers.replies.empty:
         # With two configurations, words were asked for in one and replies in the other.
@@ -153,10 +154,14 @@ def _probing(answers: Answers) -> list[StudyMeasure]:
         wordless = f"no words were asked for in this way; {BOTH_WAYS}"
     no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
     gas = StudyMeasure(
-        "GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled
+        "GAS", "choice", _of_sums(replies, share), _stimuli_with_values(replies[..., 1]), unsampled
     )
     gld = StudyMeasure(
-        "GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless
+        "GLD",
+        "token",
+        _of_sums(distances, share),
+        _stimuli_with_values(distances[..., 1]),
+        wordless,
     )
     of_words = [gld, StudyMeasure("ADD", "token", add, known, wordless or no_mass)]
     # The second AS uses only measures of word probability.
@@ -178,9 +183,12 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Stud
     found = []
     for metric in ("token", "choice") if sampled else ("token",):
         shares = answers.prompts(metric, "share")
-        totals, tasks = np.nansum(shares, axis=2), _tasks(shares)
+        totals, tasks = np.nansum(shares, axis=2), _tasks_with_values(shares)
         preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
-        by_group, known = preferences[..., None] * np.eye(2)[group][:, None], _known(tasks)
+        by_group, known = (
+            preferences[..., None] * np.eye(2)[group][:, None],
+            _stimuli_with_values(tasks),
+        )
         lacking = (
             "a group has no stimulus with a value on both sides"
             if len(set(group[known])) == 1
@@ -201,12 +209,12 @@ def _of_sums(
     return lambda stimuli, side: statistic(table[side, stimuli].sum(axis=0))
 
 
-def _tasks(prompts: Floats) -> Floats:
+def _tasks_with_values(prompts: Floats) -> Floats:
     """[sides, stimuli] number of tasks with a value, from [sides, stimuli, tasks, classes]."""
     return np.asarray((~np.isnan(prompts[..., 0])).sum(axis=2), dtype=np.float64)
 
 
-def _known(counts: Floats) -> Stimuli:
+def _stimuli_with_values(counts: Floats) -> Stimuli:
     """The stimuli with any value, from [sides, stimuli] counts, which are 0 on all sides or on
     none.
     """
@@ -291,18 +299,18 @@ def _row(measure: StudyMeasure, beside: Sequence[StudyMeasure], level: float) ->
     if measure.reason:
         return row
     if not measure.name.startswith(AS):
-        row |= _told(
+        row |= _measure_row(
             lambda units: measure.of(units, 0), measure, "before", "before_", measure.lowest, level
         )
-        row |= _told(
+        row |= _measure_row(
             lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level
         )
-    row |= _told(measure.change, measure, "change", "", measure.lowest - 1.0, level)
+    row |= _measure_row(measure.change, measure, "change", "", measure.lowest - 1.0, level)
     known = [other.change(other.stimuli) for other in beside if not other.reason]
     return row | ({"control": finite(float(np.mean(known)))} if known else {})
 
 
-def _told(
+def _measure_row(
     of: Callable[[Stimuli], float],
     measure: StudyMeasure,
     name: str,
@@ -316,7 +324,7 @@ def _told(
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0
-    found = jackknife(of, measure.stimuli, scale=within(lowest, highest), level=level)
+    found = jackknife(of, measure.stimuli, scale=logit_transformation(lowest, highest), level=level)
     return {
         name: finite(found.value),
         f"{prefix}low": finite(found.low),

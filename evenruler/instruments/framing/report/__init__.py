@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.instruments.card import span
+from evenruler.instruments.card import range_text
 from evenruler.instruments.framing.declare import EFFECT
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import ContrastSource
@@ -19,7 +19,7 @@ from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import ReportInput, Tables
 from evenruler.measurement.figures import Verdict
-from evenruler.report.page import Cell, Picture, Section, Table, tabled
+from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
 from evenruler.strict import read_yaml
 
@@ -32,7 +32,7 @@ METRICS = {"token": "token probability", "choice": "proportion of choices"}
 CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
 
 
-def in_words(slug: str) -> str:
+def slug_to_words(slug: str) -> str:
     """A slug as words."""
     return slug.replace("-", " ")
 
@@ -92,12 +92,12 @@ def effects_with_controls(
                 Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
             )
             told = (figure(record), number(record["control"]), why)
-            rows.append([model, METRICS[metric], in_words(factor), where, *told])
+            rows.append([model, METRICS[metric], slug_to_words(factor), where, *told])
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(asked) and asked.max() < effects["stimulus"].nunique():
-        about = f" Each was asked about {span(asked, 0)} of them."
-    return tabled(TABLES["effects"], rows, about=about)
+        about = f" Each was asked about {range_text(asked, 0)} of them."
+    return make_tables(TABLES["effects"], rows, about=about)
 
 
 def _asked(known: Records) -> list[tuple[str, str]]:
@@ -107,7 +107,7 @@ def _asked(known: Records) -> list[tuple[str, str]]:
     )
 
 
-def whole(known: Records) -> list[Table]:
+def overall_table(known: Records) -> list[Table]:
     """Figures over all cues and cells, one row per metric and model."""
     rows = [
         [
@@ -117,7 +117,7 @@ def whole(known: Records) -> list[Table]:
         ]
         for metric, model in _asked(known)
     ]
-    return tabled(TABLES["whole"], rows)
+    return make_tables(TABLES["whole"], rows)
 
 
 def comparisons(comparisons: pd.DataFrame) -> list[Table]:
@@ -149,7 +149,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
                     *(tested(known.get(method)) for method in methods),
                 ]
             )
-    return tabled(TABLES["comparisons"], rows, methods)
+    return make_tables(TABLES["comparisons"], rows, methods)
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
@@ -174,7 +174,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
     for metric, (slug, task) in product(METRICS, source.tasks.items()):
         for cell in task.cells:
             if any(shares := [covered(metric, slug, cell, model) for model in models]):
-                cues = " + ".join(map(in_words, cues_of(cell))) or "no cue"
+                cues = " + ".join(map(slug_to_words, cues_of(cell))) or "no cue"
                 rows.append([METRICS[metric], f"{task.title}: {cues}", *shares])
     said = [
         f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
@@ -182,11 +182,13 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         for model, own in real[real["metric"] == metric].groupby("model", sort=True)
     ]
     least = [
-        meaning.format(least=own["least"].iloc[0], n=span(own["n"], 0))
+        meaning.format(least=own["least"].iloc[0], n=range_text(own["n"], 0))
         for metric, meaning in CAPTIONS["least"].items()
         if len(own := real[real["metric"] == metric])
     ]
-    return tabled(TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(said))
+    return make_tables(
+        TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(said)
+    )
 
 
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
@@ -198,7 +200,7 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     }
     columns = {("all", False): "all replies"}
     for factor, cue in product(source.factors, (False, True)):
-        columns[factor, cue] = f"{'with' if cue else 'without'} {in_words(factor)}"
+        columns[factor, cue] = f"{'with' if cue else 'without'} {slug_to_words(factor)}"
 
     def share(own: Mapping[Any, Any] | None) -> str:
         return (
@@ -215,7 +217,7 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
         "neutral": source.continuation.outcome,
         "keywords": ", ".join(source.continuation.keywords),
     }
-    return tabled(TABLES["continuations"], rows, list(columns.values()), **named)
+    return make_tables(TABLES["continuations"], rows, list(columns.values()), **named)
 
 
 def sections(shown: ReportInput) -> list[Section]:
@@ -243,7 +245,7 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         *effects_with_controls(source, known, here["effects"]),
         *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
         *_sensitivity(source, of_words["effects"], of_words["figures"]),
-        *whole(known),
+        *overall_table(known),
         *_shifts(source, of_words["shifts"], of_words["figures"]),
         *comparisons(here["comparisons"]),
         *coverage(source, here["exclusions"]),
@@ -251,7 +253,9 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         *continuations(source, here["continuations"]),
         *_replications(source, here["replications"]),
     ]
-    cues = listed([f"{in_words(factor)} ({meaning})" for factor, meaning in source.factors.items()])
+    cues = listed(
+        [f"{slug_to_words(factor)} ({meaning})" for factor, meaning in source.factors.items()]
+    )
     sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
     told = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
     if sampled.empty:
@@ -286,7 +290,7 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
     """
     words: dict[str, dict[str, str]] = {
         "metric": METRICS,
-        "factor": {slug: in_words(slug) for slug in source.factors},
+        "factor": {slug: slug_to_words(slug) for slug in source.factors},
         "task": {slug: task.title for slug, task in source.tasks.items()},
         "outcome": {slug: slug for slug in source.outcomes},
         "stimulus": {slug: entry.text for slug, entry in source.stimuli.items()},
@@ -379,8 +383,10 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
         ]
         for own in records
     ]
-    cue = listed([in_words(factor) for factor in source.factors])
-    told = tabled(TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue)
+    cue = listed([slug_to_words(factor) for factor in source.factors])
+    told = make_tables(
+        TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue
+    )
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
         return [*told]

@@ -12,7 +12,7 @@ import pandas as pd
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.report.page import ONE_HUE, PALE_HUE, QUIET
 from evenruler.report.style import Charts
-from evenruler.tables import stacked
+from evenruler.tables import concat_frames
 
 CHARTS: Final = Charts(Path(__file__).with_name("charts.yaml"))
 DIGITS = 4
@@ -91,13 +91,13 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> Any:
         "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
     )
     dots = [known[[*panel, "value"]].assign(kind=PLACEBO, what=what), single.assign(kind=STIMULUS)]
-    found = stacked([*dots, drawn.assign(kind=CUE, what=CUE)])  # later rows are drawn on top
+    found = concat_frames([*dots, drawn.assign(kind=CUE, what=CUE)])  # later rows are drawn on top
     # Vega puts a panel without rows first, which gives all others wrong names; so add an empty row.
     every = pd.MultiIndex.from_product(
         [in_order(effects[name]) for name in panel[1:]], names=panel[1:]
     )
     empty = every.difference(pd.MultiIndex.from_frame(found[panel[1:]]), sort=False)
-    found = stacked([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
+    found = concat_frames([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
     data = found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
     models = in_order(effects["model"])
     kinds = [kind for kind in DOTS if kind in set(data["kind"])]
@@ -207,7 +207,7 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> Any:
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_UNITS
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
     data = (
-        stacked([bars, by_stimulus[~enough]])
+        concat_frames([bars, by_stimulus[~enough]])
         .reindex(columns=[*bar, "stimulus", *OF_MEAN])
         .round(DIGITS)
     )

@@ -12,10 +12,10 @@ import numpy as np
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
 from evenruler.instruments.framing.declare.source import AskingSettings, ContrastSource, Settings
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
-from evenruler.tables.ids import carried, content_sha256, once, row_id
+from evenruler.tables.ids import common_columns, content_sha256, row_id, split_duplicates
 from evenruler.text import fill
 from evenruler.text.replies import LETTERS
 
@@ -41,7 +41,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         name: table_of(own, getattr(schemas, name.replace("-", "_").upper()))
         for name, own in rows.items()
     }
-    return BuiltInstrument(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
+    return BuiltInstrument(
+        tables, plan_with_sizes(declaration, partial(_plan, source), ["sampled"]), [said]
+    )
 
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:
@@ -83,16 +85,18 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, 
 
     A prompt that repeats that of an earlier row is rejected.
     """
-    prompts, rejected = once(_prompts(name, source, settings), "prompt")
+    prompts, rejected = split_duplicates(_prompts(name, source, settings), "prompt")
     outcomes = [
-        carried(row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word}), source, word)
+        common_columns(
+            row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word}), source, word
+        )
         | {"outcome": outcome, "form": word, "use": use}
         for outcome, entry in source.outcomes.items()
         for use, words in (("form", entry.forms), ("term", entry.terms), ("not", entry.not_))
         for word in words
     ]
     stimuli = [
-        carried(
+        common_columns(
             row_id(family=FAMILY, benchmark=name, stimulus=stimulus),
             source,
             entry.text,
@@ -212,5 +216,5 @@ def _of_cell(
     """The columns that every prompt has; `own`: identifies it within its cell."""
     variant = settings.variant if source.variants else "all"
     where = {"task": task, "variant": variant, "framing": asked.framing}
-    common = carried(row_id(family=FAMILY, benchmark=name, **where, **own), source, prompt)
+    common = common_columns(row_id(family=FAMILY, benchmark=name, **where, **own), source, prompt)
     return {**common, **where, "prompt": prompt, "decision": len(prompt)}

@@ -16,7 +16,7 @@ from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.instrument import AskingMethod, Plan, RequestBatch, Subject, Tables
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
-from evenruler.tables.frames import evenly_spread, few_of, stacked
+from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, columns
 from evenruler.text import ATTRIBUTE, TARGET, fill, words
@@ -86,7 +86,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     found = []
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
         known, asked = choosing.known_pairs(plan["choice"]["known"]), questions(tables, plan)
-        found += [choosing.request_of(stacked([asked, known]))] if len(asked) else []
+        found += [choosing.request_of(concat_frames([asked, known]))] if len(asked) else []
     if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
         from evenruler.instruments import writing  # needed rarely
 
@@ -98,7 +98,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
         beside = with_placebos(tables, plan).assign(before="")
-        asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
+        asked = concat_frames(
+            [bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))]
+        )
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(RequestBatch("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "starts" not in answers and scored and prefixes.asks_other_start(subject, plan):
@@ -150,12 +152,14 @@ def scores(
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
     }
     if len(chosen := answers[choosing.TABLE]):
-        asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
-        found[choosing.TABLE] = choosing.read(chosen, asked)
+        asked = concat_frames(
+            [questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])]
+        )
+        found[choosing.TABLE] = choosing.parse_choices(chosen, asked)
     if len(wrote := answers[choosing.SENTENCES]):
         from evenruler.instruments import writing  # needed rarely
 
-        found[choosing.SENTENCES] = writing.read(
+        found[choosing.SENTENCES] = writing.parse_sentences(
             wrote, sentences(tables, plan), by_group(plan, "pronouns")
         )
     return found
@@ -163,7 +167,7 @@ def scores(
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     """Tables cut down to n attributes, evenly spread."""
-    return few_of(tables, ("attributes", "probes"), "attribute", n), plan
+    return limit_tables(tables, ("attributes", "probes"), "attribute", n), plan
 
 
 def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -333,7 +337,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     ]
     if not found:  # no attribute has a position on the axis
         return pd.DataFrame(columns=columns)
-    every = stacked(found).rename(columns={"text": FIRST})
+    every = concat_frames(found).rename(columns={"text": FIRST})
     every = every.assign(word=every["target"] + "/" + every["other"])
     every["beside"] = (
         every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
@@ -370,7 +374,7 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
     found = found.assign(
         keying=1,
         group=WRITTEN,
-        prompt=[writing.prompt(own["about"][at], word) for at, word in rows],
+        prompt=[writing.sentence_prompt(own["about"][at], word) for at, word in rows],
     )
     return found.assign(id=found["prompt"].map(content_sha256))
 

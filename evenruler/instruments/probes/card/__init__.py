@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.card import Card, assembled, by_model, one_line, task_template
+from evenruler.instruments.card import Card, assemble_card, by_model, one_line, task_template
 from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
 from evenruler.instruments.probes.declare.settings import Evolve, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
@@ -39,7 +39,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         parameters |= evolve.model_dump(mode="json")
     published = WORDS["published"]["evolved" if evolve else "written"]
     correlations = _correlations(evidence)
-    return assembled(
+    return assemble_card(
         {**WORDS, "published": {name: WORDS["tables"][name] for name in published}},
         *(declaration, tables, plan, evidence),
         said={

@@ -197,7 +197,7 @@ class Evolve(StrictModel):
         return guided
 
 
-def halves(attributes: Iterable[str]) -> tuple[list[str], list[str]]:
+def split_attributes(attributes: Iterable[str]) -> tuple[list[str], list[str]]:
     """Split attributes into two halves, alternating in slug order: one half chooses a set, the
     other judges it.
     """

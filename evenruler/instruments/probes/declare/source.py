@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import Keying, SharedTrait, Source, Words
 from evenruler.instruments.prefixes import PrefixSettings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
@@ -136,7 +136,7 @@ class TemplateEntry(StrictModel):
         found = Counter(slots(text))
         if unknown := sorted(set(found) - set(SLOTS)):
             raise ValueError(
-                f"{text!r} holds the unknown slot {unknown[0]}; {nearest(unknown[0], SLOTS)}"
+                f"{text!r} holds the unknown slot {unknown[0]}; {suggest_nearest(unknown[0], SLOTS)}"
             )
         for slot in SLOTS:
             if found[slot] != 1:
@@ -288,7 +288,7 @@ class ProbeSource(Source):
         if unknown := sorted(set(keyed) - set(self.attributes.values())):
             raise ValueError(
                 f"the key {unknown[0]!r} is no attribute; "
-                f"{nearest(unknown[0], self.attributes.values())}"
+                f"{suggest_nearest(unknown[0], self.attributes.values())}"
             )
         if twice(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
@@ -316,7 +316,9 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
     ):  # users wrote it
         for name in settings.article if isinstance(settings.article, dict) else ():
             if name not in source.sets:
-                what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
+                what = (
+                    f"no template set {name!r} for `article`; {suggest_nearest(name, source.sets)}"
+                )
                 raise UserError(what, where=str(path), remedy="check the name in params.yaml")
         if settings.evolve:
             if not source.in_english:
@@ -337,7 +339,7 @@ def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
     if evolve.start not in source.sets:
         what = (
             f"no template set {evolve.start!r} for `evolve.start`; "
-            f"{nearest(evolve.start, source.sets)}"
+            f"{suggest_nearest(evolve.start, source.sets)}"
         )
         raise UserError(what, where=str(path), remedy="check the name in params.yaml")
     templates = source.sets[evolve.start].scored

@@ -33,11 +33,11 @@ from evenruler.instruments.probes.diagnose.quality import (
     shifts,
 )
 from evenruler.measurement import Figure, HeadlineFigure, Resampling, as_metrics
-from evenruler.measurement import records as as_records
+from evenruler.measurement import figures_to_dicts as as_records
 from evenruler.measurement.reliability import concepts, errors_beside_items
 from evenruler.measurement.shifts import UNASKED, shift_figures
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, marked
-from evenruler.tables import rows_of
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, mark_invalid
+from evenruler.tables import row_hashes
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from evenruler.terminal import note
 
@@ -155,7 +155,7 @@ def diagnose(
     asked = pd.concat([probes[~probes["control"]].assign(group=TARGETS, key=np.nan), placebos])
     asked = asked.merge(likelihoods[["id", "value"]], on="id")
     asked = asked.assign(value=asked["value"] * asked["keying"])
-    rested_on = rows_of(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
+    rested_on = row_hashes(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
     others = after_other_start(probes)
     after_start = dict(cubes(others, started.likelihoods)) if len(started.likelihoods) else {}
     tables: dict[str, list[pd.DataFrame]] = {}
@@ -198,7 +198,7 @@ def diagnose(
             if plan.get("concept"):
                 tables.setdefault("concepts", []).append(_concepts(cube, known, key, plan))
         figures += [
-            (key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit)
+            (key, mark_invalid(figure, fit) if figure.figure in ASSOCIATED else figure, fit)
             for figure in found
         ]
     judged = judge([(figure, fit) for _, figure, fit in figures])
@@ -377,7 +377,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
         statistics = {
             name: None if pd.isna(row[name]) else float(row[name]) for name in ITEM_STATISTICS
         }
-        items = _below(found, row["benchmark"], row["set"], row["model"], "items")
+        items = _nested_dict(found, row["benchmark"], row["set"], row["model"], "items")
         items[row["template"]] = {"control": bool(row["control"]), **statistics}
     for row in tables["comparisons"].to_dict("records"):
         # Held-out comparisons get a key of their own.
@@ -385,7 +385,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
         told = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
         told |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
         told |= {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
-        _below(found, row["benchmark"], row["set"], row["model"], "compared", against)[
+        _nested_dict(found, row["benchmark"], row["set"], row["model"], "compared", against)[
             row["figure"]
         ] = told
     generations = tables["generations"]  # without columns where nothing evolved
@@ -396,12 +396,12 @@ def evidence(tables: Tables) -> dict[str, Any]:
     )
     for key, rows in by_run:
         benchmark, model, run, generation = map(str, key)
-        of_run = _below(found, benchmark, schemas.POPULATION, model, "generations", run)
+        of_run = _nested_dict(found, benchmark, schemas.POPULATION, model, "generations", run)
         of_run[generation] = {str(record.pop("figure")): record for record in as_records(rows)}
     return found
 
 
-def _below(found: dict[str, Any], *keys: str) -> dict[str, Any]:
+def _nested_dict(found: dict[str, Any], *keys: str) -> dict[str, Any]:
     """The nested dictionary under these keys, made where it is missing."""
     for key in keys:
         found = found.setdefault(key, {})

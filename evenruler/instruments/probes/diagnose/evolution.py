@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
-from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, halves
+from evenruler.instruments.probes.declare.settings import COMMON_LENGTH, split_attributes
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import (
     DETECTABLE,
@@ -66,7 +66,7 @@ def _row(
     }
 
 
-def compared(
+def compare_sets(
     of: Sides,
     sets: Sequence[pd.DataFrame],
     criterion: "pd.Series[float] | None",
@@ -168,9 +168,9 @@ def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
         own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
         both, model = (POPULATION, RANDOM), record.plan["evolved"]["model"]
         found = [
-            *compared(both, (last, other), None, resampling),
+            *compare_sets(both, (last, other), None, resampling),
             *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
-            *compared((CHOSEN, RANDOM), (own, other), criterion, resampling),
+            *compare_sets((CHOSEN, RANDOM), (own, other), criterion, resampling),
         ]
         rows = [
             {"benchmark": record.instrument, "model": model, "transfer": False, **row}
@@ -258,7 +258,7 @@ def comparisons(
     )
     attributes, against_sets = (
         record.tables["attributes"].set_index("attribute"),
-        held_against(record, other),
+        baseline_sets(record, other),
     )
     rows: list[Row] = []
     for model in sorted(
@@ -271,9 +271,11 @@ def comparisons(
             own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"]
         )
         found = [
-            row for pair in pairs for row in compared(*pair, attributes["criterion"], resampling)
+            row
+            for pair in pairs
+            for row in compare_sets(*pair, attributes["criterion"], resampling)
         ]
-        found += _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)])
+        found += _best_start_rows(own[model]["figures"], beside[beside["part"].isin(against_sets)])
         rows += [{**here, **row} for row in found]
     once = [
         *_diverse(record, other, against_sets),
@@ -288,7 +290,7 @@ def comparisons(
     )
 
 
-def held_against(record: Record, other: Record) -> list[str]:
+def baseline_sets(record: Record, other: Record) -> list[str]:
     """Sets of the original that evolved sets are compared with: those with a verdict, and the
     start.
     """
@@ -325,7 +327,7 @@ TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
 """Figures of a set on a model that comparisons copy, without computing them again."""
 
 
-def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
+def _best_start_rows(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
     """`TAKEN` of the chosen set against those of other sets on one model, without intervals."""
     known = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
     for figure in TAKEN:
@@ -375,7 +377,7 @@ def _held_out(
             own = matrix.loc[known.index]
             columns = [[own[sorted(slugs)].to_numpy() for slugs in side] for side in (chosen, sets)]
             if len(known):
-                second = own.index.isin(halves(matrix.index)[1])
+                second = own.index.isin(split_attributes(matrix.index)[1])
                 yield _judged((CHOSEN, against), figure, columns, second, known, resampling.level)
 
 

@@ -38,13 +38,13 @@ from evenruler.instruments.probes.declare.settings import (
 )
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interval
-from evenruler.measurement.answered import MOST_UNANSWERED, marked, unvaried
+from evenruler.measurement.answered import MOST_UNANSWERED, all_equal_reason, marked
 from evenruler.measurement.checks import FEWEST_PLACEBOS, Floats, wilson
-from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, crossed
+from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, jackknife_crossed
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, confirmatory, judge
-from evenruler.tables import rounded, rows_of, stacked
+from evenruler.tables import concat_frames, rounded, row_hashes
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES
 
@@ -166,7 +166,7 @@ class Scores:
         def amount(*kept: UnitMask) -> float:
             return self.gain(**{**whole, **dict(zip(facets, kept, strict=True))})
 
-        return crossed(amount, list(facets.values()))
+        return jackknife_crossed(amount, list(facets.values()))
 
 
 def gain(
@@ -253,7 +253,7 @@ def _beside_rival(found: HeadlineTest, own: Scores, rival: Scores) -> HeadlineTe
             attributes[n:], templates, words
         )
 
-    rest = crossed(beyond, list(facets.values()))
+    rest = jackknife_crossed(beyond, list(facets.values()))
     effect = found.effect
     assert effect is not None
     low, high = (f"{rounded(end):.2g}" for end in (rest.interval().low, rest.interval().high))
@@ -328,7 +328,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         )
         return sum(sharp) / 2 * (a - b)
 
-    effect = crossed(difference, list(facets.values()))
+    effect = jackknife_crossed(difference, list(facets.values()))
     apart = sum(sharp) / 2 * (asked.values / sharp[0] - placebos.values / sharp[1])
     placebo = placebo_lists(
         apart, one.weights(one.axis[with_nouns]), asked.lists, len(set(one.lists))
@@ -403,7 +403,7 @@ def fitness(cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float) -
     """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by
     `quality.items_of`.
     """
-    if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
+    if same := all_equal_reason(cube.biases(), f"attributes in {len(cube.templates)} templates"):
         return ValidityCheck(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
@@ -452,7 +452,7 @@ def choice_figures(
     made_of = []
     for part in (_chosen if choosing.TABLE in scores else _written)(tables, plan, scores):
         points, left = _points(part.asked)
-        same = unvaried(points.loc[points["framing"] == BARE, "value"], "choices")
+        same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
         fit = ValidityCheck(unfit=same) if same and part.fit.unfit is None else part.fit
         silence = part.asked[part.asked["framing"] == BARE].assign(
             value=100 * part.asked["unanswered"]
@@ -470,21 +470,24 @@ def choice_figures(
     told = pd.DataFrame(judged).assign(
         benchmark=name, part=[part for part, *_ in rows], model=model
     )
-    return {"figures": told.reindex(columns=schemas.FIGURES.names), "headlines": stacked(made_of)}
+    return {
+        "figures": told.reindex(columns=schemas.FIGURES.names),
+        "headlines": concat_frames(made_of),
+    }
 
 
 def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     said = scores[choosing.TABLE]
-    asked = questions(tables, plan).merge(choosing.shares(said), on=["id", "framing"])
+    asked = questions(tables, plan).merge(choosing.choice_shares(said), on=["id", "framing"])
     asked = asked.rename(columns={"attribute": "unit", "template": "at"})
     asked["pole"] = (asked["framing"] != PLACEBO).astype("int8")
-    rested_on = rows_of(
+    rested_on = row_hashes(
         tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"]
     )
     for template_set, of_set in asked.groupby("set", sort=True):
         own = said[said["id"].isin(of_set["id"]) | (said["framing"] == choosing.KNOWN)]
         known = choosing.known_right(own)
-        fit = choosing.fitness(own, known)
+        fit = choosing.check_known_answers(own, known)
         yield _Part(
             f"{template_set}, {CHOICE}", SHARE_GAIN, of_set, fit, known, rested_on.xs(template_set)
         )
@@ -501,7 +504,7 @@ def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
     )
     rested_on = asked.groupby("unit")["prompt"].agg(lambda own: content_sha256(*own)[:16])
     known = writing.known_right(said, every)
-    fit = choosing.fitness(said, known, "pronouns of control words are right")
+    fit = choosing.check_known_answers(said, known, "pronouns of control words are right")
     yield _Part(WRITTEN, WRITTEN_GAIN, asked.assign(word=WRITTEN, pole=1), fit, known, rested_on)
 
 

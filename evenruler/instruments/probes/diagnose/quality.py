@@ -17,10 +17,16 @@ from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.estimates import correlated, jackknifed
-from evenruler.measurement.facets import Estimate, Facet, UnitMask, crossed, difference_of_groups
+from evenruler.measurement.facets import (
+    Estimate,
+    Facet,
+    UnitMask,
+    difference_of_groups,
+    jackknife_crossed,
+)
 from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
-from evenruler.measurement.shifts import of_prefixes
+from evenruler.measurement.shifts import prefix_shifts
 from evenruler.measurement.validity import FEWEST_PAIRS
 from evenruler.tables.schemas import BARE
 
@@ -138,7 +144,7 @@ def shifts(of_set: dict[str, ScoreCube], placebos: set[str]) -> pd.DataFrame:
     columns.
     """
     biases = {prefix: cube.biases().mean(axis=1) for prefix, cube in of_set.items()}
-    return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()
+    return prefix_shifts(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()
 
 
 def start_flips(cube: ScoreCube, started: ScoreCube | None, level: float, lacking: str) -> Figure:
@@ -272,7 +278,7 @@ def _r_over_all(
             np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING)
         )
 
-    found = crossed(on_z, facets).interval(level)
+    found = jackknife_crossed(on_z, facets).interval(level)
     return finite(math.tanh(found.low)), finite(math.tanh(found.high))
 
 

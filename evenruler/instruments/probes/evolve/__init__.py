@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.files import replace
+from evenruler.files import write_text_atomically
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
@@ -51,7 +51,7 @@ from evenruler.tables.frames import table_of, without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 
-__all__ = ["EvolutionResult", "asked_anew", "evolve", "merge_replies"]
+__all__ = ["EvolutionResult", "evolve", "merge_replies", "record_operator_replies"]
 
 LINES: TypeAdapter[Generation] = TypeAdapter(Generation)
 """Writes and reads a generation as one line of JSON, without loss."""
@@ -98,7 +98,7 @@ class EvolutionRun:
         return list({template.slug: measured for template, measured in pairs}.items())
 
 
-def as_lines(runs: Iterable[EvolutionRun], asking: OperatorSettings) -> str:
+def replies_as_jsonl(runs: Iterable[EvolutionRun], asking: OperatorSettings) -> str:
     """The replies of some runs as lines of JSON, in order; repeated questions only once."""
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
@@ -269,7 +269,7 @@ def evolve(
     return EvolutionResult(found, tables, [run.in_words for run in runs])
 
 
-def asked_anew(
+def record_operator_replies(
     declaration: Declaration, load: Callable[[str], Any], kept: Path
 ) -> tuple[str, list[str]]:
     """Ask the operator again: its replies as the file that `evolve` replays, and lines to print for
@@ -277,7 +277,7 @@ def asked_anew(
     """
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept)
-    return as_lines(runs, OperatorSettings(evolve.new_tokens, evolve.shots)), [
+    return replies_as_jsonl(runs, OperatorSettings(evolve.new_tokens, evolve.shots)), [
         run.in_words for run in runs
     ]
 
@@ -335,14 +335,18 @@ def runs_of(
             path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
         )
         generations = list(map(LINES.validate_json, lines))
-        for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
+        for generation in evolution.generations(
+            starting_templates(source, evolve.start), tuple(generations)
+        ):
             generations.append(generation)
-            replace(path, "".join(f"{LINES.dump_json(one).decode()}\n" for one in generations))
+            write_text_atomically(
+                path, "".join(f"{LINES.dump_json(one).decode()}\n" for one in generations)
+            )
         found.append(EvolutionRun(run, evolution, tuple(generations)))
     return found
 
 
-def starting(source: ProbeSource, start: str) -> list[Template]:
+def starting_templates(source: ProbeSource, start: str) -> list[Template]:
     """The templates of a set that evolution starts with: all but controls."""
     return [
         Template(slug, entry.text, entry.keying)

@@ -19,7 +19,13 @@ from evenruler.instruments.probes.evolve.population import (
     Template,
     TemplateMeter,
 )
-from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
+from evenruler.instruments.probes.evolve.validation import (
+    COPY,
+    LONGEST,
+    normalise_text,
+    read_reply,
+    refusal,
+)
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.terminal import note
 from evenruler.text import words
@@ -109,7 +115,11 @@ class Evolution:
         last = done[-1]
         order = self._order(last)
         elites = [last.population[i] for i in order[: self.elites]]
-        seen = {fold(template.text) for generation in done for template in generation.population}
+        seen = {
+            normalise_text(template.text)
+            for generation in done
+            for template in generation.population
+        }
         places = list(self._places(last, order, number))
         tries = list(self._fill(places, number, seen))
         children = {place.child: place.acceptability for place in places if place.child is not None}
@@ -154,7 +164,11 @@ class Evolution:
                 guided = self._run == GUIDED
                 operation: Operation = "hotspot" if guided else "random-word"
                 any_order = own.permutation(len(gradients))
-                chosen = fitness.telling(gradients) if guided else [gradients[i] for i in any_order]
+                chosen = (
+                    fitness.rank_words_by_gradient(gradients)
+                    if guided
+                    else [gradients[i] for i in any_order]
+                )
                 wishes = [
                     RewordingRequest(place + 1, parent, operation, None, chosen[i % len(chosen)])
                     for i in attempts
@@ -247,7 +261,7 @@ def _best(
     """
     found, said = [], set[str]()
     for one in tries:
-        reason, text = one.reason, fold(one.text or "")
+        reason, text = one.reason, normalise_text(one.text or "")
         if reason is None and text in seen | said:
             reason = COPY  # of the child of an earlier place, or of another sample
         said.add(text)
@@ -266,7 +280,7 @@ def _best(
     slug, came_by = f"g{one.generation}-{one.place}", (one.operation, one.voice, one.word)
     place.child = Template(slug, text, parent.keying, one.generation, parent.slug, *came_by)
     place.acceptability = acceptability[text]
-    seen.add(fold(text))
+    seen.add(normalise_text(text))
     return [
         replace(one, reason=OUTDONE) if i in left and i != best else one
         for i, one in enumerate(found)

@@ -20,7 +20,7 @@ from evenruler.instruments.probes.declare.settings import (
     COMMON_LENGTH,
     Evolve,
     FitnessWeights,
-    halves,
+    split_attributes,
 )
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
@@ -104,10 +104,10 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
 
 def hotspot(gradients: Sequence[WordGradient]) -> WordGradient | None:
     """The word that moves the bias most, the first of equals; None without words."""
-    return next(iter(telling(gradients)), None)
+    return next(iter(rank_words_by_gradient(gradients)), None)
 
 
-def telling(gradients: Sequence[WordGradient]) -> list[WordGradient]:
+def rank_words_by_gradient(gradients: Sequence[WordGradient]) -> list[WordGradient]:
     """Words by how far they move the bias, largest first; ties keep their order."""
     return sorted(gradients, key=lambda word: -round(word.gradient, DECIMALS))
 
@@ -223,7 +223,7 @@ def choices(
     """
     sets = {}
     for suffix, own in zip(
-        ("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True
+        ("", "_by_first", "_by_second"), (attributes, *split_attributes(attributes)), strict=True
     ):
         part = replace(pool, biases=pool.biases[[attributes.index(slug) for slug in own]])
         allowed = [
@@ -231,11 +231,13 @@ def choices(
         ]
         start = [i for i in allowed if pool.templates[i].parent is None]
         for name, candidates in (("chosen", allowed), ("best_start", start)):
-            sets[f"{name}{suffix}"] = choose(part, candidates, settings.length, settings.weights)
+            sets[f"{name}{suffix}"] = choose_best_set(
+                part, candidates, settings.length, settings.weights
+            )
     return sets
 
 
-def choose(
+def choose_best_set(
     pool: CandidatePool, allowed: Sequence[int], size: int, weights: FitnessWeights
 ) -> tuple[int, ...]:
     """The set of templates with the highest `worth`, at most one per lineage.
@@ -255,7 +257,7 @@ def choose(
 
     if math.comb(len(allowed), size) <= MOST_SETS:
         sets = distinct(combinations(allowed, size))
-        return sets[int(np.argmax(worth(pool, sets, weights)))] if size else ()
+        return sets[int(np.argmax(set_worth(pool, sets, weights)))] if size else ()
     firsts = {pool.roots[i]: i for i in reversed(allowed)}
     best = tuple(sorted(firsts.values())[:size])
     while True:
@@ -264,13 +266,15 @@ def choose(
             best,
             *distinct(tuple(sorted({*best, new} - {old})) for old in best for new in others),
         ]
-        better = sets[int(np.argmax(worth(pool, sets, weights)))]
+        better = sets[int(np.argmax(set_worth(pool, sets, weights)))]
         if better == best:
             return best
         best = better
 
 
-def worth(pool: CandidatePool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
+def set_worth(
+    pool: CandidatePool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights
+) -> Floats:
     """Worth of sets of equal size, given as indices in the pool.
 
     [sets] weighted sum of alpha at `COMMON_LENGTH` templates from the mean inter-item correlation

@@ -21,7 +21,7 @@ from evenruler.repository import profile_option
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.text import ATTRIBUTE
-from evenruler.text.english import negations, use_of
+from evenruler.text.english import negations, slot_word_class
 
 TEMPERATURE: Final = 0.8
 TOP_P: Final = 0.9
@@ -56,7 +56,7 @@ class OperatorSettings:
         """Prompt, seed and most new tokens of each wish."""
         return [
             (
-                shown(wish, seed) if self.few_shot else told(wish),
+                few_shot_prompt(wish, seed) if self.few_shot else chat_instruction(wish),
                 seed,
                 self.new_tokens_of(wish.word is not None),
             )
@@ -97,7 +97,7 @@ class ModelOperator:
         return [(prompt, replies[i]) for i, (prompt, *_) in enumerate(asked)]
 
 
-def told(wish: RewordingRequest) -> str:
+def chat_instruction(wish: RewordingRequest) -> str:
     """The instruction for a model that chats."""
     words: dict[str, str] = _WORDS["told"]
     if wish.word:
@@ -107,7 +107,7 @@ def told(wish: RewordingRequest) -> str:
     return f"{words['template']}\n\n{wish.parent.text}\n\n{ask}"
 
 
-def shown(wish: RewordingRequest, seed: int) -> str:
+def few_shot_prompt(wish: RewordingRequest, seed: int) -> str:
     """The few-shot prompt: examples, and the template as the last of them.
 
     Examples negate where the template does, and are about occupations where its attribute is a
@@ -120,12 +120,12 @@ def shown(wish: RewordingRequest, seed: int) -> str:
             for sentence, word, others in REPLACED
         ]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
-    voice, use = VOICES[str(wish.voice)], use_of(ATTRIBUTE, text)
+    voice, use = VOICES[str(wish.voice)], slot_word_class(ATTRIBUTE, text)
     opening, label = voice["openings"][seed % len(voice["openings"])], voice["label"]
     sentences = [
         other
         for other in (NEGATING if negations(text) else PLAIN)
-        if use in (None, use_of(ATTRIBUTE, other))
+        if use in (None, slot_word_class(ATTRIBUTE, other))
     ]
     examples = [
         f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences

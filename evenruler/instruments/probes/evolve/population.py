@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Keying
 from evenruler.instruments.probes.declare.settings import Article, bias
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.evolve.words import without, words_of
+from evenruler.instruments.probes.evolve.words import remove_word, words_of
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
 from evenruler.tables.frames import rounded
@@ -142,7 +142,7 @@ class TemplateMeter:
         """
         asked = []
         for template in templates:
-            shorter = (without(template.text, *word) for word in words_of(template.text))
+            shorter = (remove_word(template.text, *word) for word in words_of(template.text))
             of_shorter = (self._filled(text, self._few) for text in shorter)
             asked.append(
                 [*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)]

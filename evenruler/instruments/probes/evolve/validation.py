@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Final
 
 from evenruler.instruments.probes.evolve.population import RewordingRequest, WordGradient
-from evenruler.instruments.probes.evolve.words import replaced, same_role
+from evenruler.instruments.probes.evolve.words import replace_word, same_role
 from evenruler.text import ATTRIBUTE, TARGET
-from evenruler.text.english import is_english, negations, tokens, use_of
+from evenruler.text.english import is_english, negations, slot_word_class, tokens
 
 LONGEST, LONGEST_WORD = 2000, 25
 """Most characters that are read of a reply, and most characters of a word."""
@@ -84,10 +84,10 @@ def read_reply(wish: RewordingRequest, reply: str) -> tuple[str | None, str | No
     )
     if word is None:
         return None, "no single word and no template"
-    return replaced(wish.parent.text, wish.word.begin, wish.word.word, word), None
+    return replace_word(wish.parent.text, wish.word.begin, wish.word.word, word), None
 
 
-def fold(text: str) -> str:
+def normalise_text(text: str) -> str:
     """A text without differences of case and space, to detect copies."""
     return " ".join(text.casefold().split())
 
@@ -101,9 +101,9 @@ def refusal(
     parent, word = wish.parent.text, wish.word
     if reason := _shape(text, parent, max_words):
         return reason
-    if fold(text) == fold(parent):
+    if normalise_text(text) == normalise_text(parent):
         return "same as the parent"
-    if fold(text) in taken:
+    if normalise_text(text) in taken:
         return COPY
     if word is not None and (reason := _replacement(text, parent, word)):
         return reason
@@ -134,7 +134,9 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
         or any(len(word) > LONGEST_WORD for word in tokens(text))
     ):
         return "too long"
-    uses = [{use_of(slot, text), use_of(slot, parent)} for slot in (ATTRIBUTE, TARGET)]
+    uses = [
+        {slot_word_class(slot, text), slot_word_class(slot, parent)} for slot in (ATTRIBUTE, TARGET)
+    ]
     counts = (text.count(ATTRIBUTE), text.count(TARGET))
     bare = text.replace(ATTRIBUTE, " ").replace(TARGET, " ")
     own = set(tokens(text)) - set(tokens(parent))
@@ -152,7 +154,10 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
         ),
         ("no end of a sentence", text.rstrip("\"')")[-1:] not in {".", "!", parent[-1]}),
         ("several sentences", _SENTENCE_END.search(text) is not None),
-        ("it speaks of the task", "language model" in fold(text) or any(map(_TASK.fullmatch, own))),
+        (
+            "it speaks of the task",
+            "language model" in normalise_text(text) or any(map(_TASK.fullmatch, own)),
+        ),
         ("not English", not is_english(text)),
         ("a slot stands for another kind of word", {"noun", "quality"} in uses),
     )
@@ -174,7 +179,7 @@ def _replacement(text: str, parent: str, gone: WordGradient) -> str | None:
     begin, word = gone.begin, gone.word
     after = parent[begin + len(word) :]
     last = _LAST_WORD.match(text[: len(text) - len(after)]) if text.endswith(after) else None
-    if last is not None and replaced(parent, begin, word, last[1]) == text:
+    if last is not None and replace_word(parent, begin, word, last[1]) == text:
         return "another form of the same word" if _stem(last[1]) == _stem(word) else None
     kept = tokens(text).count(word.lower()) >= tokens(parent).count(word.lower())
     return "the word was left as it was" if kept else "more than one word changed"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from evenruler.text import ATTRIBUTE, TARGET, fill
-from evenruler.text.english import article_for, pipeline, use_of
+from evenruler.text.english import article_for, pipeline, slot_word_class
 
 _RUN = re.compile(r"(?:\w|\{[^{}]*\})+(?:['\u2019-](?:\w|\{[^{}]*\})+)*")
 """A word, a number or a slot, with whatever is attached to it."""
@@ -45,7 +45,7 @@ def words_of(text: str) -> list[tuple[int, str]]:
     ]
 
 
-def without(text: str, begin: int, word: str) -> str:
+def remove_word(text: str, begin: int, word: str) -> str:
     """A template with one word taken out, so that a sentence is left.
 
     An adjacent space is removed too, and a comma left before another mark or at the beginning. A
@@ -53,7 +53,7 @@ def without(text: str, begin: int, word: str) -> str:
     word after it (before a slot, when that is filled). ValueError where the word does not begin at
     `begin`.
     """
-    before, after = _around(text, begin, word)
+    before, after = _split_at_word(text, begin, word)
     head, tail = before.rstrip(), after.lstrip()
     if not _RUN.search(before):
         tail = tail.lstrip(_PAUSES).lstrip()
@@ -67,17 +67,17 @@ def without(text: str, begin: int, word: str) -> str:
     return f"{head} {tail}".rstrip() if apart else head + tail
 
 
-def replaced(text: str, begin: int, word: str, new: str) -> str:
+def replace_word(text: str, begin: int, word: str, new: str) -> str:
     """A template with one word replaced; capital of a first word, article and errors as in
     `without`.
     """
-    before, after = _around(text, begin, word)
+    before, after = _split_at_word(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():
         new = _capital(new)
     return _agreeing(before, new) + new + after
 
 
-def _around(text: str, begin: int, word: str) -> tuple[str, str]:
+def _split_at_word(text: str, begin: int, word: str) -> tuple[str, str]:
     """The text before a word, and the text after it."""
     end = begin + len(word)
     if not word or text[begin:end] != word:
@@ -179,7 +179,7 @@ def same_role(parent: str, text: str, after: str) -> bool:
 def _role(text: str, after: str) -> _Role:
     """The role of the word that stands right before `after`, the end of a template."""
     words = {
-        slot: (_QUALITIES if use_of(slot, text) == "quality" else _NOUNS)[slot]
+        slot: (_QUALITIES if slot_word_class(slot, text) == "quality" else _NOUNS)[slot]
         for slot in (ATTRIBUTE, TARGET)
     }
     sentence = fill(text, words, "agree")

@@ -70,7 +70,7 @@ class BlindSheet(NamedTuple):
     key: pd.DataFrame
 
 
-def blind(templates: pd.DataFrame, secret: str, seed: int) -> BlindSheet:
+def blind_templates(templates: pd.DataFrame, secret: str, seed: int) -> BlindSheet:
     """Blind the templates of several sets: neither ids nor order reveal where they come from.
 
     Ids are a keyed hash (HMAC-SHA256) of construct and text, and rows are sorted by id: both depend
@@ -116,7 +116,7 @@ def read_key(text: str, where: str) -> pd.DataFrame:
     return key.assign(text=_folded(key["text"]))
 
 
-def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
+def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     """The ratings of all sheets: one row per rater, probe of the key and criterion, sorted; a
     missing one is null.
 

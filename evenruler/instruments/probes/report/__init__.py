@@ -19,7 +19,7 @@ from evenruler.instruments.probes.report.drawings import (
     word_gradients,
 )
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
-from evenruler.report.page import Cell, Picture, Section, Table, tabled
+from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.report.words import figure, listed, missing, number, with_interval
 from evenruler.strict import read_yaml
 
@@ -102,7 +102,7 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
             cells.append(Cell(told, "unfit" if not control and item["high"] < 0 else None))
         rows.append(cells)
     return Section(
-        title, text, [*pictures, *tabled(WORDS["tables"]["items"], rows, models)], domain
+        title, text, [*pictures, *make_tables(WORDS["tables"]["items"], rows, models)], domain
     )
 
 
@@ -191,7 +191,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
         one, other = (WORDS["sets"].get(own, f"The set {own}") for own in (name, against))
         rows = [_compared(record) for record in pair.to_dict("records")]
         words = WORDS["tables"]["comparisons"] | ({"caption": ""} if found else {})
-        found += tabled(
+        found += make_tables(
             words, rows, [str(name), str(against)], one=one, other=other.replace("The", "the", 1)
         )
     return found
@@ -234,7 +234,7 @@ def pairs(history: pd.DataFrame) -> list[Table]:
             steps.append(f"{step['operation']}{f' ({about})' if about else ''}")
         told = f"{len(steps)}: {', '.join(steps)}" if steps else "0: as it was"
         rows.append([str(record["place"]), record["text"], line["text"].iloc[-1], told])
-    return tabled(WORDS["tables"]["pairs"], rows)
+    return make_tables(WORDS["tables"]["pairs"], rows)
 
 
 def rewordings(shares: pd.DataFrame) -> list[Table]:
@@ -254,4 +254,4 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
         rows.append(
             [*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons]
         )
-    return tabled(WORDS["tables"]["rewordings"], rows, most=MOST_REASONS)
+    return make_tables(WORDS["tables"]["rewordings"], rows, most=MOST_REASONS)

@@ -129,7 +129,7 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     best_first = sorted(best, key=best.__getitem__)
     tree = latest.loc[best_first]
     born, last = (dict(zip(best_first, tree[name], strict=True)) for name in ("born", "last"))
-    lanes = _lanes(born, last, parents)
+    lanes = _assign_lanes(born, last, parents)
     columns = [
         "text",
         "born",
@@ -159,7 +159,7 @@ def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
     return line
 
 
-def _lanes(
+def _assign_lanes(
     born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]
 ) -> dict[str, int]:
     """Lane by slug; the order of `born` breaks ties."""
@@ -211,7 +211,7 @@ def pieces(
     for match in re.finditer(r"\S+", text):
         parts = _parts(match, known)
         widths = [
-            len(part) if value is None else max(len(part), len(said(value)) * NUMBER)
+            len(part) if value is None else max(len(part), len(gradient_label(value)) * NUMBER)
             for part, value in parts
         ]
         if column and column + sum(widths) > COLUMNS:
@@ -236,7 +236,7 @@ def _parts(
     return [part for part in [*parts, (match.string[at : match.end()], None)] if part[0]]
 
 
-def said(gradient: float) -> str:
+def gradient_label(gradient: float) -> str:
     """The number below a word."""
     return f"{gradient:.2f}"
 
@@ -268,7 +268,7 @@ def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFr
             {"line": top, "column": 0, "said": f"{record['place']}.", "elite": record["elite"]}
         )
         for piece in placed:
-            number = "" if piece.gradient is None else said(piece.gradient)
+            number = "" if piece.gradient is None else gradient_label(piece.gradient)
             beside = {"template": record["template"], "said": number, "hotspot": piece is highest}
             words.append({**asdict(piece), **beside, "line": top + piece.line})
         top += placed[-1].line + 1 + GAP

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow.compute as pc
 
 from evenruler.instruments.controls import load_control_pairs, load_writing_subjects
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declared import Catalogue
 from evenruler.tables.frames import table_of
-from evenruler.tables.ids import carried, content_sha256, once, row_id
+from evenruler.tables.ids import common_columns, content_sha256, row_id, split_duplicates
 from evenruler.tables.schemas import BARE
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
@@ -40,7 +40,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         )
         tables |= declaration.made
     said = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
-    plan = sized(
+    plan = plan_with_sizes(
         declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"]
     )
     return BuiltInstrument(tables, plan, said)
@@ -118,7 +118,9 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
     """Fill every template with every attribute and target, each sentence of a set once; by table,
     as in `schemas`.
     """
-    probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
+    probes, rejected = split_duplicates(
+        _sentences(name, source, settings), "set", "text", what="sentence"
+    )
     templates, attributes = (
         list(_templates(name, source, settings)),
         list(_attributes(name, source)),
@@ -168,7 +170,7 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
                 *["control"] * entry.control,
             )  # keeps checksums of the others
             yield {
-                **carried(own, source, *content, variant=variant),
+                **common_columns(own, source, *content, variant=variant),
                 "source": template_set.source or source.source,
                 "licence": template_set.licence or source.licence,
                 "set": set_name,
@@ -186,7 +188,9 @@ def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
         match = criterion.matches[slug] if criterion else "none"
         content = (word, value, match, *([keyed[word]] if word in keyed else []))
         yield {
-            **carried(row_id(family="probes", benchmark=name, attribute=slug), source, *content),
+            **common_columns(
+                row_id(family="probes", benchmark=name, attribute=slug), source, *content
+            ),
             "attribute": slug,
             "word": word,
             "criterion": value,

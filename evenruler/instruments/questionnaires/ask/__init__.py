@@ -21,9 +21,13 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
     judge_request,
     scores,
 )
-from evenruler.instruments.questionnaires.ask.questions import ENTAIL, asked_forms, uncounted
+from evenruler.instruments.questionnaires.ask.questions import (
+    ENTAIL,
+    asked_forms,
+    without_token_counts,
+)
 from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
-from evenruler.tables.frames import few_of
+from evenruler.tables.frames import limit_tables
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
@@ -85,7 +89,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
-    own, twins = questions.apart(tables)
+    own, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
     yield from _prompts(own, subject)
@@ -97,7 +101,7 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBatch]
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in questions.states(plan, subject):
         if state.epoch:  # at epoch 0 the answers are those of the unadapted model
-            yield from _prompts(questions.asked_then(own, plan), subject, state)
+            yield from _prompts(questions.adaptation_items(own, plan), subject, state)
         yield from questions.course_requests(state, plan, subject)
     yield embedding_request(own, plan)
     if plan["judge"] is not None:
@@ -117,7 +121,11 @@ def _prompts(
             )
         elif form in LIKELIHOODS and subject.can("in_place"):
             yield RequestBatch(
-                "likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state
+                "likelihoods",
+                "in_place",
+                without_token_counts(rows),
+                questions.locate_intensifiers(tables),
+                state=state,
             )
         if form not in BY_FACTS and subject.can("entail"):
             yield _entail(tables["prompts"], form, state)
@@ -141,4 +149,4 @@ def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
     """The tables of n items and their twins, evenly spread over the items' names."""
-    return few_of(tables, ("items", "prompts", "terms"), "item", n), plan
+    return limit_tables(tables, ("items", "prompts", "terms"), "item", n), plan

@@ -22,14 +22,14 @@ from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.questions import (
     LOGITS,
     STAGE,
-    apart,
-    course,
+    adaptation_course,
     prefixed_rows,
+    split_by_placebo,
 )
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
 from evenruler.measurement.checks import constant_columns
-from evenruler.models.declared import LIKELIHOODS, OPTIONS, VERBALISER, named
-from evenruler.tables import stacked
+from evenruler.models.declared import LIKELIHOODS, OPTIONS, VERBALISER, label_with_method
+from evenruler.tables import concat_frames
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 
 SLOR = "slor"
@@ -135,7 +135,7 @@ def judge_request(tables: Tables, plan: Plan) -> RequestBatch:
     )
 
 
-def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
+def content_figures(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
     """Figures of items as `schemas.CONTENT`: SS, and, if a judge was asked, acceptability of items
     and twins.
 
@@ -342,7 +342,7 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         lacking = len(prompts) - prompts["id"].isin(rows["id"]).sum()
         if lacking and configuration != OPTIONS:  # chat models may leave a question unanswered
             raise ValueError(
-                f"{named(str(model), str(configuration))}: {lacking} prompts have no score"
+                f"{label_with_method(str(model), str(configuration))}: {lacking} prompts have no score"
             )
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
@@ -466,7 +466,7 @@ def scores(
         UserError: An item lost prompts to `rejected.parquet`.
     """
     name = str(tables["prompts"]["questionnaire"].iloc[0])
-    own, twins = apart({**tables, "items": tables["items"].assign(questionnaire=name)})
+    own, twins = split_by_placebo({**tables, "items": tables["items"].assign(questionnaire=name)})
     prompts, items = own["prompts"], own["items"]
     scoring = Scoring(plan["temperature"], plan["three_way"])
     require_whole(prompts, items)
@@ -475,13 +475,13 @@ def scores(
     state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
     found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
-    chosen, shares = options.read(tables, plan, answers)
+    chosen, shares = options.parse_option_answers(tables, plan, answers)
     of_options = options.of_prompts(tables["prompts"], shares)
     of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
     of_chat = (options.facts(shares, plan) if len(chosen) else NO_FACTS).assign(
         configuration=OPTIONS
     )
-    rows = stacked([*found, of_options])
+    rows = concat_frames([*found, of_options])
     kind = rows["configuration"].map(KINDS)
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
@@ -513,10 +513,10 @@ def scores(
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else none,
         "twins": beside,
-        "prefixed": stacked(prefixed),
-        "adapted": stacked(adapted),
+        "prefixed": concat_frames(prefixed),
+        "adapted": concat_frames(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
-        "known": stacked([of_facts(answers["known_answers"], plan), of_chat]).assign(
+        "known": concat_frames([of_facts(answers["known_answers"], plan), of_chat]).assign(
             model=subject.name
         ),
         "chosen": chosen.assign(model=subject.name),
@@ -524,8 +524,8 @@ def scores(
         .rename_axis("turn")
         .rename("points")
         .reset_index(),
-        "content": content(own, twins, plan, answers),
-        "course": course(answers, subject.name),
+        "content": content_figures(own, twins, plan, answers),
+        "course": adaptation_course(answers, subject.name),
     }
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.choosing import NEW_TOKENS, WITHHELD, counted, in_chat
+from evenruler.instruments.choosing import NEW_TOKENS, WITHHELD, chat_requests, count_replies
 from evenruler.instruments.instrument import Plan, RequestBatch, Subject, Tables
-from evenruler.instruments.questionnaires.ask.questions import placed
+from evenruler.instruments.questionnaires.ask.questions import locate_intensifiers
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.answered import fitness_of, not_read
 from evenruler.measurement.verdicts import ValidityCheck
@@ -37,7 +37,7 @@ LEAST_MASS: Final = (
 FEWEST_ORDERS: Final = 2  # one from each end of the scale; facts are asked only in these
 
 
-def ordered(n: int, order: int, orders: int) -> list[int]:
+def option_order(n: int, order: int, orders: int) -> list[int]:
     """Indices of n words in one of `orders`: alternately forward and reversed, and rotated.
 
     Over a pair of orders each letter has words from both ends, so that always choosing one letter
@@ -61,7 +61,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     for known, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
         orders = min(plan["orders"], FEWEST_ORDERS) if known else plan["orders"]
         for turn in range(orders):
-            places = ordered(len(words), turn, orders)
+            places = option_order(len(words), turn, orders)
             own = [list(words.items())[place] for place in places]
             listed = "\n".join(
                 f"{letter}. {word}" for letter, (_, word) in zip(LETTERS, own, strict=False)
@@ -77,7 +77,7 @@ def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]
     """For every term of an item or twin: the sentences with a gap, and the words by the id of their
     prompt.
     """
-    parts = placed(tables)
+    parts = locate_intensifiers(tables)
     rows = tables["prompts"].assign(
         **{name: np.array(own, dtype=object) for name, own in parts.items()}
     )
@@ -116,10 +116,12 @@ def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[RequestBa
             LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True}
         )
     elif subject.can("generate"):
-        yield in_chat(REPLIES, asked[["id", "turn"]], asked["prompt"].tolist(), NEW_TOKENS)
+        yield chat_requests(REPLIES, asked[["id", "turn"]], asked["prompt"].tolist(), NEW_TOKENS)
 
 
-def read(tables: Tables, plan: Plan, answers: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
+def parse_option_answers(
+    tables: Tables, plan: Plan, answers: Tables
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the answers to all questions that were asked.
 
     Returns:
@@ -214,8 +216,12 @@ def fitness(chosen: pd.DataFrame) -> ValidityCheck:
     if not len(own):
         return ValidityCheck()
     if own["mass"].isna().any():
-        found = fitness_of(counted(own))
-        return ValidityCheck(doubt=not_read(counted(facts))) if found == ValidityCheck() else found
+        found = fitness_of(count_replies(own))
+        return (
+            ValidityCheck(doubt=not_read(count_replies(facts)))
+            if found == ValidityCheck()
+            else found
+        )
     mass = float(own["mass"].mean())
     told = (
         f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"

@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
 from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
 from evenruler.tables import evenly_spread
-from evenruler.text import place
+from evenruler.text import locate_slot_word
 
 LOGITS = ["entailment", "neutral", "contradiction"]
 """Names of a model's three logits for a pair."""
@@ -32,7 +32,7 @@ def asked_forms(subject: Subject) -> list[str]:
     ]
 
 
-def apart(tables: Tables) -> tuple[Tables, Tables]:
+def split_by_placebo(tables: Tables) -> tuple[Tables, Tables]:
     """Split `items`, `terms` and `prompts` by `twin`: the tables of items, and those of twins."""
     own = {name: tables[name][tables[name]["twin"] == 0] for name in OF_BOTH}
     twins = {name: tables[name][tables[name]["twin"] > 0] for name in OF_BOTH}
@@ -48,7 +48,7 @@ def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFram
     return prefixes.after_prefixes(prompts, "item", plan, identify)
 
 
-def placed(tables: Tables) -> dict[str, list[str]]:
+def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
     """For each prompt, the text `before` the intensifier, the `word` itself, and the text `after`
     it.
 
@@ -66,7 +66,7 @@ def placed(tables: Tables) -> dict[str, list[str]]:
         first = INTENSIFIER in row["premise_template"]
         side = "premise" if first else "hypothesis"
         sentence = row[side]
-        begin, end = place(
+        begin, end = locate_slot_word(
             row[f"{side}_template"], INTENSIFIER, {TERM: row["word"]}, row["variant"], sentence
         )
         before, after = ("", f" {row['hypothesis']}") if first else (f"{row['premise']} ", "")
@@ -123,12 +123,12 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[RequestBatch]:
                 yield RequestBatch(
                     "known_answers",
                     "in_place",
-                    uncounted(rows),
+                    without_token_counts(rows),
                     {**places, "after": [after for *_, after in parts]},
                 )
 
 
-def uncounted(rows: pd.DataFrame) -> pd.DataFrame:
+def without_token_counts(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of likelihoods per token, with a null number of tokens."""
     return rows.assign(tokens=pd.array([None] * len(rows), dtype="Int64"))
 
@@ -180,7 +180,7 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
             yield from (State(adaptation, corpus, fit, epoch) for epoch in (0, *on_the_way, epochs))
 
 
-def asked_then(tables: Tables, plan: Plan) -> Tables:
+def adaptation_items(tables: Tables, plan: Plan) -> Tables:
     """The prompts of those items that are asked after adaptation, evenly spread over their
     names.
     """
@@ -217,7 +217,7 @@ def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Requ
     )
 
 
-def course(answers: Tables, model: str) -> pd.DataFrame:
+def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
     """The course of a model's adaptations, as `schemas.COURSE`; the same for every
     questionnaire.
     """

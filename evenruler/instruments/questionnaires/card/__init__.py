@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments.card import Card, amounts, assembled, one_line, task_template
+from evenruler.instruments.card import (
+    Card,
+    assemble_card,
+    headline_figures,
+    one_line,
+    task_template,
+)
 from evenruler.instruments.instrument import Declaration, Evidence, FigureHeading, Plan, Tables
 from evenruler.instruments.questionnaires import declare
 from evenruler.instruments.questionnaires.declare.source import (
@@ -33,7 +39,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     shown = prompts.loc[(prompts["twin"] == 0) & (prompts["polarity"] == "source"), "id"].tolist()
     scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}
     scale = {word: level.weight for level in source.responses.levels for word in level.words}
-    return assembled(
+    return assemble_card(
         WORDS,
         *(declaration, tables, plan, evidence),
         said=_from(evidence, plan["accuracy"]["bar"]),
@@ -79,7 +85,7 @@ def _from(evidence: Evidence, bar: float) -> dict[str, Any]:
         ),
         "moved": [
             (name.removeprefix(declare.MOVED), model, record)
-            for _, model, name, record in amounts(evidence)
+            for _, model, name, record in headline_figures(evidence)
             if name.startswith(declare.MOVED) and record["value"] is not None
         ],
     }

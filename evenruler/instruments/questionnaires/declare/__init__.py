@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import (
     BaseSettings,
     ByProfile,
@@ -14,9 +14,9 @@ from evenruler.instruments.instrument import (
     FigureHeading,
     Plan,
     ToolUse,
-    at_scale,
     by_scale,
     by_size,
+    entries_of_profile,
 )
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
@@ -34,7 +34,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
     ResponseScale,
     load_questionnaire,
-    uneven,
+    placebo_warnings,
     unlike_in_valence,
 )
 from evenruler.models.declared import Catalogue
@@ -162,7 +162,7 @@ class Settings(BaseSettings):
     """The embedding model that measures the similarity of prompts to their question (SS)."""
     acceptability: Slug | None = None
     """The judge of acceptability (LA): a model that can `slor`, else one that can `classify`."""
-    corpora: Annotated[dict[Slug, CorpusSettings], BeforeValidator(at_scale)] = Field(
+    corpora: Annotated[dict[Slug, CorpusSettings], BeforeValidator(entries_of_profile)] = Field(
         default_factory=dict
     )
     """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`;
@@ -242,7 +242,10 @@ class Settings(BaseSettings):
         return [
             f"items.{slug}: {complaint}"
             for slug, item in source.items.items()
-            for complaint in (*uneven(item, item.twins), *unlike_in_valence(item, item.twins))
+            for complaint in (
+                *placebo_warnings(item, item.twins),
+                *unlike_in_valence(item, item.twins),
+            )
         ]
 
 
@@ -279,7 +282,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
                     f"no questionnaire {questionnaire!r}",
                     f"{folder / f'{name}.yaml'}: expect",
                 )
-                raise UserError(what, where=where, remedy=nearest(questionnaire, known))
+                raise UserError(what, where=where, remedy=suggest_nearest(questionnaire, known))
     for name, corpus in corpora.items():
         if corpus.matched is None:
             continue

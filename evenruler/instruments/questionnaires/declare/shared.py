@@ -27,7 +27,7 @@ from evenruler.strict import (
     read_yaml,
     validate,
 )
-from evenruler.text.english import compound
+from evenruler.text.english import vader_scores
 from evenruler.text.spelling import twice
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
@@ -78,7 +78,7 @@ def differences(
 
 def valence(text: str) -> float:
     """Valence of a text, -1 (bad) to 1 (good): VADER's compound score (Hutto and Gilbert, 2014)."""
-    return float(compound([text])[0])
+    return float(vader_scores([text])[0])
 
 
 def lines_of(file: str, where: str) -> list[str]:

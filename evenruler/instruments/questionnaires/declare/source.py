@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import PrefixSettings
@@ -176,7 +176,7 @@ class Wording(StrictModel):
         text = f"{self.premise} {self.hypothesis}"
         found = Counter(slots(text))
         for slot in sorted(set(found) - {TERM, INTENSIFIER}):
-            raise ValueError(f"unknown slot {slot}; {nearest(slot, [TERM, INTENSIFIER])}")
+            raise ValueError(f"unknown slot {slot}; {suggest_nearest(slot, [TERM, INTENSIFIER])}")
         for slot in (TERM, INTENSIFIER):
             if found[slot] != 1:
                 raise ValueError(
@@ -194,7 +194,7 @@ class Wording(StrictModel):
         return self
 
 
-def unlike(item: Wording, twin: Wording) -> str | None:
+def placebo_mismatch(item: Wording, twin: Wording) -> str | None:
     """Why a twin does not fit its item, by automatic checks; None where they pass."""
     if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
         return f"{somebody[0]!r} is about a person, but a twin is about none"
@@ -207,7 +207,7 @@ def unlike(item: Wording, twin: Wording) -> str | None:
     return None
 
 
-def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
+def placebo_warnings(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
     """Warnings on too few twins, or twins with another number of terms, on which shares depend."""
     if len(twins) < FEWEST_TWINS:
         yield (
@@ -255,7 +255,7 @@ class QuestionnaireItem(Wording):
     @model_validator(mode="after")
     def _alike(self) -> "QuestionnaireItem":
         for number, twin in enumerate(self.twins, start=1):
-            if complaint := unlike(self, twin):
+            if complaint := placebo_mismatch(self, twin):
                 raise ValueError(f"twin {number}: {complaint}")
         return self
 

@@ -12,15 +12,15 @@ from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import population
 from evenruler.instruments.questionnaires.diagnose.figures import (
-    of_models,
+    model_figures,
     of_options,
-    of_population,
-    of_shifts,
+    population_figures,
+    prefix_shift_figures,
 )
 from evenruler.instruments.questionnaires.diagnose.headlines import (
-    changed,
     changes,
     contrast,
+    corpus_change_figures,
     headlines,
     trajectories,
 )
@@ -32,8 +32,8 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
 )
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.figures import as_rows
-from evenruler.models.declared import named
-from evenruler.tables import rows_of, stacked
+from evenruler.models.declared import label_with_method
+from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import HEADLINES, WHOLE
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
@@ -69,13 +69,13 @@ def figures(
     """
     cells, items = scores["cells"], scores["items"]
     accuracy = population.accuracies(scores["labelled"], resampling.level, scores["known"])
-    shifts = of_shifts(items, scores["prefixed"], plan["placebos"], resampling.level)
+    shifts = prefix_shift_figures(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
     fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
     on_the_way = trajectories(items, scores["adapted"], intensifiers)
     found = [
-        of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
+        model_figures(items, scores["twins"], cells, accuracy, fits, resampling.level),
         of_options(cells, scores["by_order"]["points"], resampling.level),
         pd.DataFrame(_changed(name, on_the_way, resampling.level)),
     ]
@@ -83,7 +83,7 @@ def figures(
         **judged,
         "items": items,
         "twins": scores["twins"],
-        "quality": of_silhouettes(items.assign(model=population.called(items))),
+        "quality": of_silhouettes(items.assign(model=population.method_label(items))),
         "figures": pd.concat([*found, shifts]).reindex(columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": changes(on_the_way, plan),
@@ -106,9 +106,9 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     firsts: dict[str, Record] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
-    content = stacked([record.found["content_of_any"] for record in firsts.values()])
+    content = concat_frames([record.found["content_of_any"] for record in firsts.values()])
     items, beside = (
-        stacked([record.found[table] for record in records]) for table in ("items", "twins")
+        concat_frames([record.found[table] for record in records]) for table in ("items", "twins")
     )
     agreed = over_fits(
         [record.subject for record in records], items, beside, members, resampling.level
@@ -116,7 +116,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     confirmed = headlines(records, resampling.level)
     scales, quality = population.scale_scores(items, members), of_content(content)
     found = {
-        "accuracy": stacked(
+        "accuracy": concat_frames(
             [record.found["accuracy_of_any"] for record in records]
         ).drop_duplicates(),
         "population": known,
@@ -124,11 +124,13 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "content": content,
         "quality": quality,
         "figures": pd.concat(
-            [confirmed, of_population(items, scales, content, resampling, members), agreed]
+            [confirmed, population_figures(items, scales, content, resampling, members), agreed]
         ),
-        "course": stacked([record.found["course_of_any"] for record in records]).drop_duplicates(),
+        "course": concat_frames(
+            [record.found["course_of_any"] for record in records]
+        ).drop_duplicates(),
     }
-    judged = stacked([quality, *(record.found["quality"] for record in records)])
+    judged = concat_frames([quality, *(record.found["quality"] for record in records)])
     counted = judged[judged["model"].isna() | judged["model"].isin(members)]
     refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
     return found
@@ -142,7 +144,9 @@ def evidence(tables: Tables) -> dict[str, Any]:
 def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
     """How far each corpus moves answers, by form, without comparison with its control."""
     for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
-        yield from as_rows(changed(own, level), name, named(str(model), str(form)), WHOLE)
+        yield from as_rows(
+            corpus_change_figures(own, level), name, label_with_method(str(model), str(form)), WHOLE
+        )
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -150,13 +154,13 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     twins (`pole` 0).
     """
     rows, found = (
-        rows_of(prompts.filter(READS["prompts"]), ["item"]),
+        row_hashes(prompts.filter(READS["prompts"]), ["item"]),
         [pd.DataFrame(columns=HEADLINES.names)],
     )
     for pole, own in ((1, items), (0, twins)):
         value = own["score"] * prompts["intensifier"].nunique()
         told = own.assign(
-            model=population.called(own),
+            model=population.method_label(own),
             unit=own["item"],
             rows=own["item"].map(rows),
             pole=pole,
@@ -164,4 +168,4 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
         )
         told = told.assign(part=WHOLE, figure=BEYOND, at=own["twin"].astype("str"))
         found.append(told.reindex(columns=HEADLINES.names))
-    return stacked(found)
+    return concat_frames(found)

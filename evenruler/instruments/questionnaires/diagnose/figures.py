@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     FEWEST_LINEAGES,
     OF_MODEL,
     accuracy_figures,
-    called,
+    method_label,
 )
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.answered import marked
@@ -28,13 +28,13 @@ from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.estimates import correlated, jackknifed
 from evenruler.measurement.figures import UNDEFINED, Row, as_rows, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
-from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
+from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.models.declared import BY_FACTS, OPTIONS, VERBALISER, named
+from evenruler.models.declared import BY_FACTS, OPTIONS, VERBALISER, label_with_method
 from evenruler.tables.schemas import WHOLE
 
 
-def of_models(
+def model_figures(
     items: pd.DataFrame,
     twins: pd.DataFrame,
     cells: pd.DataFrame,
@@ -63,7 +63,7 @@ def of_models(
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
         ]
-        form = named(str(model), str(configuration))
+        form = label_with_method(str(model), str(configuration))
         rows += as_rows(found, questionnaire, form, WHOLE)
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby(
             "subscale", sort=True
@@ -91,7 +91,7 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
             _mean(AGREES, both.to_numpy(), level),
             Figure(ORDER_SHIFT, moved, len(by_order), "orders"),
         )
-        rows += as_rows(found, questionnaire, named(str(model), OPTIONS), WHOLE)
+        rows += as_rows(found, questionnaire, label_with_method(str(model), OPTIONS), WHOLE)
     return pd.DataFrame(rows)
 
 
@@ -121,7 +121,7 @@ def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: flo
     )
 
 
-def of_population(
+def population_figures(
     items: pd.DataFrame,
     scales: pd.DataFrame,
     content: pd.DataFrame,
@@ -150,7 +150,7 @@ def of_population(
         for (questionnaire, subscale), part in both.groupby(
             ["questionnaire", "subscale"], sort=True
         ):
-            counted = part[called(part).isin(members)]
+            counted = part[method_label(part).isin(members)]
             matrix = counted.pivot_table(
                 index="lineage", columns="item", values="score", aggfunc="mean"
             )
@@ -214,7 +214,7 @@ def _between(
     """Spearman's rho of every two scales over lineages, with the first scale's name; `column` names
     the scale.
     """
-    counted = scores[called(scores).isin(members)]
+    counted = scores[method_label(scores).isin(members)]
     table = counted.pivot_table(index="lineage", columns=column, values="score", aggfunc="mean")
     table = table.reindex(columns=sorted(scores[column].unique()))
     for own, other in combinations(table.columns, 2):
@@ -254,7 +254,7 @@ NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothe
 NO_QUESTION = "prefixes belong to the verbaliser's question, which this form does not ask"
 
 
-def of_shifts(
+def prefix_shift_figures(
     items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float
 ) -> pd.DataFrame:
     """Shifts by prefixes of one questionnaire on one model, by form; null with the reason where
@@ -268,11 +268,13 @@ def of_shifts(
         by_prefix = {
             str(prefix): of.set_index("item")["score"] for prefix, of in after.groupby("framing")
         }
-        found = of_prefixes(own.set_index("item")["score"], by_prefix, placebos)
+        found = prefix_shifts(own.set_index("item")["score"], by_prefix, placebos)
         figures = shift_figures(
             found, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix))
         )
-        rows += as_rows(figures, questionnaire, named(str(model), str(configuration)), WHOLE)
+        rows += as_rows(
+            figures, questionnaire, label_with_method(str(model), str(configuration)), WHOLE
+        )
     return pd.DataFrame(rows)
 
 

@@ -26,11 +26,17 @@ from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.estimates import jackknifed
-from evenruler.measurement.facets import Estimate, Facet, PairedPlacebos, crossed, summed
+from evenruler.measurement.facets import (
+    Estimate,
+    Facet,
+    PairedPlacebos,
+    jackknife_crossed,
+    sum_estimates,
+)
 from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, p_of
-from evenruler.models.declared import BY_FACTS, OPTIONS, named
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, assertion_p_values, judge
+from evenruler.models.declared import BY_FACTS, OPTIONS, label_with_method
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
 
@@ -110,7 +116,7 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
 
 
-def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
+def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
     """Descriptive figures: how far each corpus moves one model on one questionnaire, in one
     form.
     """
@@ -119,7 +125,7 @@ def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
         yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
 
 
-def moved(
+def intervention_headlines(
     changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck]]:
     """How much more an intervention moves one model than its control does (`moved_by_...`), in
@@ -137,7 +143,7 @@ def moved(
             form not in BY_FACTS and len(own) >= FEWEST_FITS
         )  # with fewer fits the course is shown without a verdict
         forgot = (
-            _forgot(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level)
+            _accuracy_lost(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level)
             if told
             else None
         )
@@ -169,7 +175,7 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
         return HeadlineTest(name, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
     effect = _over_fits(own)
     beside = PairedPlacebos(placebo, _over_fits(differences), _over_fits(own / 2 - control))
-    specific, p = beside.difference, p_of(effect, effect.p(), beside, smallest)
+    specific, p = beside.difference, assertion_p_values(effect, effect.p(), beside, smallest)
     ends = (specific.interval(), specific.detectable(), p)
     return HeadlineTest(
         name, FITS, levels, specific.interval(), smallest, effect.p(), placebo, *ends
@@ -177,7 +183,7 @@ def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> 
 
 
 def _over_fits(values: Floats) -> Estimate:
-    return summed(
+    return sum_estimates(
         float(values.mean()), [(float(values.var(ddof=1)) / len(values), len(values) - 1.0)]
     )
 
@@ -194,7 +200,7 @@ def _mean_change(name: str, values: Floats, level: float) -> Figure:
     return jackknifed(name, np.mean, values, PLAIN, level, FITS)
 
 
-def _forgot(
+def _accuracy_lost(
     course: pd.DataFrame, corpora: Collection[str | None], bar: float, level: float
 ) -> str | None:
     """The reason why a model adapted to one of the corpora is below the bar, in words; None where
@@ -236,7 +242,7 @@ def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def called_together(names: Sequence[str]) -> str:
+def recipe_label(names: Sequence[str]) -> str:
     """The common name of fits of one recipe: "encoder-a and 2 other fits"; a single fit keeps its
     name.
     """
@@ -249,7 +255,7 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
     fit.
     """
     by_name = {record.subject.name: record for record in fits}
-    label, bar = called_together(list(by_name)), fits[0].plan["accuracy"]["bar"]
+    label, bar = recipe_label(list(by_name)), fits[0].plan["accuracy"]["bar"]
     bars = {name: fitness_by_form(of.found, of.subject.forms, bar) for name, of in by_name.items()}
     for form in fits[0].subject.forms:
         answered = [
@@ -268,8 +274,11 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
                 figure = replace(
                     figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note)))
                 )
-            yield WHOLE, named(label, form), figure, fit
-            yield from ((item, named(label, form), own, ValidityCheck()) for item, own in of_items)
+            yield WHOLE, label_with_method(label, form), figure, fit
+            yield from (
+                (item, label_with_method(label, form), own, ValidityCheck())
+                for item, own in of_items
+            )
         elif form == OPTIONS and len(
             fits[0].found["chosen"]
         ):  # asked, but no item was fully answered
@@ -277,15 +286,20 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             figure = HeadlineTest(
                 BEYOND, UNIT, levels, None, fits[0].plan["smallest"], lacking=lacking
             )
-            yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
+            yield WHOLE, label_with_method(label, form), figure, bars[fits[0].subject.name][form]
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
         for form in sorted({*of.found["trajectories"]["configuration"]} & {*bars[name]}):
             before = bars[name][form]
-            for figure, after in moved(
+            for figure, after in intervention_headlines(
                 changes[changes["configuration"] == form], course, of.plan, form, level
             ):
-                yield WHOLE, named(name, form), figure, after if before.unfit is None else before
+                yield (
+                    WHOLE,
+                    label_with_method(name, form),
+                    figure,
+                    after if before.unfit is None else before,
+                )
 
 
 def _unread(record: Record) -> str:
@@ -319,13 +333,20 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[HeadlineTest, Iterator[t
         fits[0].plan,
         int(twins.groupby(level="item").size().loc[both].min()) if len(both) else 0,
     )
-    figure = beyond(
-        answers, controls, fewest, tells_apart(fits, form), plan["smallest"], plan["least"]
+    figure = placebo_contrast(
+        answers,
+        controls,
+        fewest,
+        polarity_permutation_p(fits, form),
+        plan["smallest"],
+        plan["least"],
     )
     told = [_scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits]
     apart = pd.concat(told, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
     analysis = of_items(both.tolist(), answers, controls, apart)
-    return replace(figure, note=stand_out(figure, both.tolist(), answers, controls)), analysis
+    return replace(
+        figure, note=influential_items_note(figure, both.tolist(), answers, controls)
+    ), analysis
 
 
 def _scores(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
@@ -361,7 +382,7 @@ FAR = 1.0
 2 SD."""
 
 
-def stand_out(
+def influential_items_note(
     figure: HeadlineTest, items: Sequence[str], answers: Floats, controls: Floats
 ) -> str | None:
     """Items that carry much of the headline, and items whose form is odd; None where there are
@@ -390,7 +411,7 @@ def stand_out(
     return " ".join(told) or None
 
 
-def beyond(
+def placebo_contrast(
     answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int
 ) -> HeadlineTest:
     """The headline of answers beyond twins, keyed, in points of the scale.
@@ -422,7 +443,7 @@ def beyond(
         p_null=p_null,
         specific=specific.interval(),
         detectable=specific.detectable(),
-        p=p_of(effect, p_null, paired, smallest),
+        p=assertion_p_values(effect, p_null, paired, smallest),
         lacking=lacking,
     )
 
@@ -442,7 +463,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
     answers, controls = wide.to_numpy(dtype=np.float64).T[:, None]
     of_twins = both.loc[both["unit"].isin(wide.index) & (both["pole"] == 0), "unit"]
     twins = int(of_twins.value_counts().min()) if len(wide) else 0
-    return beyond(answers, controls, twins, sign_flips((answers - controls)[0], 0), smallest, 2)
+    return placebo_contrast(
+        answers, controls, twins, sign_flips((answers - controls)[0], 0), smallest, 2
+    )
 
 
 def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
@@ -471,15 +494,17 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
         table = of_own * own - of_twins * other
         fits, items = table.shape
         if fits == 1:
-            return summed(float(table.mean()), [(float(table.var(ddof=1)) / items, items - 1.0)])
-        return crossed(
+            return sum_estimates(
+                float(table.mean()), [(float(table.var(ddof=1)) / items, items - 1.0)]
+            )
+        return jackknife_crossed(
             lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)]
         )
 
     return weighted(1, 0), PairedPlacebos(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
 
 
-def tells_apart(fits: Sequence[Record], form: str) -> float:
+def polarity_permutation_p(fits: Sequence[Record], form: str) -> float:
     """Two-sided permutation p of the difference between source and inverse terms, swapped per item
     in all fits at once.
 

@@ -17,10 +17,10 @@ from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
-from evenruler.measurement.answered import unvaried
+from evenruler.measurement.answered import all_equal_reason
 from evenruler.measurement.checks import constant_columns, wilson
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.models.declared import OPTIONS, named
+from evenruler.models.declared import OPTIONS, label_with_method
 from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"
@@ -121,7 +121,7 @@ def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str
     for form in forms:
         own = cells[cells["configuration"] == form]
         by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
-        same = unvaried(by_word, f"terms of {own['item'].nunique()} items")
+        same = all_equal_reason(by_word, f"terms of {own['item'].nunique()} items")
         of_replies = options.fitness(found["chosen"]) if form == OPTIONS else ValidityCheck()
         if of_replies != ValidityCheck():
             fits[form] = of_replies
@@ -200,13 +200,13 @@ def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[s
 
 def members_of(population: pd.DataFrame) -> list[str]:
     """The models that count, by their name in figures, which includes the form for likelihoods."""
-    return called(population[population["member"]]).tolist()
+    return method_label(population[population["member"]]).tolist()
 
 
-def called(rows: pd.DataFrame) -> "pd.Series[str]":
+def method_label(rows: pd.DataFrame) -> "pd.Series[str]":
     """The name in figures of each row's model; rows have `model` and `configuration`."""
     names = [
-        named(str(model), str(form))
+        label_with_method(str(model), str(form))
         for model, form in zip(rows["model"], rows["configuration"], strict=True)
     ]
     return pd.Series(names, index=rows.index, dtype="str")
@@ -220,7 +220,9 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
     )
     scores = scores.rename(columns={"mean": "score", "size": "n"})
     own = (
-        scores["score"] if members is None else scores["score"].where(called(scores).isin(members))
+        scores["score"]
+        if members is None
+        else scores["score"].where(method_label(scores).isin(members))
     )
     by_scale = own.groupby(
         [scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")]

@@ -14,7 +14,7 @@ from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, OF_ITEM
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.sentences import with_capital
-from evenruler.report.page import Cell, Mark, Picture, Section, Table, tabled
+from evenruler.report.page import Cell, Mark, Picture, Section, Table, make_tables
 from evenruler.report.style import Charts
 from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
 from evenruler.strict import read_yaml
@@ -75,7 +75,7 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     ]
     measured = [f"accuracy, {name} pairs" for name in sets.values()]
     parts: dict[str, list[Table | Picture]] = {
-        "models": [*tabled(WORDS["tables"]["models"], rows, measured)],
+        "models": [*make_tables(WORDS["tables"]["models"], rows, measured)],
         "scores": scores,
         "items": [*_items(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
     }
@@ -216,7 +216,7 @@ def _items(tables: Tables) -> list[Table]:
         rows.append((order, [_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
     judged_by = [f"SC {models[model]}" for model in judged]
     columns = [*content, *judged_by, *(f"points, {model}" for model in together)]
-    return tabled(
+    return make_tables(
         WORDS["tables"]["items"], [row for _, row in sorted(rows, key=lambda row: row[0])], columns
     )
 
@@ -368,7 +368,7 @@ def _moved(
             [*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why]
         )
     of_control = f" Control: {corpora[control].about}." if control else ""
-    return tabled(
+    return make_tables(
         WORDS["tables"]["moved"],
         rows,
         name=name,
@@ -395,7 +395,7 @@ def _course(course: pd.DataFrame) -> list[Table]:
                 *ends,
             ]
         )
-    return tabled(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
+    return make_tables(WORDS["tables"]["course"], rows, [f"epoch {epoch}" for epoch in epochs])
 
 
 def _replies(replies: pd.DataFrame) -> list[Table]:
@@ -408,7 +408,7 @@ def _replies(replies: pd.DataFrame) -> list[Table]:
             for own in records
         ]
         rows.append([str(model), str(corpus), texts[0], texts[-1] if len(texts) > 1 else ""])
-    return tabled(WORDS["tables"]["replies"], rows)
+    return make_tables(WORDS["tables"]["replies"], rows)
 
 
 def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> Any:

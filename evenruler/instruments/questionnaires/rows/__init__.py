@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.shared import OPEN, first_pairs
@@ -24,7 +24,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.models.declared import Catalogue
 from evenruler.tables import table_of
-from evenruler.tables.ids import carried, once, row_id
+from evenruler.tables.ids import common_columns, row_id, split_duplicates
 from evenruler.tables.schemas import BARE
 from evenruler.text import fill
 
@@ -48,7 +48,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         )
     }
     said = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
-    plan = sized(declaration, lambda settings: _plan(declaration.name, source, settings, catalogue))
+    plan = plan_with_sizes(
+        declaration, lambda settings: _plan(declaration.name, source, settings, catalogue)
+    )
     return BuiltInstrument(tables, plan, said)
 
 
@@ -131,7 +133,7 @@ def translate(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Q
 
     Duplicates of earlier prompts go to `rejected`.
     """
-    prompts, rejected = once(_prompts(name, source, scale), "premise", "hypothesis")
+    prompts, rejected = split_duplicates(_prompts(name, source, scale), "premise", "hypothesis")
     return QuestionnaireRows(
         list(_items(name, source)), list(_terms(name, source)), prompts, rejected
     )
@@ -144,7 +146,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
         own = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
         yield {
-            **carried(own, source, *content, variant=VARIANT),
+            **common_columns(own, source, *content, variant=VARIANT),
             **({} if twin else _rights(source)),
             "item": slug,
             "twin": twin,
@@ -176,7 +178,7 @@ def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         for term, word, polarity in _words(asked):
             own = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
             yield {
-                **carried(own, source, word, polarity, variant=VARIANT),
+                **common_columns(own, source, word, polarity, variant=VARIANT),
                 "item": slug,
                 "twin": twin,
                 "term": term,
@@ -201,7 +203,7 @@ def _prompts(name: str, source: QuestionnaireSource, scale: ResponseScale) -> It
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
                     identity = prompt_id(name, slug, term, intensifier, BARE, twin)
                     yield {
-                        **carried(identity, source, *content, variant=VARIANT),
+                        **common_columns(identity, source, *content, variant=VARIANT),
                         "questionnaire": name,
                         "subscale": item.subscale,
                         "item": slug,

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from evenruler.errors import UserError
 from evenruler.files import templates
 from evenruler.instruments.questionnaires.declare import source
-from evenruler.instruments.questionnaires.translate.statements import WORDS, rewrite
+from evenruler.instruments.questionnaires.translate.statements import WORDS, item_to_templates
 from evenruler.models.records import CausalModel, Sampling
 from evenruler.strict import Slug, StrictModel, Text, read_csv, validate
 from evenruler.text import slots, slug_of
@@ -226,9 +226,9 @@ def _draft(
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
     wording, reasons = NONE, list[str]()
-    for said in _said(row.item, writer):
+    for said in _item_paraphrases(row.item, writer):
         try:
-            found, unsure = rewrite(said, since)
+            found, unsure = item_to_templates(said, since)
             wording = wording if reasons else found
             lint(found)
         except ValueError as error:
@@ -243,7 +243,7 @@ def _draft(
     return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
 
 
-def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
+def _item_paraphrases(item: str, writer: CausalModel | None) -> Iterator[str]:
     """An item, then a model's paraphrases of it, used only if rules fail."""
     yield item
     if writer:

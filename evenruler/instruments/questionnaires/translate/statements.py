@@ -40,13 +40,13 @@ CONTRACTED = {
 """Contractions written out, so that a negation can be separated from its verb."""
 
 
-def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
+def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
     """Premise, hypothesis and terms of an item, and doubts; `since`: the period that the scale asks
     about.
 
     ValueError, in words, where rules fail.
     """
-    doc, hypothesis = statement(item)
+    doc, hypothesis = to_first_person(item)
     root = next(token for token in doc if token.dep_ == "ROOT")
     subject = next((token for token in root.lefts if token.dep_ in SUBJECTS), None)
     aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
@@ -63,7 +63,7 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
     )
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
-    begin, end, terms = _said(doc, root, verb, state)
+    begin, end, terms = _content_span(doc, root, verb, state)
     doubts, after = list(_doubts(doc, subject)), doc[end:].text
     if left_out := re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after):
         after = after[: left_out.start()]
@@ -104,7 +104,7 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
     }, doubts + unsure
 
 
-def statement(item: str) -> tuple["Doc", str | None]:
+def to_first_person(item: str) -> tuple["Doc", str | None]:
     """An item as a first-person statement, and the hypothesis if its beginning determines one."""
     text, hypothesis, nlp = item.translate(QUOTES).strip(" .?!"), None, pipeline("lemmas")
     for short, long in CONTRACTED.items():
@@ -149,7 +149,7 @@ def _of_oneself(token: "Token") -> str:
     return str(WORDS["oneself"].get(token.lower_, token.text))
 
 
-def _said(
+def _content_span(
     doc: "Doc", root: "Token", verb: "Token", state: str | None
 ) -> tuple[int, int, list[str]]:
     """The content of a statement: index of its first token, index after its last, and its terms."""

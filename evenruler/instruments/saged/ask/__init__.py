@@ -35,7 +35,7 @@ from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.terminal import note
-from evenruler.text.english import in_another
+from evenruler.text.english import is_other_language
 from evenruler.text.replies import is_empty, is_refusal
 from evenruler.text.whole_words import find
 
@@ -94,7 +94,7 @@ def requests(
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
-        asked = asked_of(tables, plan, subject)
+        asked = planned_replies(tables, plan, subject)
         if asked.empty:
             return []
         inputs = {
@@ -178,14 +178,14 @@ def _replies(
     bare = own[["id", "concept"]].assign(
         domain=plan["name"], baseline=compared_with(own), whole=own["baseline"]
     )
-    after = asked_again(tables, plan)
+    after = repeated_prompts(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
     replies = answers["replies"]
     given = replies["reply"].notna()
     said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
     distinct = list(dict.fromkeys(text for text in said if text is not None))
-    foreign = dict(zip(distinct, in_another(distinct, plan["language"]), strict=True))
+    foreign = dict(zip(distinct, is_other_language(distinct, plan["language"]), strict=True))
     found = replies.drop(columns=["reply", "finish"]).assign(
         model=subject.name,
         lineage=subject.lineage,
@@ -218,7 +218,9 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
     return pd.Series(parts, index=prompts.index, dtype="str")
 
 
-def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
+def prefixed_prompts(
+    domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]
+) -> pd.DataFrame:
     """Every prompt after every prefix, by `FRAMED`."""
     rows = [
         (
@@ -242,7 +244,7 @@ CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 answer the bare prompt instead of continuing it."""
 
 
-def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
+def planned_replies(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     """The replies that a plan requests of a model, by `asked_replies`.
 
     Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that
@@ -257,17 +259,17 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
         prompts = prompts.assign(prompt=before + prompts["prompt"])
     templates = {template["template"]: template["text"] for template in plan["templates"]}
     return asked_replies(
-        prompts, asked_again(tables, plan), roles, templates, plan["generations"], plan["seed"]
+        prompts, repeated_prompts(tables, plan), roles, templates, plan["generations"], plan["seed"]
     )
 
 
-def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
+def repeated_prompts(tables: Tables, plan: Plan) -> pd.DataFrame:
     """Prompts that are asked again: after each prefix, and unchanged with another seed
     (`RESEEDED`); by `FRAMED`.
     """
     asked = with_items(tables["prompts"], plan["items"])
-    after = framed(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
-    again = framed(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
+    after = prefixed_prompts(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
+    again = prefixed_prompts(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
     return pd.concat([after, again], ignore_index=True)
 
 
@@ -340,7 +342,7 @@ def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ..
     return tuple(sorted(bare - {""}))
 
 
-def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
+def mask_names(texts: Sequence[str], names: Sequence[str]) -> list[str]:
     """The texts with `MASK` in place of every name of `names_of`, as whole words."""
     found = list(texts)
     for place, text in enumerate(texts if names else ()):
@@ -447,10 +449,10 @@ def replies_of(
     frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
     texts = list(distinct[says])
     of_baseline = place[len(replies) :]
-    foreign = in_another(texts, language)
+    foreign = is_other_language(texts, language)
     foreign[of_baseline[of_baseline >= 0]] = False  # baselines define the language
     return ReplyTexts(
-        frame, texts, place[: len(replies)], of_baseline, masked(texts, names), foreign
+        frame, texts, place[: len(replies)], of_baseline, mask_names(texts, names), foreign
     )
 
 

@@ -17,7 +17,7 @@ from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.tables.schemas import BARE
-from evenruler.text.english import compound
+from evenruler.text.english import vader_scores
 
 Metric = Literal["cosine", "l2"]
 DistanceKind = Literal["label", "sort", "distance"]
@@ -82,7 +82,9 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
     return np.asarray(1 - np.clip(cosines, -1, 1))
 
 
-def placed(embeddings: Floats, centres: Floats, form: DistanceKind, metric: Metric) -> Floats:
+def cluster_positions(
+    embeddings: Floats, centres: Floats, form: DistanceKind, metric: Metric
+) -> Floats:
     """Position of embeddings, [n, dimensions], relative to clusters with centres [c, dimensions]:
     float64[n, c].
 
@@ -164,7 +166,7 @@ def asked(question: str, generation: str, baseline: str) -> str:
     return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
 
 
-def parsed(reply: str | None, low: float, high: float) -> float | str:
+def parse_score(reply: str | None, low: float, high: float) -> float | str:
     """The number in a scorer's reply, or the reason why there is none.
 
     The first line that is not blank must be one number; it may be labelled (as score or rating),
@@ -406,7 +408,7 @@ def _part(
         embeddings = replies.embeddings(models, feature)
         found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
         form, metric = feature.form or "label", feature.metric or "cosine"
-        numbers[own >= 0, : len(found.sizes)] = placed(
+        numbers[own >= 0, : len(found.sizes)] = cluster_positions(
             embeddings[own[own >= 0]], found.centres, form, metric
         )
         words = topic_words(texts, found.members, counts)
@@ -433,7 +435,9 @@ def _scorer(
 ) -> list[FeatureColumn]:
     questions, places = scorer_prompts(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
-    said = [parsed(reply, low, high) for reply in models.replies(str(feature.model), questions)]
+    said = [
+        parse_score(reply, low, high) for reply in models.replies(str(feature.model), questions)
+    ]
     numbers = np.array([np.nan if isinstance(one, str) else one for one in said], dtype=np.float64)
     lacking = np.array([one if isinstance(one, str) else "" for one in said], dtype=object)
     return _beside(name, numbers, lacking, *np.split(places, 2))
@@ -455,7 +459,7 @@ def scorer_prompts(feature: Feature, replies: ReplyTexts) -> tuple[list[str], Pl
 
 _MEASURE: Mapping[str, Callable[[str, Feature, ToolAnswers, ReplyTexts], list[FeatureColumn]]] = {
     "lexicon": lambda name, feature, _, replies: _of_texts(
-        name, feature, replies, compound(replies.read(feature)), ""
+        name, feature, replies, vader_scores(replies.read(feature)), ""
     ),
     "classifier": _classifier,
     "distance": _distance,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evenruler.instruments.card import Card, assembled
+from evenruler.instruments.card import Card, assemble_card
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.saged.declare import headings, in_words, is_branched
 from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED
@@ -29,7 +29,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         "alone" if pd.isna(row["baseline"]) else "root" if row["is_root"] else "branched"
         for row in shown
     ]
-    return assembled(
+    return assemble_card(
         read_yaml(Path(__file__).with_name("words.yaml")),
         *(declaration, tables, plan, evidence),
         said={

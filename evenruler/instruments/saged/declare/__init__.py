@@ -12,14 +12,14 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import FigureHeading, Plan
 from evenruler.instruments.languages import require_language
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.models.declared import Catalogue
 from evenruler.strict import read_csv, read_yaml
-from evenruler.tables.ids import carried, content_sha256, row_id
+from evenruler.tables.ids import common_columns, content_sha256, row_id
 from evenruler.text.english import plural_of
 from evenruler.text.spelling import flaw, twice
 from evenruler.text.whole_words import finder, spaced
@@ -234,7 +234,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     rows = list(found.values())
     key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
     about = {
-        **carried(key, source, *(row["sentence"] for row in rows), variant="table"),
+        **common_columns(key, source, *(row["sentence"] for row in rows), variant="table"),
         "licence": source.material.licence or source.licence,
         **{
             name: rows[0][name]
@@ -267,7 +267,7 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
         raise UserError(what, where=where, remedy="write one of both")
     if concept and concept not in source.concepts:
         raise UserError(
-            f"no concept {concept!r}", where=where, remedy=nearest(concept, source.concepts)
+            f"no concept {concept!r}", where=where, remedy=suggest_nearest(concept, source.concepts)
         )
     for name in {*asked, *placeholders(baseline, where)}:
         lacking = [key for key in source.concepts if asked and source.form(key, name) is None]

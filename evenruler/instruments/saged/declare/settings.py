@@ -14,9 +14,9 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     ToolUse,
-    at_scale,
     by_scale,
     by_size,
+    entries_of_profile,
 )
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
 from evenruler.models.declared import Catalogue, Operation
@@ -284,7 +284,7 @@ class Disparities(StrictModel):
 
 def _in_words(entries: Any, info: ValidationInfo) -> Any:
     """The roles as name and system prompt, in whichever form they are written."""
-    roles = at_scale(entries, info)
+    roles = entries_of_profile(entries, info)
     if not isinstance(roles, dict):
         return roles
     for name, role in roles.items():
@@ -332,7 +332,7 @@ class Settings(BaseSettings):
     `scale`, the scale that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """Texts around the prompt, which replaces {PROMPT}."""
-    features: Annotated[dict[Slug, Feature], BeforeValidator(at_scale)] = Field(
+    features: Annotated[dict[Slug, Feature], BeforeValidator(entries_of_profile)] = Field(
         default={"vader": Feature(kind="lexicon")}, min_length=1
     )
     """What is measured in replies; a feature with a `scale` only at that scale."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import PrefixSettings
@@ -381,7 +381,7 @@ class Source(BaseSource):
             ):
                 if concept not in self.concepts:
                     raise ValueError(
-                        f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}"
+                        f"branch names the concept {concept!r}; {suggest_nearest(concept, self.concepts)}"
                     )
             for root, concept in [] if self.branch.are_found else self.lacking:
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
@@ -451,7 +451,7 @@ class Source(BaseSource):
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
             if concept not in self.concepts:
                 raise ValueError(
-                    f"{concept!r} is no concept of the domain; {nearest(concept, self.concepts)}"
+                    f"{concept!r} is no concept of the domain; {suggest_nearest(concept, self.concepts)}"
                 )
         concepts = dict(self.concepts)
         for name, own in found.items():

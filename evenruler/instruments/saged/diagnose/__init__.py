@@ -10,15 +10,15 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
+from evenruler.instruments.saged.ask import READS, RESEEDED, features_of, repeated_prompts
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.cells import adjusted, described, laid_out
-from evenruler.instruments.saged.diagnose.headlines import confirmed, contrast, silence_of
+from evenruler.instruments.saged.diagnose.cells import adjust_p, arrange_scores, describe_cells
+from evenruler.instruments.saged.diagnose.headlines import contrast, judge_headlines, silence_of
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.verdicts import marked_rows
-from evenruler.tables import rows_of, stacked
+from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import BARE
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
@@ -47,16 +47,16 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     seed = resampling.seed
     is_bare = features["framing"] == BARE
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
-    layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
+    layout = arrange_scores(domain, features if is_bare.all() else features[is_bare], prompts)
     members, again = layout.without(plan["controls"]), measured["again"]
     again = again[~again["concept"].isin(plan["controls"])]
-    summaries, disparities, shaped = described(members, settings, seed)
+    summaries, disparities, shaped = describe_cells(members, settings, seed)
     nothing = unmeasured(replies)
     silent, ordered = (
         silence_of(replies, prompts),
         {name: declared[name] for name in plan["confirmatory"]},
     )
-    confirmatory, favour, cells = confirmed(
+    confirmatory, favour, cells = judge_headlines(
         layout, silent, ordered, plan["controls"], settings, seed, nothing
     )
     is_reseeded = again["framing"] == RESEEDED
@@ -101,9 +101,13 @@ def figures(
     if scores["generations"].empty:
         return {}
     features = scores["features"].astype(dict.fromkeys(REPEATED, "category"))
-    own = {"features": features, "prompts": tables["prompts"], "again": asked_again(tables, plan)}
+    own = {
+        "features": features,
+        "prompts": tables["prompts"],
+        "again": repeated_prompts(tables, plan),
+    }
     found = diagnose(name, {**scores, **own}, plan, resampling)
-    rested_on = rows_of(tables["prompts"].filter(READS["prompts"]), ["root_id"])
+    rested_on = row_hashes(tables["prompts"].filter(READS["prompts"]), ["root_id"])
     made_of = found["headlines"].assign(rows=found["headlines"]["unit"].map(rested_on))
     return {**found, "topics": scores["topics"], "headlines": made_of}
 
@@ -120,7 +124,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         for feature in record.found["summaries"]["feature"].unique()
     ]
     return {
-        "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
+        "disparities": adjust_p(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
         "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(
             ignore_index=True
@@ -143,4 +147,6 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:
     none = pd.DataFrame(columns=schema.names)
-    return stacked([none, *(record.found[name] for record in records if name in record.found)])
+    return concat_frames(
+        [none, *(record.found[name] for record in records if name in record.found)]
+    )

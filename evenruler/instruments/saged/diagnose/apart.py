@@ -77,7 +77,7 @@ Find = Callable[
 ]  # from scores, a seed and a number of shuffles
 
 
-def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviationTest:
+def max_deviation_test(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviationTest:
     """Test which concepts differ, over root items; ValueError: fewer than two root items or
     concepts.
 
@@ -116,8 +116,12 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviatio
     )
 
 
-def named(
-    scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: Find = apart
+def step_down_max_t(
+    scores: ArrayLike,
+    seed: int,
+    level: float = ALPHA,
+    shuffles: int = SHUFFLES,
+    find: Find = max_deviation_test,
 ) -> dict[tuple[int, int], Interval]:
     """Pairs of series and concept that differ, the furthest first, each with the interval by which
     it was named.
@@ -132,7 +136,7 @@ def named(
     """
     x = np.array(scores, dtype=np.float64)
     found: dict[tuple[int, int], Interval] = {}
-    while asked(x) > 2:
+    while n_scored_concepts(x) > 2:
         own = find(x, seed, shuffles)
         clear = own.clear()
         if own.p_null >= level or not clear:
@@ -143,7 +147,7 @@ def named(
     return found
 
 
-def asked(scores: Floats) -> int:
+def n_scored_concepts(scores: Floats) -> int:
     """Number of concepts (last axis) that have a score."""
     return int((~np.isnan(scores)).any(axis=tuple(range(scores.ndim - 1))).sum())
 
@@ -157,10 +161,10 @@ def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> MaxDeviat
     """
     x = np.array(scores, dtype=np.float64)
     x[:, np.isnan(x).any(axis=0)] = np.nan  # a score that one role lacks cannot be compared
-    return apart(_centred(x, 0), seed, shuffles)
+    return max_deviation_test(_centred(x, 0), seed, shuffles)
 
 
-def beyond_invented(real: MaxDeviationTest, invented: MaxDeviationTest) -> float:
+def intersection_p(real: MaxDeviationTest, invented: MaxDeviationTest) -> float:
     """The p of a test that real concepts differ by more than invented ones, the placebo.
 
     Source: F of two mean squares of means over the same root items, one-sided; both contain the
@@ -181,7 +185,7 @@ def mean_square(found: MaxDeviationTest) -> tuple[float, int]:
     """
     roles = max(len(found.values) - 1, 1)
     there = ~np.isnan(found.values)
-    df = roles * (asked(found.values) - 1)
+    df = roles * (n_scored_concepts(found.values) - 1)
     noise = (
         float((found.errors[there] ** 2).mean())
         if isinstance(found, NonresponseTest) and there.any()
@@ -209,7 +213,7 @@ def detectable_beyond(
     Source: noncentral F.
     """
     (_, df), (square, of_df) = mean_square(real), mean_square(invented)
-    roles, concepts = len(real.values), asked(real.values)
+    roles, concepts = len(real.values), n_scored_concepts(real.values)
     critical = float(stats.f.isf(level, df, of_df))
     high = 1.0
     while stats.ncf.sf(critical, df, of_df, high) < POWER:
@@ -249,7 +253,7 @@ class NonresponseTest(MaxDeviationTest):
         return max(p)
 
 
-def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> NonresponseTest:
+def nonresponse_test(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> NonresponseTest:
     """Test whether concepts are answered alike.
 
     `unanswered`: [root items, concepts] share of replies that were refused, empty, foreign or

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import is_branched
 from evenruler.instruments.saged.declare.settings import Disparities, SummaryStatistic
@@ -37,7 +37,7 @@ from evenruler.instruments.saged.diagnose.statistics import (
     resolve,
 )
 from evenruler.measurement.checks import Floats
-from evenruler.tables import stacked
+from evenruler.tables import concat_frames
 
 Codes = NDArray[np.intp]
 
@@ -46,7 +46,7 @@ Places = NDArray[np.int32]
 beyond the last row where a group is smaller than the largest."""
 
 
-def placed(codes: NDArray[np.integer[Any]], groups: int) -> Places:
+def group_rows(codes: NDArray[np.integer[Any]], groups: int) -> Places:
     """The row indices of each group, in row order; `codes`: [draws, rows] the group of each row."""
     order = np.argsort(codes, axis=1, kind="stable")
     sizes = np.array([np.bincount(draw, minlength=groups) for draw in codes], dtype=np.intp)
@@ -55,7 +55,7 @@ def placed(codes: NDArray[np.integer[Any]], groups: int) -> Places:
     return found
 
 
-def gathered(numbers: Floats, places: Places) -> Floats:
+def pad_groups(numbers: Floats, places: Places) -> Floats:
     """The values of groups, [series, draws, groups, most], padded with NaN."""
     padded = np.concatenate([numbers, np.full((len(numbers), 1), np.nan)], axis=1)
     return np.take(padded, places, axis=1, mode="clip")
@@ -85,7 +85,7 @@ class Groups:
     @cached_property
     def places(self) -> Places:
         """Row indices of the observed groups: one draw."""
-        return placed(self.codes[None], len(self.names))
+        return group_rows(self.codes[None], len(self.names))
 
     def sizes(self, there: Iterable[NDArray[np.bool_]]) -> NDArray[np.int64]:
         """[series, groups] how many replies of each group are present; `there`: [series,
@@ -147,7 +147,7 @@ class ScoreArrays:
         return int(self.replies["root_id"].nunique() if self.branched else roots.min())
 
 
-def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> ScoreArrays:
+def arrange_scores(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> ScoreArrays:
     """Arrange measurements of one framing, in any order; ValueError where one occurs twice or its
     prompt is unknown.
     """
@@ -207,7 +207,7 @@ DRAWN_AT_ONCE = 1_000_000
 """Replies of all draws held at a time, which bounds memory; draws do not depend on it."""
 
 
-def shuffled(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> Iterator[Places]:
+def permute_labels(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> Iterator[Places]:
     """Group labels shuffled n times, in batches; all orders are equally probable if groups are
     exchangeable.
 
@@ -231,7 +231,7 @@ def shuffled(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> Iterator
     for begin in range(0, n, at_once):
         # The integer part keeps blocks together, the fraction shuffles within them.
         order = np.argsort(block + draw.random((min(at_once, n - begin), len(block))), axis=1)
-        yield placed(labels[order][:, of_reply], len(groups.names))
+        yield group_rows(labels[order][:, of_reply], len(groups.names))
 
 
 AT_ONCE = 50_000  # numbers that a statistic processes at a time, so that they fit in the processor's cache
@@ -272,8 +272,8 @@ class CellStatistics:
             for name in {"standard", "edges"} & set(options):  # which differ by series
                 options[name] = np.expand_dims(options[name], (1, 2))
             if not np.isnan(values).all():  # as for a feature without baselines
-                beside = None if baselines is None else gathered(baselines, places)
-                found[lines] = function(gathered(values, places), beside, **options)
+                beside = None if baselines is None else pad_groups(baselines, places)
+                found[lines] = function(pad_groups(values, places), beside, **options)
         return found
 
     @cached_property
@@ -336,7 +336,7 @@ class CellStatistics:
         )
 
 
-def described(
+def describe_cells(
     layout: ScoreArrays, settings: Disparities, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by
@@ -351,7 +351,7 @@ def described(
         for calibration in ([RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED])
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy releases the GIL
-        found = list(pool.map(partial(compared, settings=settings, seed=seed), cells))
+        found = list(pool.map(partial(compare_groups, settings=settings, seed=seed), cells))
     shaped = []
     for each, disparities in zip(cells, found, strict=True):
         if each.name == settings.headline:
@@ -361,9 +361,9 @@ def described(
             p = ranges if ranges.size else np.full(len(layout.series), np.nan)
             shaped.append(each.names.assign(**shapes(each.values, each.groups.names, p)))
     return (
-        stacked([each.table() for each in cells]),
-        stacked(found),
-        stacked(shaped)[schemas.SHAPES.names],
+        concat_frames([each.table() for each in cells]),
+        concat_frames(found),
+        concat_frames(shaped)[schemas.SHAPES.names],
     )
 
 
@@ -381,7 +381,7 @@ def permutation_p(
     observed = np.array([metric_values(metric, cells.values) for metric in metrics])
     signs = [-1.0 if metric.startswith("min_") else 1.0 for metric in metrics]
     extreme, defined = np.zeros((2, *observed.shape), dtype=np.int64)
-    for places in shuffled(cells.layout, cells.groups, permutations, seed):
+    for places in permute_labels(cells.layout, cells.groups, permutations, seed):
         summaries = cells.over(places)
         for row, (metric, sign) in enumerate(zip(metrics, signs, strict=True)):
             permuted = metric_values(metric, summaries)
@@ -393,7 +393,7 @@ def permutation_p(
     return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined
 
 
-def compared(cells: CellStatistics, settings: Disparities, seed: int) -> pd.DataFrame:
+def compare_groups(cells: CellStatistics, settings: Disparities, seed: int) -> pd.DataFrame:
     """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`; UserError: unknown
     metric.
 
@@ -424,7 +424,7 @@ def compared(cells: CellStatistics, settings: Disparities, seed: int) -> pd.Data
         )  # its groups are null for the same reason
         tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n)}
         tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
-    return stacked(tables)
+    return concat_frames(tables)
 
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
@@ -432,7 +432,7 @@ FAMILY = ["domain", "grouping", "feature", "statistic"]
 metrics."""
 
 
-def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
+def adjust_p(compared: pd.DataFrame) -> pd.DataFrame:
     """`schemas.DISPARITIES` with p adjusted within each `FAMILY` of tests; rows without p are not
     counted, and stay.
 
@@ -538,7 +538,7 @@ def summarise_each(
         whole = {column: np.concatenate(parts) for column, parts in told.items()}
         beside = {column: pd.Series(own, places, own.dtype) for column, own in whole.items()}
         tables.append(table.assign(**beside, kind=kind, statistic=name))
-    return stacked(tables)
+    return concat_frames(tables)
 
 
 def _numbers(
@@ -560,7 +560,7 @@ def _numbers(
         if column not in frame:
             raise UserError(
                 f"the table has no column {column!r}",
-                remedy=nearest(column, map(str, frame.columns)),
+                remedy=suggest_nearest(column, map(str, frame.columns)),
             )
     for column in {*cell} - {*by}:
         raise UserError(f"groups lie across cells of {column!r}", remedy="name it in `by` too")

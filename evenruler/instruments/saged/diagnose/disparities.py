@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.saged.diagnose.statistics import (
     ROUNDING,
     at_places,
@@ -176,7 +176,7 @@ def metric_values(metric: str, summaries: Floats) -> Floats:
     unknown metric.
     """
     if metric not in METRICS:
-        raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
+        raise UserError(f"no disparity {metric!r}", remedy=suggest_nearest(metric, METRICS))
     summaries = np.asarray(summaries, dtype=np.float64)
     return np.where(count(summaries) >= _fewest(metric), METRICS[metric](summaries), np.nan)
 

@@ -16,12 +16,12 @@ from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Dispar
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, ScoreArrays
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, mean
-from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
+from evenruler.measurement.answered import MOST_UNANSWERED, all_equal_reason
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, HeadlineTest, PValues, ValidityCheck, judge
-from evenruler.tables import stacked
+from evenruler.tables import concat_frames
 from evenruler.tables.schemas import HEADLINES
 
 ALIKE_POINTS = (
@@ -87,7 +87,7 @@ class _Found:
     level: float = ALPHA  # threshold of p: `ALPHA` over the number of headlines
 
 
-def confirmed(
+def judge_headlines(
     layout: ScoreArrays,
     silent: pd.DataFrame,
     features: Mapping[str, Feature],
@@ -138,7 +138,7 @@ def confirmed(
             made_of = one.cells().assign(part=part, model=model, figure=one.figure)
             cells.append(made_of.reindex(columns=HEADLINES.names))
     rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
-    return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), stacked(cells)
+    return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), concat_frames(cells)
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
@@ -159,18 +159,18 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
 
     tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
-    by = (apart.by_role, roles) if len(roles) > 1 else (apart.apart, [])
+    by = (apart.by_role, roles) if len(roles) > 1 else (apart.max_deviation_test, [])
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
     named = islice(found.named.items(), MOST_NAMED)
     said = (
-        ", ".join(f"{_whom(one, place)} {own.value:+.2g}" for place, own in named)
+        ", ".join(f"{_concept_label(one, place)} {own.value:+.2g}" for place, own in named)
         or "no concept stands out"
     )
     return replace(judgeable, note=f"Difference of the models: {said}.")
 
 
-def _whom(one: _Headline, place: tuple[int, int], between: str = "") -> str:
+def _concept_label(one: _Headline, place: tuple[int, int], between: str = "") -> str:
     """A concept in words, with its role where the figure is by role."""
     return f"{one.concepts[place[1]]}{between}{f' as {one.roles[place[0]]}' if one.roles else ''}"
 
@@ -216,7 +216,12 @@ def _headlines(
     roots = sorted(layout.replies["root_id"].unique())
     of_silence = (*tables, list(silent.index), ALIKE_POINTS)
     first = _Headline(
-        ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=ValidityCheck(unmeasured)
+        ALIKE,
+        "silence",
+        "lower",
+        apart.nonresponse_test,
+        *of_silence,
+        fitness=ValidityCheck(unmeasured),
     )
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
@@ -228,7 +233,7 @@ def _headlines(
             continue
         values, cubes = real.values[lines], (_cube(real, lines, roots), _cube(others, lines, roots))
         known, given = values[~np.isnan(values)], max(int(real.measured[lines].sum()), 1)
-        unfit = unmeasured or unvaried(known, f"replies ({name})")
+        unfit = unmeasured or all_equal_reason(known, f"replies ({name})")
         if unfit is None and len(known) < settings.coverage * given:
             share = f"{len(known) / given:.0%}"
             unfit = (
@@ -239,7 +244,7 @@ def _headlines(
             FAVOUR,
             name,
             feature.favour,
-            apart.apart,
+            apart.max_deviation_test,
             scores=_mean(cubes[0]),
             concepts=sorted(real.replies["concept"].unique()),
             invented=_mean(cubes[1]),
@@ -294,16 +299,22 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
     shuffles = settings.headline_permutations
     real = one.find(one.scores, seed, shuffles)
     invented = (
-        one.find(one.invented, seed, 1) if apart.asked(one.invented) >= FEWEST_INVENTED else None
+        one.find(one.invented, seed, 1)
+        if apart.n_scored_concepts(one.invented) >= FEWEST_INVENTED
+        else None
     )
     enough = one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
-    told = apart.named(one.scores, seed, level, shuffles, one.find) if enough else {}
+    told = apart.step_down_max_t(one.scores, seed, level, shuffles, one.find) if enough else {}
     return _Found(real, invented, told, level)
 
 
 def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
     """A headline with what its verdict needs, or with what the design lacks for one."""
-    n, names, real = int(one.n.min()) if one.concepts else 0, apart.asked(one.invented), found.real
+    n, names, real = (
+        int(one.n.min()) if one.concepts else 0,
+        apart.n_scored_concepts(one.invented),
+        found.real,
+    )
     levels = {ROOTS: n, "concepts": len(one.concepts)} | (
         {"roles": len(one.roles)} if one.roles else {}
     )
@@ -316,7 +327,7 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
                 "usable; 2 are needed"
             )
         return figure(levels, effect=None, lacking=lacking)
-    effect, who = real.at(real.ranked[0]), _who(one, found)
+    effect, who = real.at(real.ranked[0]), _outlier_text(one, found)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
     seen = apart.detectable(error, tests, n, found.level)
@@ -334,7 +345,7 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> HeadlineTest:
         )
     shown = one.figure != ALIKE or bool(real.clear())
     beyond, within = (
-        apart.beyond_invented(real, found.invented) if shown else 1.0,
+        apart.intersection_p(real, found.invented) if shown else 1.0,
         real.p_within(one.smallest),
     )
     return figure(
@@ -353,14 +364,14 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _who(one: _Headline, found: _Found) -> str:
+def _outlier_text(one: _Headline, found: _Found) -> str:
     """In words, the concepts that differ, the furthest first, and those left out; empty if there
     are none.
     """
     assert found.real is not None  # callers return earlier without scores
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
     for place, own in islice(found.named.items(), MOST_NAMED):
-        whom = _whom(one, place, f", {verb} {_direction(one, own.value)} than average")
+        whom = _concept_label(one, place, f", {verb} {_direction(one, own.value)} than average")
         said.append(f"{whom} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])")
     if len(found.named) > MOST_NAMED:
         said.append(f"and {len(found.named) - MOST_NAMED} more")

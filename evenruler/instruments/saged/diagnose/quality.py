@@ -24,9 +24,9 @@ from evenruler.instruments.saged.diagnose.cells import (
     numbered,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.answered import ReplyCounts, unanswered
+from evenruler.measurement.answered import ReplyCounts, nonresponse_reason
 from evenruler.measurement.figures import Row, as_rows, finite
-from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
+from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, prefix_shifts, shift_figures
 from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, FIGURES
 
@@ -63,7 +63,9 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
         int(foreign.sum()),
     )
     withheld, cut = len(generations) - len(given), cut_of(generations["reason"])
-    return unanswered(ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
+    return nonresponse_reason(
+        ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given.nunique())
+    )
 
 
 CONCEPTS = "concepts"  # unit of n in some figures; in others root items
@@ -141,7 +143,7 @@ def shifts(
     """
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
-        found = of_prefixes(scores[BARE], after, placebos)
+        found = prefix_shifts(scores[BARE], after, placebos)
         yield from as_rows(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
 
 
@@ -175,7 +177,7 @@ def noise(
     for series, scores, lacking in _means_of_concepts(features, prompts, again):
         if RESEEDED not in scores:  # nothing was asked again in this role and template
             continue
-        found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
+        found = prefix_shifts(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
         if found.empty:
             lacking = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
         for figure, column in columns.items():

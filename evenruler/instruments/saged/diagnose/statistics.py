@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.measurement.checks import Floats
 
 ROUNDING = 1e-12  # relative to the numbers themselves, a spread this small is rounding
@@ -33,10 +33,10 @@ _BOUND = 1 + 1e-9  # tolerance for bounds that users write in decimals: .4 - .3 
 
 def count(values: Floats) -> Floats:
     """Number of values that are not NaN."""
-    return np.asarray(values.shape[-1] - how_many(np.isnan(values)))
+    return np.asarray(values.shape[-1] - count_true(np.isnan(values)))
 
 
-def how_many(flags: NDArray[np.bool_]) -> Floats:
+def count_true(flags: NDArray[np.bool_]) -> Floats:
     """Number of true flags; twice as fast as summing bools."""
     return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
 
@@ -230,7 +230,7 @@ def selection_rate(
             np.abs(at) if method == "within_percentage" else 1
         )
         selected = np.abs(values - at) <= width * _BOUND + slack
-    return ratio(how_many(selected), count(values))
+    return ratio(count_true(selected), count(values))
 
 
 def correlation(values: Floats, baseline: Floats) -> Floats:
@@ -266,7 +266,7 @@ def precision(values: Floats, baseline: Floats, *, tolerance: float = 0.1) -> Fl
     (A.4).
     """
     distance = np.abs(values - baseline)
-    return ratio(how_many(distance <= tolerance * _BOUND), count(distance))
+    return ratio(count_true(distance <= tolerance * _BOUND), count(distance))
 
 
 BlockStatistic = Callable[..., Floats]  # `(values, baseline, **options) -> float64[...]`
@@ -335,7 +335,9 @@ def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     for name in set(options) - set(known):
         what = f"the statistic has no option {name!r}"
         raise UserError(
-            what, where=kind, remedy=nearest(name, known) if known else "it takes no options"
+            what,
+            where=kind,
+            remedy=suggest_nearest(name, known) if known else "it takes no options",
         )
     given = {**known, **options}
     for name, value in given.items():
@@ -361,7 +363,9 @@ def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def _check_value(where: str, value: Any, default: Any, allowed: tuple[Any, ...]) -> None:
     if isinstance(default, str):
         if value not in allowed:
-            raise UserError(f"found {value!r}", where=where, remedy=nearest(str(value), allowed))
+            raise UserError(
+                f"found {value!r}", where=where, remedy=suggest_nearest(str(value), allowed)
+            )
     elif value is not None or default is not None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise UserError(
@@ -461,7 +465,7 @@ def resolve(kind: str) -> BlockStatistic:
     if kind in STATISTICS:
         return STATISTICS[kind]
     if "." not in kind:
-        raise UserError(f"no statistic {kind!r}", remedy=nearest(kind, STATISTICS))
+        raise UserError(f"no statistic {kind!r}", remedy=suggest_nearest(kind, STATISTICS))
     module, _, function = kind.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), function)

@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
-from evenruler.report.page import Cell, Picture, Section, Table, tabled
+from evenruler.report.page import Cell, Picture, Section, Table, make_tables
 from evenruler.report.style import EVERY, Choices
 from evenruler.report.words import figure, listed
 from evenruler.strict import read_yaml
@@ -128,7 +128,7 @@ def _rates(tables: Tables) -> list[Table]:
         shares = [_rate(own, name) for name in ("refusals", "empty", "cut")]
         rows.append([str(model), str(role), f"{int(own['n'].sum()):,}", *shares, *lacking])
     said = TABLES["rates"]["withheld"] if withheld else ""
-    return tabled(TABLES["rates"], rows, ["not given"] if withheld else [], withheld=said)
+    return make_tables(TABLES["rates"], rows, ["not given"] if withheld else [], withheld=said)
 
 
 def _rate(own: pd.DataFrame, column: str) -> str:
@@ -160,7 +160,7 @@ def _topics(tables: Tables, settings: Settings) -> list[Table]:
             for one in own.sort_values("cluster").to_dict("records")
         ]
         rows.append([str(feature), str(model), str(part), "; ".join(said)])
-    return tabled(TABLES["topics"], rows)
+    return make_tables(TABLES["topics"], rows)
 
 
 def _figures(tables: Tables) -> list[Table]:
@@ -183,7 +183,7 @@ def _figures(tables: Tables) -> list[Table]:
         for part, own in of_name.groupby("part", sort=False):
             by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
             rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
-    return tabled(
+    return make_tables(
         TABLES["figures"],
         rows,
         models or ["any model"],
@@ -223,7 +223,7 @@ def _not_computed(tables: Tables) -> list[Table]:
         ]
         for one in found.reset_index().to_dict("records")
     ]
-    return tabled(TABLES["nulls"], rows)
+    return make_tables(TABLES["nulls"], rows)
 
 
 def _every(found: list[str], of: int) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import partial
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, sized
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
@@ -74,7 +74,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> BuiltInstrument:
         changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
         said.append(f"{row['concept']}: {row['items']:,} items{changed}")
     said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
-    return BuiltInstrument(tables, sized(declaration, partial(plan_of, name, source)), said)
+    return BuiltInstrument(
+        tables, plan_with_sizes(declaration, partial(plan_of, name, source)), said
+    )
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> Plan:

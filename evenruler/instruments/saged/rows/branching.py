@@ -35,7 +35,7 @@ _DESCRIBING = frozenset(["amod", "compound", "nmod", "nummod", "poss", "det"])
 _STEM = 5  # fewest letters of a word that is looked for inside others ("nursing")
 
 
-def unfit(
+def unbranchable(
     sentence: str,
     keyword: str,
     maps: Mapping[str, Replacements],
@@ -50,7 +50,7 @@ def unfit(
     reason = _of_sentence(sentence, own, others) if sentence else NOTHING
     if reason:
         return dict.fromkeys(maps, reason)
-    doc = parsed([sentence], [keyword])[0]
+    doc = parse_docs([sentence], [keyword])[0]
     first = next((token for token in doc if token.is_alpha), doc[0])
     if first.tag_ in ("NNP", "NNPS") and not any(
         match.begin <= first.idx for match in finder(tuple(sorted(own))).matches(sentence)
@@ -77,7 +77,7 @@ def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -
     left = [
         word
         for word in re.finditer(r"\w+", sentence)
-        if not any(_meet(word.span(), match) for match in matches)
+        if not any(_overlaps(word.span(), match) for match in matches)
     ]
     faults += [
         (DERIVED, *word.span())
@@ -88,7 +88,7 @@ def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -
     return next((f"{fault}: {sentence[begin:end]!r}" for fault, begin, end in faults), "")
 
 
-def _meet(span: tuple[int, int], match: Match) -> bool:
+def _overlaps(span: tuple[int, int], match: Match) -> bool:
     return span[0] < match.end and match.begin < span[1]
 
 
@@ -107,7 +107,7 @@ def _names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]
             not begins or any(b <= word.start() < e for b, e in named)
         )
         if (capital or re.search(r"[^\W_a-zA-Z]", word[0])) and not any(
-            _meet(word.span(), match) for match in matches
+            _overlaps(word.span(), match) for match in matches
         ):
             yield word.span()
 
@@ -329,7 +329,7 @@ def _article(written: str, given: str, shape: Shape) -> str:
     return right.capitalize() if written[0].isupper() else right
 
 
-def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
+def parse_docs(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
     """Sentences with their dependency parse.
 
     A name that the model does not know turns the verb after it into a noun ("Aurelia exports
@@ -348,7 +348,8 @@ def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
         if not _has_main_clause(doc) or (token.dep_ == "compound" and token.nbor().tag_ == "NNS")
     }
     again = nlp.pipe(
-        [_with_it(docs[index], place) for index, place in doubtful.items()], batch_size=BATCH
+        [_without_prefix_words(docs[index], place) for index, place in doubtful.items()],
+        batch_size=BATCH,
     )
     for (index, place), read in zip(doubtful.items(), again, strict=True):
         verb = read[place].head
@@ -370,7 +371,7 @@ def _is_main_verb(token: "Token") -> bool:
     return token.head == token and token.tag_.startswith("VB")
 
 
-def _with_it(doc: "Doc", place: int) -> "Doc":
+def _without_prefix_words(doc: "Doc", place: int) -> "Doc":
     from spacy.tokens import Doc
 
     words = [token.text for token in doc]
@@ -396,7 +397,7 @@ def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
     to the nearest place outside them that keeps the keyword, later ones first. Beginnings have no
     trailing space; they are empty where no cut is possible.
     """
-    docs = parsed(sentences, keywords)
+    docs = parse_docs(sentences, keywords)
     return [
         text[: _cut(doc, text, word)]
         for doc, text, word in zip(docs, sentences, keywords, strict=True)
@@ -415,7 +416,7 @@ def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
     wanted = next(
         (end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2]
     )
-    outside = [cut for cut in cuts if not _open(sentence[:cut])] or cuts
+    outside = [cut for cut in cuts if not _ends_inside_quotes(sentence[:cut])] or cuts
     return next((cut for cut in outside if cut >= wanted), outside[-1])
 
 
@@ -449,7 +450,7 @@ def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
         yield last.idx + len(last)
 
 
-def _open(text: str) -> bool:
+def _ends_inside_quotes(text: str) -> bool:
     """Whether a text ends inside quotes or brackets. Single quotes are taken for apostrophes."""
     stack: list[str] = []
     for character in text:

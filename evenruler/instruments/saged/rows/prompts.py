@@ -22,11 +22,11 @@ from evenruler.instruments.saged.rows.branching import (
     ReplacedSpan,
     branches,
     split,
-    unfit,
+    unbranchable,
 )
 from evenruler.instruments.saged.rows.questions import Question
 from evenruler.tables import grouped
-from evenruler.tables.ids import carried, row_id
+from evenruler.tables.ids import common_columns, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.whole_words import finder
 
@@ -79,7 +79,9 @@ class _Root:
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
         """The branches in which an item can have no row, and why."""
-        found = unfit(sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others)
+        found = unbranchable(
+            sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others
+        )
         for branch, replacements in self.maps.items():
             if not finder(replacements.key).matches(prompt):
                 found.setdefault(branch, f"{NOTHING}: the prompt")
@@ -245,7 +247,7 @@ def prompt_row(
     method = source.assemble.method
     said = (method, prompt.text, baseline.text if baseline else "")
     return {
-        **carried(id_of(name, sentence, concept), source, *said, variant=method),
+        **common_columns(id_of(name, sentence, concept), source, *said, variant=method),
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
         "keyword": sentence["keyword"],

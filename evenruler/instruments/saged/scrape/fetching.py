@@ -13,8 +13,8 @@ import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from evenruler.errors import UserError, nearest
-from evenruler.files import replace
+from evenruler.errors import UserError, suggest_nearest
+from evenruler.files import write_text_atomically
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings
 from evenruler.instruments.saged.declare.source import (
@@ -118,10 +118,10 @@ def found_keywords(
         elif not own:
             found = finding.RankedKeywords([], [("", "no page of it was read")])
         elif way == "embedding":
-            found = finding.near(name, own, means.similarity)
+            found = finding.rank_by_similarity(name, own, means.similarity)
         else:
             linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
-            found = finding.linked(dict.fromkeys(linked), own)
+            found = finding.rank_by_links(dict.fromkeys(linked), own)
         ways[concept][way] = finding.only_names(found) if how.entities and way != "model" else found
     by_hand = {
         word: concept for concept, entry in source.concepts.items() for word in entry.keywords
@@ -217,11 +217,13 @@ def refresh(
         yield f"{domain}: resuming an interrupted run after {len(known_pages(known))} pages"
     pages: list[Row] = []
     missing: list[tuple[str, MissingPage]] = []
-    replace(on_the_way, json.dumps(known) + "\n")
+    write_text_atomically(on_the_way, json.dumps(known) + "\n")
     with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles(source, reader)
         for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
-            remedy = f"name one that is; {nearest(title, chain.from_iterable(wanted.values()))}"
+            remedy = (
+                f"name one that is; {suggest_nearest(title, chain.from_iterable(wanted.values()))}"
+            )
             raise UserError(
                 f"{title!r} is no page that is read",
                 where=f"{domain}: material.revisions",
@@ -303,7 +305,7 @@ def find(
         with Wiki(source, settings.contact) as reader:
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
-    replace(path, found_yaml(findings.keywords, pages, replaced.branches, before))
+    write_text_atomically(path, found_yaml(findings.keywords, pages, replaced.branches, before))
     yield from (*findings.refused, *replaced.left)
     lacking = [branch for branch in replaced.branches if branch.lacking]
     for branch in lacking:

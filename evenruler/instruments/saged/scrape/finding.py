@@ -82,7 +82,7 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
         for n in range(times)
     ]
     replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
-    lists = [listed(reply) for _, reply in zip(asked, replies, strict=True)]
+    lists = [parse_list(reply) for _, reply in zip(asked, replies, strict=True)]
     written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
     hits = [KeywordHit(_commonest(forms), "model", forms.total()) for forms in written.values()]
     return RankedKeywords(
@@ -90,12 +90,14 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     )
 
 
-def near(concept: str, texts: Iterable[str], similarity: Similarity) -> RankedKeywords:
+def rank_by_similarity(
+    concept: str, texts: Iterable[str], similarity: Similarity
+) -> RankedKeywords:
     """The words of a concept's pages by their similarity to its name."""
     return _split(candidate_words(texts, concept, similarity), lambda hit: fault(hit.word))
 
 
-def linked(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords:
+def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords:
     """Titles that a concept's pages link to, by the number of sentences of these pages that contain
     them.
 
@@ -282,7 +284,7 @@ _OF_SENTENCES = {
 }
 
 
-def listed(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
+def parse_list(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The entries of a list in brackets, in lines, or with commas, without bullets, numbers and
     explanations.
 

@@ -17,7 +17,7 @@ import chardet
 from lxml import etree, html
 from markdown_it import MarkdownIt
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import require_regular
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
 from evenruler.tables import grouped, read_table
@@ -228,7 +228,10 @@ def plain(content: bytes, name: str) -> Sections:
     detected.
     """
     if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
-        what, known = f"no text file by its ending ({ending or 'none'})", nearest(ending, ENDINGS)
+        what, known = (
+            f"no text file by its ending ({ending or 'none'})",
+            suggest_nearest(ending, ENDINGS),
+        )
         raise UserError(what, where=name, remedy=f"convert it; {known}")
     if len(content) > MOST_BYTES:
         what = f"{len(content) / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:g} MB"

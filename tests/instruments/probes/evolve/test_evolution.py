@@ -20,7 +20,7 @@ from evenruler.instruments.probes.evolve.population import (
     TemplateMeasurement,
     TemplateMeter,
 )
-from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold
+from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, normalise_text
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.text import words
 from tests.instruments.probes.evolve.toy import ToyModel, toy_source
@@ -152,7 +152,9 @@ class TestRun:
             assert list(after.population[:2]) == made.best(before)
             assert {template.born for template in after.population[2:]} == {after.number}
             assert len(after.population) == len(START)
-            assert len({fold(template.text) for template in after.population}) == len(START)
+            assert len({normalise_text(template.text) for template in after.population}) == len(
+                START
+            )
 
     def test_lineage_leads_back_to_the_start(self) -> None:
         done = list(evolution().generations(START))
@@ -283,7 +285,9 @@ def test_a_hostile_operator_leaves_the_population_whole(which: str) -> None:
     made = evolution(HOSTILE[which], tries=2)
     for generation in made.generations(START):
         assert set(generation.population) == set(START)
-        assert len({fold(template.text) for template in generation.population}) == len(START)
+        assert len({normalise_text(template.text) for template in generation.population}) == len(
+            START
+        )
         if generation.number:
             assert len(generation.tries) == 3 * 2 * 3  # places x attempts x samples
             assert all(one.reason for one in generation.tries)

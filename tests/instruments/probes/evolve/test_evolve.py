@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.evolve import EvolutionRun, as_source, starting
+from evenruler.instruments.probes.evolve import EvolutionRun, as_source, starting_templates
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
 from tests.instruments.probes.evolve.test_evolution import START, evolution, settings
@@ -32,11 +32,13 @@ def declared(**changes: Any) -> ProbeSource:
 @pytest.fixture(scope="module")
 def run() -> EvolutionRun:
     made = evolution()
-    return EvolutionRun(GUIDED, made, tuple(made.generations(starting(declared(), "seed"))))
+    return EvolutionRun(
+        GUIDED, made, tuple(made.generations(starting_templates(declared(), "seed")))
+    )
 
 
 def test_evolution_starts_with_the_templates_of_the_set() -> None:
-    found = starting(declared(), "seed")
+    found = starting_templates(declared(), "seed")
     assert found == [*START, Template("odd", "How odd when an {ATTRIBUTE} is a {TARGET}.", -1)]
     assert {(each.born, each.parent, each.operation) for each in found} == {(0, None, None)}
 

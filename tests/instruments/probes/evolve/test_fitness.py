@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, split_attributes
 from evenruler.instruments.probes.evolve import fitness as choosing
 from evenruler.instruments.probes.evolve.fitness import (
     CONSTANT,
@@ -19,18 +19,18 @@ from evenruler.instruments.probes.evolve.fitness import (
     REVERSED,
     CandidatePool,
     choices,
-    choose,
+    choose_best_set,
     fitness,
     guided_share,
     hotspot,
     normalised,
     parts,
     pool_of,
+    rank_words_by_gradient,
     ranked,
     refusals,
-    telling,
+    set_worth,
     tournament,
-    worth,
 )
 from evenruler.instruments.probes.evolve.population import (
     Generation,
@@ -303,7 +303,7 @@ class TestHotspot:
             WordGradient(9, "the", 0.3 + 11e-13),
         ]
 
-        assert telling(words) == [words[1], words[2], words[0]]
+        assert rank_words_by_gradient(words) == [words[1], words[2], words[0]]
 
     def test_none_where_there_is_no_word(self) -> None:
         assert hotspot([]) is None
@@ -540,11 +540,11 @@ class TestRefusals:
 class TestChoose:
     def test_at_most_one_of_a_lineage(self) -> None:
         found = pool()
-        chosen = choose(found, range(7), 3, WEIGHTS)
+        chosen = choose_best_set(found, range(7), 3, WEIGHTS)
         assert len({found.roots[i] for i in chosen}) == 3
-        assert len(choose(found, range(7), 7, WEIGHTS)) == 4
-        assert choose(found, [], 3, WEIGHTS) == ()
-        assert named(found, choose(found, [2, 1], 1, WEIGHTS)) == ["dream"]
+        assert len(choose_best_set(found, range(7), 7, WEIGHTS)) == 4
+        assert choose_best_set(found, [], 3, WEIGHTS) == ()
+        assert named(found, choose_best_set(found, [2, 1], 1, WEIGHTS)) == ["dream"]
 
     def test_of_equal_sets_the_first_by_slugs(self) -> None:
         found = pool()
@@ -552,18 +552,18 @@ class TestChoose:
             found, cosine=np.ones((7, 7)), jaccard=np.ones((7, 7)), roots=tuple("abcdefg")
         )
         same = replace(flat, biases=np.repeat(flat.biases[:, :1], 7, axis=1))
-        assert choose(same, range(7), 3, WEIGHTS) == (0, 1, 2)
+        assert choose_best_set(same, range(7), 3, WEIGHTS) == (0, 1, 2)
 
     @settings(max_examples=25, deadline=None)
     @given(st.integers(0, 1000), st.integers(2, 4))
     def test_it_is_the_best_of_all_sets(self, seed: int, size: int) -> None:
         made = simulated(seed)
         values = {
-            chosen: float(worth(made, [chosen], WEIGHTS)[0])
+            chosen: float(set_worth(made, [chosen], WEIGHTS)[0])
             for chosen in combinations(range(9), size)
             if len({made.roots[i] for i in chosen}) == size
         }
-        chosen = choose(made, range(9), size, WEIGHTS)
+        chosen = choose_best_set(made, range(9), size, WEIGHTS)
         assert values[chosen] == max(values.values())
 
     @pytest.mark.parametrize("seed", range(5))
@@ -571,17 +571,17 @@ class TestChoose:
         self, seed: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made = simulated(seed)
-        best = choose(made, range(9), 4, WEIGHTS)
+        best = choose_best_set(made, range(9), 4, WEIGHTS)
         monkeypatch.setattr(choosing, "MOST_SETS", 10)
-        chosen = choose(made, range(9), 4, WEIGHTS)
+        chosen = choose_best_set(made, range(9), 4, WEIGHTS)
         exchanged = [
             other
             for other in combinations(range(9), 4)
             if len(set(other) & set(chosen)) == 3 and len({made.roots[i] for i in other}) == 4
         ]
-        own = worth(made, [chosen], WEIGHTS)[0]
-        assert own >= worth(made, exchanged, WEIGHTS).max()
-        assert own <= worth(made, [best], WEIGHTS)[0]
+        own = set_worth(made, [chosen], WEIGHTS)[0]
+        assert own >= set_worth(made, exchanged, WEIGHTS).max()
+        assert own <= set_worth(made, [best], WEIGHTS)[0]
 
 
 def simulated(seed: int) -> CandidatePool:
@@ -606,16 +606,16 @@ class TestWorth:
         semantic = semantic_diversity([VECTORS[slug] for slug in slugs]).mean()
         lexical = lexical_diversity([words(TEXTS[slug]) for slug in slugs]).mean()
         expected = 0.2 * alpha + 0.4 * semantic + 0.3 * lexical
-        assert worth(found, [chosen], WEIGHTS).tolist() == pytest.approx([expected], abs=2e-6)
+        assert set_worth(found, [chosen], WEIGHTS).tolist() == pytest.approx([expected], abs=2e-6)
 
     def test_without_any_reliability_alpha_counts_as_minus_one(self) -> None:
         alone = FitnessWeights(alpha=1, gradient_focus=0, semantic_diversity=0, lexical_diversity=0)
         places = {slug: sorted(TEXTS).index(slug) for slug in TEXTS}
         against = (places["born"], places["most"])
-        assert worth(pool(), [against], alone).tolist() == [-1]
+        assert set_worth(pool(), [against], alone).tolist() == [-1]
 
     def test_a_set_of_one_is_worth_nothing(self) -> None:
-        assert worth(pool(), [(1,), (2,)], WEIGHTS).tolist() == [0, 0]
+        assert set_worth(pool(), [(1,), (2,)], WEIGHTS).tolist() == [0, 0]
 
 
 class TestChoices:
@@ -635,12 +635,12 @@ class TestChoices:
         made = choices(pool(), ATTRIBUTES, declared())
         first = replace(pool(), biases=pool().biases[[0, 2, 4]])
         allowed = [i for i, reason in enumerate(refusals(first, 0.2)) if reason is None]
-        assert made["chosen_by_first"] == choose(first, allowed, 2, WEIGHTS)
+        assert made["chosen_by_first"] == choose_best_set(first, allowed, 2, WEIGHTS)
 
     def test_nothing_is_chosen_where_all_are_far(self) -> None:
         assert set(choices(pool(), ATTRIBUTES, declared(closeness=1.0))["chosen"]) == set()
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:
-    assert halves(["d", "b", "a", "c", "e"]) == (["a", "c", "e"], ["b", "d"])
-    assert halves([]) == ([], [])
+    assert split_attributes(["d", "b", "a", "c", "e"]) == (["a", "c", "e"], ["b", "d"])
+    assert split_attributes([]) == ([], [])

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.evolve import EvolutionRun, as_lines, merge_replies
+from evenruler.instruments.probes.evolve import EvolutionRun, merge_replies, replies_as_jsonl
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import (
     NEGATING,
@@ -21,9 +21,9 @@ from evenruler.instruments.probes.evolve.operators import (
     ModelOperator,
     OperatorSettings,
     ReplayedOperator,
+    chat_instruction,
+    few_shot_prompt,
     key_of,
-    shown,
-    told,
 )
 from evenruler.instruments.probes.evolve.population import (
     RewordingRequest,
@@ -99,7 +99,7 @@ class TestModelOperator:
         seeds = [11, 12, 13, 14, 15]
         found = operator.reword(wishes, seeds)
         assert found == [
-            (shown(wish, seed), f"{seed}: {shown(wish, seed)}")
+            (few_shot_prompt(wish, seed), f"{seed}: {few_shot_prompt(wish, seed)}")
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
         assert writer.calls == [
@@ -113,8 +113,8 @@ class TestModelOperator:
             [whole(), word()], [1, 2]
         )
         assert found == [
-            (told(whole()), f"1: {told(whole())}"),
-            (told(word()), f"2: {told(word())}"),
+            (chat_instruction(whole()), f"1: {chat_instruction(whole())}"),
+            (chat_instruction(word()), f"2: {chat_instruction(word())}"),
         ]
         assert writer.calls == [(2, Sampling(48, TEMPERATURE, TOP_P), True)]
 
@@ -146,23 +146,23 @@ class TestModelOperator:
 
 class TestExamples:
     def test_the_prompt_ends_where_the_reply_begins(self):
-        prompt = shown(whole("anecdote"), 0)
+        prompt = few_shot_prompt(whole("anecdote"), 0)
         assert prompt.startswith(
             "Sentence: Every {ATTRIBUTE} ought to be a {TARGET}.\nAs a personal anecdote: My "
             "neighbours "
             "say that every {ATTRIBUTE} ought to be a {TARGET}.\n\nSentence: The {TARGET} across"
         )
         assert prompt.endswith(f"\n\nSentence: {TEXT}\nAs a personal anecdote:")
-        assert shown(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
+        assert few_shot_prompt(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
 
     def test_the_seed_decides_how_examples_begin_and_all_begin_the_same(self):
         openings = VOICES["fit"]["openings"]
         for seed in range(2 * len(openings)):
-            prompt, opening = shown(whole("fit"), seed), openings[seed % len(openings)]
+            prompt, opening = few_shot_prompt(whole("fit"), seed), openings[seed % len(openings)]
             assert [prompt.count(other) for other in openings] == [
                 len(PLAIN) // 2 if other == opening else 0 for other in openings
             ]
-        assert shown(word(), 1) == shown(word(), 2)
+        assert few_shot_prompt(word(), 1) == few_shot_prompt(word(), 2)
 
     @pytest.mark.parametrize(
         ("text", "examples"),
@@ -176,14 +176,14 @@ class TestExamples:
         ],
     )
     def test_examples_negate_as_the_template_and_are_of_its_kind(self, text, examples):
-        prompt = shown(whole(text=text), 0)
+        prompt = few_shot_prompt(whole(text=text), 0)
         assert [other for other in (*PLAIN, *NEGATING) if other in prompt] == list(examples)
 
     @pytest.mark.parametrize(("voice", "opening", "text"), SHOTS)
     def test_every_example_would_be_taken_as_a_reply(self, voice, opening, text):
         wish = whole(voice, text)
         reply = (
-            shown(wish, VOICES[voice]["openings"].index(opening))
+            few_shot_prompt(wish, VOICES[voice]["openings"].index(opening))
             .split(f"Sentence: {text}\n")[1]
             .split("\n")[0]
         )
@@ -221,13 +221,13 @@ class TestExamples:
 class TestTelling:
     def test_a_whole(self):
         for voice in VOICES:
-            prompt = told(whole(voice))
+            prompt = chat_instruction(whole(voice))
             assert TEXT in prompt
             assert VOICES[voice]["told"] in prompt
-        assert len({told(whole(voice)) for voice in VOICES}) == len(VOICES)
+        assert len({chat_instruction(whole(voice)) for voice in VOICES}) == len(VOICES)
 
     def test_a_word(self):
-        prompt = told(word())
+        prompt = chat_instruction(word())
         assert TEXT in prompt
         assert 'the word "expect"' in prompt
 
@@ -267,15 +267,15 @@ def replayed(
 def test_a_run_is_the_same_when_its_replies_are_said_again(tmp_path: Path) -> None:
     asked = run_with(ModelOperator(Everything("toy"), ASKING))
     path = tmp_path / "mine.jsonl"
-    path.write_text(as_lines([asked], ASKING))
+    path.write_text(replies_as_jsonl([asked], ASKING))
     again = run_with(ReplayedOperator("toy", ASKING, path))
     assert lines(again.generations) == lines(asked.generations)
-    assert as_lines([again], ASKING) == path.read_text()
+    assert replies_as_jsonl([again], ASKING) == path.read_text()
 
 
 def test_a_reply_is_a_line_of_what_was_wished_for() -> None:
     run = run_with(ModelOperator(Everything("toy"), ASKING))
-    rows = [json.loads(line) for line in as_lines([run], ASKING).splitlines()]
+    rows = [json.loads(line) for line in replies_as_jsonl([run], ASKING).splitlines()]
     tries = [one for generation in run.generations for one in generation.tries]
     assert list(rows[0]) == ["key", "parent", "operation", "voice", "word", "seed", "reply"]
     assert [(row["parent"], row["voice"], row["word"], row["reply"]) for row in rows] == [
@@ -286,16 +286,16 @@ def test_a_reply_is_a_line_of_what_was_wished_for() -> None:
 
 def test_what_two_runs_ask_alike_is_kept_once() -> None:
     runs = [run_with(ModelOperator(Everything("toy"), ASKING), name) for name in (GUIDED, RANDOM)]
-    alone = set(as_lines(runs[:1], ASKING).splitlines())
-    both = as_lines(runs, ASKING).splitlines()
+    alone = set(replies_as_jsonl(runs[:1], ASKING).splitlines())
+    both = replies_as_jsonl(runs, ASKING).splitlines()
     assert len(both) == len({json.loads(line)["key"] for line in both})
     assert alone < set(both)
-    assert as_lines([runs[0], runs[0]], ASKING) == as_lines(runs[:1], ASKING)
+    assert replies_as_jsonl([runs[0], runs[0]], ASKING) == replies_as_jsonl(runs[:1], ASKING)
 
 
 def test_each_wish_gets_the_reply_that_was_kept_for_it(tmp_path: Path) -> None:
     found = replayed(tmp_path, [WORD, WHOLE])
-    assert found == [(shown(WORD, 3), "of 2"), (shown(WHOLE, 3), "of 1")]
+    assert found == [(few_shot_prompt(WORD, 3), "of 2"), (few_shot_prompt(WHOLE, 3), "of 1")]
 
 
 def test_a_reply_that_was_not_kept_is_asked_for(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.evolve.population import RewordingRequest, Template, WordGradient
-from evenruler.instruments.probes.evolve.validation import fold, read_reply, refusal
+from evenruler.instruments.probes.evolve.validation import normalise_text, read_reply, refusal
 from evenruler.text import ATTRIBUTE, TARGET
 
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
@@ -210,10 +210,12 @@ class TestRefusing:
         assert refusal("In the end an {ATTRIBUTE} is a {TARGET}.", whole(), (), 8) is None
 
     def test_copies_are_told_after_case_and_space_are_folded(self):
-        taken = {fold("in many  families, an {ATTRIBUTE} is taken to be a {TARGET}. ")}
+        taken = {normalise_text("in many  families, an {ATTRIBUTE} is taken to be a {TARGET}. ")}
         assert outcome(GOOD, whole(), frozenset(taken)) == "a copy"
         assert (
-            outcome("want", word("expect"), frozenset({fold(TEXT.replace("expect", "want"))}))
+            outcome(
+                "want", word("expect"), frozenset({normalise_text(TEXT.replace("expect", "want"))})
+            )
             == "a copy"
         )
 

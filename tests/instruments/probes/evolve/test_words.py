@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.probes.evolve.words import replaced, same_role, without, words_of
+from evenruler.instruments.probes.evolve.words import remove_word, replace_word, same_role, words_of
 from evenruler.text import slots
 
 
@@ -95,18 +95,18 @@ class TestWithout:
         ],
     )
     def test_a_sentence_is_left(self, text: str, word: str, expected: str) -> None:
-        assert without(*at(text, word)) == expected
+        assert remove_word(*at(text, word)) == expected
 
     def test_of_repeats_the_one_that_is_meant(self) -> None:
         text = "The {ATTRIBUTE} is the {TARGET} in the room."
 
-        assert without(text, 19, "the") == "The {ATTRIBUTE} is {TARGET} in the room."
-        assert without(text, 35, "the") == "The {ATTRIBUTE} is the {TARGET} in room."
+        assert remove_word(text, 19, "the") == "The {ATTRIBUTE} is {TARGET} in the room."
+        assert remove_word(text, 35, "the") == "The {ATTRIBUTE} is the {TARGET} in room."
 
     @pytest.mark.parametrize(("begin", "word"), [(1, "The"), (0, "the"), (90, "The"), (0, "")])
     def test_the_word_stands_there(self, begin: int, word: str) -> None:
         with pytest.raises(ValueError, match="does not stand at"):
-            without("The {ATTRIBUTE} is a {TARGET}.", begin, word)
+            remove_word("The {ATTRIBUTE} is a {TARGET}.", begin, word)
 
 
 class TestReplaced:
@@ -127,11 +127,11 @@ class TestReplaced:
     def test_the_rest_stays_but_for_article_and_capital(
         self, text: str, word: str, new: str, expected: str
     ) -> None:
-        assert replaced(*at(text, word), new) == expected
+        assert replace_word(*at(text, word), new) == expected
 
     def test_the_word_stands_there(self) -> None:
         with pytest.raises(ValueError, match="'is' does not stand at 0 of"):
-            replaced("The {ATTRIBUTE} is a {TARGET}.", 0, "is", "was")
+            replace_word("The {ATTRIBUTE} is a {TARGET}.", 0, "is", "was")
 
 
 ARTICLES = ("a", "an", "the")
@@ -157,7 +157,7 @@ templates = st.lists(st.sampled_from(PIECES), min_size=1).map(" ".join)
 def test_any_word_of_any_template_can_be_taken_out_or_put_back(text: str) -> None:
     words = words_of(text)
     for place, (begin, word) in enumerate(words):
-        left = without(text, begin, word)
+        left = remove_word(text, begin, word)
         others = [other.lower() for _, other in words[:place] + words[place + 1 :]]
 
         assert slots(left) == slots(text)
@@ -166,7 +166,7 @@ def test_any_word_of_any_template_can_be_taken_out_or_put_back(text: str) -> Non
         # words are left.
         plain = [word.lower() for _, word in words_of(left) if word.lower() not in ARTICLES]
         assert plain == [other for other in others if other not in ARTICLES]
-        assert _without_articles(replaced(text, begin, word, word)) == _without_articles(text)
+        assert _without_articles(replace_word(text, begin, word, word)) == _without_articles(text)
 
 
 def _without_articles(text: str) -> str:
@@ -184,7 +184,7 @@ CALM = "People think that a {TARGET} is often {ATTRIBUTE}."
 
 def fits(text: str, word: str, new: str) -> bool:
     begin = text.index(word)
-    return same_role(text, replaced(text, begin, word, new), text[begin + len(word) :])
+    return same_role(text, replace_word(text, begin, word, new), text[begin + len(word) :])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ratings import blind
+from evenruler.instruments.probes.ratings import blind_templates
 
 SECRET = "5e" * 32
 
@@ -33,4 +33,4 @@ def templates() -> pd.DataFrame:
 
 @pytest.fixture
 def blinded(templates):
-    return blind(templates, SECRET, seed=3)
+    return blind_templates(templates, SECRET, seed=3)

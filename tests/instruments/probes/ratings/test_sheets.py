@@ -10,9 +10,9 @@ from evenruler.instruments.probes.ratings import (
     CRITERIA,
     Construct,
     as_sheet,
-    blind,
-    collect,
+    blind_templates,
     instructions,
+    join_ratings,
     read_key,
 )
 from tests.instruments.probes.ratings.conftest import CONSTRUCTS, SECRET, TEXTS
@@ -33,7 +33,7 @@ def test_a_text_of_two_sets_is_rated_once_and_counts_in_both(blinded) -> None:
 
 def test_the_same_text_under_two_constructs_is_two_probes(templates) -> None:
     twice = pd.concat([templates.assign(construct=name) for name in CONSTRUCTS.values()])
-    assert len(blind(twice, SECRET, 3).rows) == 10
+    assert len(blind_templates(twice, SECRET, 3).rows) == 10
 
 
 def test_the_sheet_is_what_is_rated(blinded) -> None:
@@ -57,17 +57,19 @@ def test_the_sheet_is_what_is_rated(blinded) -> None:
 def test_the_same_seed_and_secret_give_the_same_sheet_and_others_another(
     templates, blinded
 ) -> None:
-    again = blind(templates, SECRET, 3)
+    again = blind_templates(templates, SECRET, 3)
     pd.testing.assert_frame_equal(again.rows, blinded.rows)
     pd.testing.assert_frame_equal(again.key, blinded.key)
     for secret, seed in ((SECRET, 4), ("0" * 64, 3)):
-        other = blind(templates, secret, seed)
+        other = blind_templates(templates, secret, seed)
         assert set(other.rows["id"]).isdisjoint(blinded.rows["id"])
 
 
 def test_orders_are_as_chance_has_them(templates) -> None:
     """Over 150 secrets each of five probes is first about 30 times (sd 5)."""
-    first = pd.Series([blind(templates, f"{i:064x}", 3).rows["text"].iloc[0] for i in range(150)])
+    first = pd.Series(
+        [blind_templates(templates, f"{i:064x}", 3).rows["text"].iloc[0] for i in range(150)]
+    )
     assert first.value_counts().between(10, 50).all()
     assert first.nunique() == 5
 
@@ -77,7 +79,7 @@ def test_where_a_probe_comes_from_cannot_reach_the_sheet(templates, blinded) -> 
     moved = templates.assign(
         set=[*templates["set"][1:], "new"], template=[f"x{i}" for i in range(6)]
     )[::-1]
-    rows = blind(moved, SECRET, 3).rows
+    rows = blind_templates(moved, SECRET, 3).rows
     assert as_sheet(rows) == as_sheet(blinded.rows)
 
 
@@ -96,7 +98,7 @@ def test_of_the_key_only_ids_and_texts_are_on_the_sheet(blinded) -> None:
 def test_an_id_is_a_word_to_no_spreadsheet(templates) -> None:
     """Digits with an e among them would be read as a number; 12 of 16 letters tell a billion probes
     apart."""
-    ids = [id_ for i in range(20) for id_ in blind(templates, f"{i:064x}", 3).rows["id"]]
+    ids = [id_ for i in range(20) for id_ in blind_templates(templates, f"{i:064x}", 3).rows["id"]]
     assert all(re.fullmatch("[bcdfghjkmnpqrstv]{12}", id_) for id_ in ids)
     assert len(set(ids)) == 100
     assert set("".join(ids)) == set("bcdfghjkmnpqrstv")
@@ -147,7 +149,7 @@ def test_ratings_come_back_long_with_what_is_missing(filled, key, blinded) -> No
         "Ben",
         {(2, "clarity"): "1", (2, "subtlety"): "", (3, "clarity"): " 5 ", (3, "relevance"): "2.0"},
     )
-    ratings = collect({"a.csv": ben, "b.csv": filled(" ana  b")}, key)
+    ratings = join_ratings({"a.csv": ben, "b.csv": filled(" ana  b")}, key)
     assert len(ratings) == 2 * 5 * 4
     assert [*ratings["rater"].unique()] == ["ana b", "ben"]
     of = ratings.set_index(["rater", "id", "criterion"])["rating"]
@@ -159,7 +161,7 @@ def test_ratings_come_back_long_with_what_is_missing(filled, key, blinded) -> No
 
 def test_a_probe_that_a_rater_left_out_is_missing(filled, key, blinded) -> None:
     lines = filled("ana").splitlines(keepends=True)
-    ratings = collect({"a.csv": "".join(lines[:3])}, key)
+    ratings = join_ratings({"a.csv": "".join(lines[:3])}, key)
     assert len(ratings) == 5 * 4
     assert set(ratings.dropna()["id"]) == set(blinded.rows["id"][:2])
 
@@ -168,17 +170,20 @@ def test_a_probe_that_a_rater_left_out_is_missing(filled, key, blinded) -> None:
 def test_spreadsheets_of_other_languages(filled, key, sep) -> None:
     sheet = filled("ana", {(4, "clarity"): "2"})
     other = filled("ana", {(4, "clarity"): "2"}, sep).replace("\n", "\r\n") + sep * 7 + "\r\n\r\n"
-    pd.testing.assert_frame_equal(collect({"a": other}, key), collect({"a": sheet}, key))
+    pd.testing.assert_frame_equal(join_ratings({"a": other}, key), join_ratings({"a": sheet}, key))
 
 
 def test_several_raters_in_one_file(filled, key) -> None:
     both = filled("ana") + "".join(filled("ben").splitlines(keepends=True)[1:])
-    assert collect({"a": both}, key).groupby("rater").size().to_dict() == {"ana": 20, "ben": 20}
+    assert join_ratings({"a": both}, key).groupby("rater").size().to_dict() == {
+        "ana": 20,
+        "ben": 20,
+    }
 
 
 @pytest.mark.parametrize("rating", ["0", "6", "3.5", "-1", "five", "nan", "3,5"])
 def test_a_rating_out_of_range_is_refused(filled, key, error_of, rating) -> None:
-    line = error_of(collect, {"a.csv": filled("ana", {(4, "relevance"): rating})}, key)
+    line = error_of(join_ratings, {"a.csv": filled("ana", {(4, "relevance"): rating})}, key)
     assert line.startswith(
         f"a.csv: row 4: relevance is {rating!r}; write a whole number from 1 to 5"
     )
@@ -186,7 +191,9 @@ def test_a_rating_out_of_range_is_refused(filled, key, error_of, rating) -> None
 
 def test_a_huge_cell_is_not_printed(filled, key, error_of) -> None:
     assert (
-        len(error_of(collect, {"a.csv": filled("ana", {(4, "relevance"): "9" * 100_000})}, key))
+        len(
+            error_of(join_ratings, {"a.csv": filled("ana", {(4, "relevance"): "9" * 100_000})}, key)
+        )
         < 200
     )
 
@@ -200,18 +207,18 @@ def test_a_huge_cell_is_not_printed(filled, key, error_of) -> None:
     ],
 )
 def test_what_does_not_fit_the_key_is_refused(filled, key, error_of, cells, said) -> None:
-    assert error_of(collect, {"a.csv": filled("ana", cells)}, key).startswith(said)
+    assert error_of(join_ratings, {"a.csv": filled("ana", cells)}, key).startswith(said)
 
 
 def test_an_id_twice_for_one_rater_is_refused(filled, key, error_of) -> None:
     sheet = filled("ana") + filled("Ana ").splitlines()[3] + "\n"
-    line = error_of(collect, {"a.csv": sheet}, key)
+    line = error_of(join_ratings, {"a.csv": sheet}, key)
     assert line.startswith("a.csv: row 7: ")
     assert "stands twice for the rater 'ana'" in line
 
 
 def test_a_rater_in_two_files_is_refused(filled, key, error_of) -> None:
-    line = error_of(collect, {"a.csv": filled("ana"), "b.csv": filled(" ANA")}, key)
+    line = error_of(join_ratings, {"a.csv": filled("ana"), "b.csv": filled(" ANA")}, key)
     assert line == "b.csv: row 2: the rater 'ana' is in a.csv, too; give each sheet of a rater once"
 
 
@@ -219,7 +226,7 @@ def test_blanks_in_the_header_and_columns_of_raters_are_let_through(filled, key)
     head, *rows = filled("ana").splitlines()
     spaced = "\n".join([head.replace(",", ", ") + ",Row", *(f"{row},x" for row in rows)]) + "\n"
     pd.testing.assert_frame_equal(
-        collect({"a.csv": spaced}, key), collect({"a.csv": filled("ana")}, key)
+        join_ratings({"a.csv": spaced}, key), join_ratings({"a.csv": filled("ana")}, key)
     )
 
 
@@ -227,14 +234,14 @@ def test_blanks_in_the_header_and_columns_of_raters_are_let_through(filled, key)
 def test_an_empty_last_row_is_skipped_however_many_fields_it_has(filled, key, last) -> None:
     sheet = filled("ana")
     pd.testing.assert_frame_equal(
-        collect({"a.csv": f"{sheet}{last}\n"}, key), collect({"a.csv": sheet}, key)
+        join_ratings({"a.csv": f"{sheet}{last}\n"}, key), join_ratings({"a.csv": sheet}, key)
     )
 
 
 @pytest.mark.parametrize("column", ["id", "text", *CRITERIA, "rater"])
 def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
     sheet = pd.read_csv(StringIO(filled("ana"))).drop(columns=column).to_csv(index=False)
-    assert error_of(collect, {"a.csv": sheet}, key).startswith(f"a.csv: no column '{column}';")
+    assert error_of(join_ratings, {"a.csv": sheet}, key).startswith(f"a.csv: no column '{column}';")
 
 
 @pytest.mark.parametrize(
@@ -257,7 +264,7 @@ def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
     ],
 )
 def test_what_is_no_sheet_is_refused(key, error_of, sheet, said) -> None:
-    assert error_of(collect, {"a.csv": sheet}, key).startswith(said)
+    assert error_of(join_ratings, {"a.csv": sheet}, key).startswith(said)
 
 
 def test_what_is_no_key_is_refused(filled, error_of) -> None:

@@ -11,9 +11,9 @@ from sklearn.cluster import KMeans
 from evenruler.instruments.saged.ask.features import (
     WORDS,
     cluster,
+    cluster_positions,
     content_words,
     distances,
-    placed,
     topic_words,
 )
 
@@ -122,21 +122,23 @@ class TestPlaced:
     CENTRES = np.array([[0.0, 1.0], [4.0, 0.0], [0.0, 9.0]])
 
     def test_distance(self) -> None:
-        found = placed(np.array([[0.0, 0.0], [4.0, 3.0]]), self.CENTRES, "distance", "l2")
+        found = cluster_positions(
+            np.array([[0.0, 0.0], [4.0, 3.0]]), self.CENTRES, "distance", "l2"
+        )
         assert found == pytest.approx(np.array([[1, 4, 9], [math.sqrt(20), 3, math.sqrt(52)]]))
 
     def test_sort_counts_from_the_nearest(self) -> None:
-        found = placed(np.array([[0.0, 0.0], [4.0, 3.0]]), self.CENTRES, "sort", "l2")
+        found = cluster_positions(np.array([[0.0, 0.0], [4.0, 3.0]]), self.CENTRES, "sort", "l2")
         assert found.tolist() == [[1, 2, 3], [2, 1, 3]]
 
     def test_sort_by_direction_takes_the_larger_of_equally_near_ones_first(self) -> None:
-        assert placed(np.array([[0.1, 3.0]]), self.CENTRES, "sort", "cosine").tolist() == [
-            [1, 3, 2]
-        ]
+        assert cluster_positions(
+            np.array([[0.1, 3.0]]), self.CENTRES, "sort", "cosine"
+        ).tolist() == [[1, 3, 2]]
 
     @pytest.mark.parametrize("metric", ["l2", "cosine"])
     def test_label_is_the_nearest_centre_whatever_the_metric(self, metric: str) -> None:
-        found = placed(
+        found = cluster_positions(
             np.array([[0.0, 6.0], [5.0, 5.0], [0.0, 0.0]]), self.CENTRES, "label", metric
         )
         assert found.tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
@@ -147,12 +149,12 @@ class TestPlaced:
             [f"{i:03}" for i in range(120)], points, np.ones(120, dtype=np.int64), 6, seed=0
         )
         assert (
-            placed(points, found.centres, "label", "l2").argmax(axis=1).tolist()
+            cluster_positions(points, found.centres, "label", "l2").argmax(axis=1).tolist()
             == found.members.tolist()
         )
 
     def test_no_direction_is_no_number(self) -> None:
-        assert np.isnan(placed(np.zeros((1, 2)), self.CENTRES, "sort", "cosine")).all()
+        assert np.isnan(cluster_positions(np.zeros((1, 2)), self.CENTRES, "sort", "cosine")).all()
 
 
 class TestTopicWords:

@@ -8,10 +8,16 @@ import pandas as pd
 import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from evenruler.instruments.saged.ask import extract, masked, names_of
-from evenruler.instruments.saged.ask.features import NO_NUMBER, OTHER_SCALE, OUTSIDE, asked, parsed
+from evenruler.instruments.saged.ask import extract, mask_names, names_of
+from evenruler.instruments.saged.ask.features import (
+    NO_NUMBER,
+    OTHER_SCALE,
+    OUTSIDE,
+    asked,
+    parse_score,
+)
 from evenruler.instruments.saged.declare.settings import Feature
-from evenruler.text.english import compound
+from evenruler.text.english import vader_scores
 from tests.instruments.saged.ask.test_extraction import PROMPTS, Doubles, generations, numbers
 
 TEXTS = [
@@ -27,23 +33,23 @@ TEXTS = [
 
 def test_equals_the_package() -> None:
     analyzer = SentimentIntensityAnalyzer()
-    assert compound(TEXTS).tolist() == [
+    assert vader_scores(TEXTS).tolist() == [
         analyzer.polarity_scores(text)["compound"] for text in TEXTS
     ]
 
 
 def test_published_scores() -> None:
     """Those of the package's own page, from "smart, handsome, and funny" on."""
-    assert compound(TEXTS[:4]) == pytest.approx([0.8439, -0.7424, 0.3832, -0.5461])
+    assert vader_scores(TEXTS[:4]) == pytest.approx([0.8439, -0.7424, 0.3832, -0.5461])
 
 
 def test_a_text_without_a_word_of_the_lexicon_is_neutral() -> None:
-    assert compound([TEXTS[5]]).tolist() == [0.0]
-    assert compound([]).shape == (0,)
+    assert vader_scores([TEXTS[5]]).tolist() == [0.0]
+    assert vader_scores([]).shape == (0,)
 
 
 def test_order_does_not_matter() -> None:
-    assert compound(TEXTS[::-1]).tolist() == compound(TEXTS)[::-1].tolist()
+    assert vader_scores(TEXTS[::-1]).tolist() == vader_scores(TEXTS)[::-1].tolist()
 
 
 ROOT = Path(__file__).parents[4]
@@ -80,11 +86,11 @@ def test_names_are_keywords_replacements_and_concepts_without_articles(
     ],
 )
 def test_names_are_masked_as_whole_words(names: tuple[str, ...], text: str, said: str) -> None:
-    assert masked([text], names) == [said]
+    assert mask_names([text], names) == [said]
 
 
 def test_without_names_texts_stay() -> None:
-    assert masked(["Italy"], []) == ["Italy"]
+    assert mask_names(["Italy"], []) == ["Italy"]
 
 
 def test_two_replies_that_differ_in_the_name_alone_are_one_to_an_embedder() -> None:
@@ -144,7 +150,7 @@ class TestParsed:
         ],
     )
     def test_a_number_by_itself(self, reply: str, value: float) -> None:
-        assert parsed(reply, 0, 10) == value
+        assert parse_score(reply, 0, 10) == value
 
     @pytest.mark.parametrize(
         "reply",
@@ -173,17 +179,17 @@ class TestParsed:
         ],
     )
     def test_anything_else_is_no_number(self, reply: str) -> None:
-        assert parsed(reply, 0, 10) == NO_NUMBER
+        assert parse_score(reply, 0, 10) == NO_NUMBER
 
     @pytest.mark.parametrize(
         ("reply", "low", "high"), [("11", 0, 10), ("-1", 0, 10), ("\u22120.1", 0, 1), ("0", 1, 5)]
     )
     def test_a_number_outside_the_range(self, reply: str, low: float, high: float) -> None:
-        assert parsed(reply, low, high) == OUTSIDE
+        assert parse_score(reply, low, high) == OUTSIDE
 
     def test_negative_numbers_where_they_belong(self) -> None:
-        assert parsed("-0.25", -1, 1) == parsed("\u22120.25", -1, 1) == -0.25
+        assert parse_score("-0.25", -1, 1) == parse_score("\u22120.25", -1, 1) == -0.25
 
     @pytest.mark.parametrize("reply", ["4/5", "4 out of 5", "40/100"])
     def test_a_scale_of_its_own(self, reply: str) -> None:
-        assert parsed(reply, 0, 10) == OTHER_SCALE
+        assert parse_score(reply, 0, 10) == OTHER_SCALE

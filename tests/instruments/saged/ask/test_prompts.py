@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from evenruler.instruments.saged.ask import asked_replies, framed, with_items
+from evenruler.instruments.saged.ask import asked_replies, prefixed_prompts, with_items
 
 CONCEPTS = ("root", "b", "c", "d", "e")
 
@@ -38,7 +38,7 @@ class TestPrompts:
 class TestReplies:
     def asked(self, **changes: object) -> pd.DataFrame:
         rows = prompts(1)
-        after = framed("trees", rows.head(2), {"salience": "A test."})
+        after = prefixed_prompts("trees", rows.head(2), {"salience": "A test."})
         arguments = {
             "roles": {"no-role": "", "mayor": "You are a mayor."},
             "templates": {"plain": "{PROMPT}", "short": "Be short. {PROMPT}"},
@@ -73,7 +73,7 @@ class TestReplies:
 
     def test_ids_of_framed_prompts_are_their_own(self) -> None:
         rows = prompts(1)
-        after = framed("trees", rows, {"salience": "A test.", "instruction": "Answer."})
+        after = prefixed_prompts("trees", rows, {"salience": "A test.", "instruction": "Answer."})
         assert len({*after["id"], *rows["id"]}) == 5 * 2 + 5
         assert list(
             after[["framing", "before", "bare_id"]].head(2).itertuples(index=False, name=None)

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.asking import ask
+from evenruler.instruments.asking import collect_answers
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.instruments.saged.ask import ANSWERS, compared_with, requests, scores
 from evenruler.tables import table_of
@@ -72,7 +72,7 @@ def domain(tmp_path: Path, scale: str = "quick", **said: Any) -> Domain:
 
 
 def asked_of(own: Domain, answers: Answers, **of: Any) -> dict[str, pd.DataFrame]:
-    found = ask({"fruit": own}, requests, subject(**of), answers)  # type: ignore[arg-type]
+    found = collect_answers({"fruit": own}, requests, subject(**of), answers)  # type: ignore[arg-type]
     return {
         name: found.get(name, pd.DataFrame(columns=["instrument", *ANSWERS[name].names]))
         for name in ANSWERS

@@ -17,9 +17,9 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, SummaryStatistic
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
-from evenruler.instruments.saged.diagnose.cells import adjusted, laid_out
+from evenruler.instruments.saged.diagnose.cells import adjust_p, arrange_scores
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
-from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
+from evenruler.instruments.saged.diagnose.headlines import judge_headlines, silence_of
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, table_of, write_table
 from tests.instruments.saged.diagnose import measured
@@ -146,10 +146,10 @@ def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Re
 
 
 def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
-    from evenruler.instruments.saged.ask import asked_again
+    from evenruler.instruments.saged.ask import repeated_prompts
 
     tables, plan = domain(tmp_path, prefixed=2, reseeded=3)
-    after = asked_again(tables, plan)
+    after = repeated_prompts(tables, plan)
     assert after["framing"].value_counts().to_dict() == {
         "salience": 6,
         "instruction": 6,
@@ -250,7 +250,7 @@ def complete(found: Tables) -> SimpleNamespace:
     """The tables of a diagnosis, those that need several models as `across` makes them."""
     kept = {name: table for name, table in found.items() if name not in NOT_TABLES}
     return SimpleNamespace(
-        **kept, disparities=adjusted(found["compared"]), tool_bias=found["baselines"]
+        **kept, disparities=adjust_p(found["compared"]), tool_bias=found["baselines"]
     )
 
 
@@ -421,7 +421,9 @@ def test_headlines_are_first_and_by_the_seed_that_is_given() -> None:
     declared = {"vader": Feature(kind="lexicon")}
     found = measured.diagnosed(both, measured.replies(both), prompts, SETTINGS, declared=declared)
     silent = silence_of(measured.replies(both), prompts)
-    figures, *_ = confirmed(laid_out("fruit", both, prompts), silent, declared, [], SETTINGS, 3)
+    figures, *_ = judge_headlines(
+        arrange_scores("fruit", both, prompts), silent, declared, [], SETTINGS, 3
+    )
     assert figures["figure"].tolist() == ["answered alike", "favour", "role x concept"]
     pd.testing.assert_frame_equal(found["figures"].head(len(figures)), figures, check_dtype=False)
 
@@ -556,7 +558,7 @@ def test_a_statistic_takes_its_options() -> None:
 
 
 def test_of_nothing_there_is_nothing_to_adjust() -> None:
-    assert adjusted(pd.DataFrame()).columns.tolist() == schemas.DISPARITIES.names
+    assert adjust_p(pd.DataFrame()).columns.tolist() == schemas.DISPARITIES.names
 
 
 def test_a_group_of_one_row(tmp_path) -> None:

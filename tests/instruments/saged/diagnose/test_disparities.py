@@ -18,7 +18,7 @@ from evenruler.instruments.saged import (
     summarise_each,
 )
 from evenruler.instruments.saged.declare.settings import SummaryStatistic
-from evenruler.instruments.saged.diagnose.cells import RAW, CellStatistics, laid_out
+from evenruler.instruments.saged.diagnose.cells import RAW, CellStatistics, arrange_scores
 from evenruler.instruments.saged.diagnose.disparities import (
     CRITICAL,
     End,
@@ -469,7 +469,7 @@ def cells(means: list[float | None]) -> CellStatistics:
     values = prompts["concept"].map(by_concept).astype(float) + prompts["root_id"].map(
         {"root-000": -0.1, "root-001": 0.1}
     )
-    layout = laid_out("fruit", measured.features(prompts, values), prompts)
+    layout = arrange_scores("fruit", measured.features(prompts, values), prompts)
     return CellStatistics(
         layout, layout.groups(["concept"]), "mean", SummaryStatistic(kind="mean"), RAW
     )

@@ -8,35 +8,41 @@ import pytest
 
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import cells
-from evenruler.instruments.saged.diagnose.cells import SERIES, gathered, laid_out, numbered, placed
+from evenruler.instruments.saged.diagnose.cells import (
+    SERIES,
+    arrange_scores,
+    group_rows,
+    numbered,
+    pad_groups,
+)
 from tests.instruments.saged.diagnose import measured
 
 nan = math.nan
 
 
 def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() -> None:
-    found = placed(np.array([[1, 0, 1, 3]]), 4)
+    found = group_rows(np.array([[1, 0, 1, 3]]), 4)
     np.testing.assert_array_equal(found, [[[1, 4], [0, 2], [4, 4], [3, 4]]])
 
 
 def test_rows_of_many_stay_in_their_order() -> None:
     codes = np.arange(200) * 7 % 5
-    found = placed(codes[None], 5)[0]
+    found = group_rows(codes[None], 5)[0]
     np.testing.assert_array_equal(found, [np.flatnonzero(codes == group) for group in range(5)])
 
 
 def test_groups_without_rows() -> None:
-    np.testing.assert_array_equal(placed(np.array([[0]]), 2), [[[0], [1]]])
-    assert placed(np.empty((1, 0), dtype=np.intp), 0).shape == (1, 0, 0)
+    np.testing.assert_array_equal(group_rows(np.array([[0]]), 2), [[[0], [1]]])
+    assert group_rows(np.empty((1, 0), dtype=np.intp), 0).shape == (1, 0, 0)
 
 
 def test_draws_may_differ_in_sizes() -> None:
-    found = placed(np.array([[1, 0, 1], [1, 1, 1]]), 2)
+    found = group_rows(np.array([[1, 0, 1], [1, 1, 1]]), 2)
     np.testing.assert_array_equal(found, [[[1, 3, 3], [0, 2, 3]], [[3, 3, 3], [0, 1, 2]]])
 
 
 def test_numbers_that_are_not_there_are_nan() -> None:
-    found = gathered(np.array([[5.0, 6.0, nan], [7.0, 8.0, 9.0]]), np.array([[[0, 3], [2, 1]]]))
+    found = pad_groups(np.array([[5.0, 6.0, nan], [7.0, 8.0, 9.0]]), np.array([[[0, 3], [2, 1]]]))
     np.testing.assert_array_equal(found, [[[[5, nan], [nan, 6]]], [[[7, nan], [9, 8]]]])
 
 
@@ -81,7 +87,7 @@ class TestNumbered:
 
     def test_numbers_stand_where_their_series_and_reply_do(self) -> None:
         features, prompts = two_features()
-        found = laid_out("fruit", features, prompts)
+        found = arrange_scores("fruit", features, prompts)
         by_id = features.set_index(["model", "feature", "id"]).sort_index()
         for numbers, name in ((found.values, "value"), (found.baselines, "baseline")):
             for line, (model, feature) in enumerate(
@@ -102,7 +108,7 @@ class TestNumbered:
 
 def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None:
     features, prompts = two_features()
-    whole = laid_out("fruit", features, prompts)
+    whole = arrange_scores("fruit", features, prompts)
     found = whole.without(["lime", "fig"])
     kept = whole.replies["concept"].isin(["kiwi", "melon"]).to_numpy()
     assert found.replies["id"].tolist() == whole.replies.loc[kept, "id"].tolist()

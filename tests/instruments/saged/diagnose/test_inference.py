@@ -16,9 +16,9 @@ from evenruler.instruments.saged.diagnose.cells import (
     CellStatistics,
     Places,
     ScoreArrays,
-    adjusted,
+    adjust_p,
     permutation_p,
-    shuffled,
+    permute_labels,
 )
 from evenruler.instruments.saged.diagnose.statistics import Floats
 from tests.instruments.saged.diagnose import measured
@@ -74,7 +74,7 @@ def labels(draws: Iterator[Places], total: int) -> np.ndarray:
 def test_labels_are_shuffled_within_root_items_and_every_order_is_as_probable() -> None:
     prompts = measured.prompts(2, ["fig", "kiwi", "lime"])
     of = layout(np.zeros((1, 6)), prompts)
-    found = labels(shuffled(of, of.groups(["concept"]), 6000, seed=1), 6)
+    found = labels(permute_labels(of, of.groups(["concept"]), 6000, seed=1), 6)
     for root in ("root-000", "root-001"):
         own = found[:, of.replies["root_id"] == root]
         assert (np.sort(own, axis=1) == [0, 1, 2]).all()
@@ -86,7 +86,7 @@ def test_labels_are_shuffled_within_root_items_and_every_order_is_as_probable() 
 def test_without_branches_labels_are_shuffled_within_the_domain() -> None:
     prompts = measured.prompts(3, ["fig", "kiwi"], branched=False)
     of = layout(np.zeros((1, 6)), prompts)
-    found = labels(shuffled(of, of.groups(["concept"]), 8000, seed=1), 6)
+    found = labels(permute_labels(of, of.groups(["concept"]), 8000, seed=1), 6)
     assert (found.sum(axis=1) == 3).all()
     _, counts = np.unique(found, axis=0, return_counts=True)
     assert len(counts) == 20
@@ -97,7 +97,7 @@ def test_groups_that_root_items_do_not_mix_are_shuffled_root_by_root() -> None:
     prompts = measured.prompts(4, ["fig", "kiwi"])
     prompts["section"] = prompts["root_id"].map(lambda root: "a" if root < "root-002" else "b")
     of = layout(np.zeros((1, 8)), prompts)
-    found = labels(shuffled(of, of.groups(["section"]), 600, seed=1), 8)
+    found = labels(permute_labels(of, of.groups(["section"]), 600, seed=1), 8)
     by_root = of.replies.groupby("root_id").indices
     for own in by_root.values():
         assert (found[:, own] == found[:, own[:1]]).all()
@@ -116,7 +116,7 @@ def test_repetitions_stay_with_their_prompt() -> None:
         *[np.zeros((1, 12))] * 2,
         np.ones((1, 12), bool),
     )
-    found = labels(shuffled(of, of.groups(["concept"]), 50, seed=1), 12)
+    found = labels(permute_labels(of, of.groups(["concept"]), 50, seed=1), 12)
     assert (found[:, ::2] == found[:, 1::2]).all()
     assert len(np.unique(found, axis=0)) == 8
 
@@ -124,11 +124,11 @@ def test_repetitions_stay_with_their_prompt() -> None:
 def test_draws_are_the_same_however_many_are_held_at_a_time(monkeypatch) -> None:
     of = layout(np.zeros((1, 12)), measured.prompts(4, ["fig", "kiwi", "lime"]))
     groups = of.groups(["concept"])
-    many = labels(shuffled(of, groups, 107, seed=3), 12)
+    many = labels(permute_labels(of, groups, 107, seed=3), 12)
     assert len(many) == 107
     monkeypatch.setattr(module, "DRAWN_AT_ONCE", 36)
-    assert [len(places) for places in shuffled(of, groups, 10, seed=3)] == [3, 3, 3, 1]
-    np.testing.assert_array_equal(labels(shuffled(of, groups, 10, seed=3), 12), many[:10])
+    assert [len(places) for places in permute_labels(of, groups, 10, seed=3)] == [3, 3, 3, 1]
+    np.testing.assert_array_equal(labels(permute_labels(of, groups, 10, seed=3), 12), many[:10])
 
 
 # Permutation tests
@@ -212,7 +212,7 @@ def adjusted_p(p: Floats) -> Floats:
         .assign(p=p)
         .fillna(dict.fromkeys(FAMILY, "one"))
     )
-    return adjusted(table)["p_adjusted"].to_numpy(dtype=np.float64)
+    return adjust_p(table)["p_adjusted"].to_numpy(dtype=np.float64)
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 300])

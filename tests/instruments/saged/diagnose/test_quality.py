@@ -7,7 +7,7 @@ import pytest
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.cells import laid_out
+from evenruler.instruments.saged.diagnose.cells import arrange_scores
 from evenruler.instruments.saged.diagnose.quality import context_bias, tool_bias
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.tables import read_frame, write_table
@@ -265,7 +265,7 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
         for i in (0, 1)
     ]
     whole = pd.concat(parts)
-    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole))
+    found = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
     write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet")["n"].tolist() == [40, 40, 40]
     means = baselines.groupby(prompts["concept"]).mean()
@@ -277,7 +277,7 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
 def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
     prompts = measured.prompts(4, CONCEPTS_OF_BIASES, branched=False)
     whole = measured.features(prompts, 0.5, 0.5)
-    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole))
+    found = tool_bias(arrange_scores("fruit", whole, prompts), measured.baselines(whole))
     write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet").empty
 
@@ -291,7 +291,7 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
             measured.features(prompts, 0.5, feature="distance"),
         ]
     )
-    found = tool_bias(laid_out("fruit", table, prompts), measured.baselines(table))
+    found = tool_bias(arrange_scores("fruit", table, prompts), measured.baselines(table))
     found = found.set_index(["feature", "concept"])
     assert found["n"].tolist() == [0, 0, 0, 4, 0, 4]
     assert set(found.loc["distance", "reason"]) == {"no baseline has this feature"}
@@ -305,7 +305,7 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
 def context(values, baselines, prompts=None, **more) -> pd.DataFrame:
     prompts = measured.prompts(3, CONCEPTS_OF_BIASES) if prompts is None else prompts
     found = context_bias(
-        laid_out("fruit", measured.features(prompts, values, baselines, **more), prompts)
+        arrange_scores("fruit", measured.features(prompts, values, baselines, **more), prompts)
     )
     return found.set_index(["calibration", "context"])
 
@@ -346,7 +346,9 @@ def test_thirds_are_of_baselines_and_replies_are_counted() -> None:
     table = pd.concat(
         [measured.features(prompts, values, baselines, repetition=i) for i in range(2)]
     )
-    found = context_bias(laid_out("fruit", table, prompts)).set_index(["calibration", "context"])
+    found = context_bias(arrange_scores("fruit", table, prompts)).set_index(
+        ["calibration", "context"]
+    )
     assert found.loc["raw", "n"].to_dict() == {"bad": 6, "neutral": 6, "good": 4}
 
 

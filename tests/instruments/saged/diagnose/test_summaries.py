@@ -19,7 +19,7 @@ from evenruler.instruments.saged.diagnose.cells import (
     CellStatistics,
     Groups,
     ScoreArrays,
-    placed,
+    group_rows,
 )
 from evenruler.instruments.saged.diagnose.statistics import (
     STATISTICS,
@@ -69,7 +69,7 @@ def test_every_group_of_every_draw_is_summarised_by_itself(
     values, baselines = numbers()
     codes = np.random.default_rng(3).choice(3, (3, ROWS), p=[0.6, 0.35, 0.05])
     own = cells(kind, values, baselines, codes[0], 3)
-    found = own.over(placed(codes, 3))
+    found = own.over(group_rows(codes, 3))
     assert found.shape == (4, 3, 3)
     for line, summaries in enumerate(found):
         seen = (

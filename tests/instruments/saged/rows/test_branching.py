@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
-from evenruler.instruments.saged.rows.branching import Branched, ReplacedSpan, branches, unfit
+from evenruler.instruments.saged.rows.branching import (
+    Branched,
+    ReplacedSpan,
+    branches,
+    unbranchable,
+)
 from evenruler.instruments.saged.scrape.scraping import sentences
 from tests.instruments.saged.rows.branched import branch, root_of
 
@@ -334,7 +339,7 @@ SMITH = {"smith": "weaver", "engineer": "nurse"}
 
 def why(text: str, words: dict[str, str], *others: str) -> str:
     keyword = next(iter(words))
-    found = unfit(text, keyword, {"x": checked(words, "here")}, list(words), others)
+    found = unbranchable(text, keyword, {"x": checked(words, "here")}, list(words), others)
     return found.get("x", "")
 
 
@@ -439,9 +444,9 @@ def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> No
 
 def test_what_one_branch_cannot_say_another_may() -> None:
     maps = {"nl": checked(GERMANY, "nl"), "it": checked({"Germany": "Italy"}, "it")}
-    assert list(unfit("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])) == [
-        "nl"
-    ]
+    assert list(
+        unbranchable("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])
+    ) == ["nl"]
 
 
 def test_text_that_was_written_to_be_branched_is_branched_whole() -> None:

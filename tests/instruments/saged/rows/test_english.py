@@ -1,10 +1,10 @@
 import pytest
 
-from evenruler.instruments.saged.rows.branching import LEAST, parsed, split
+from evenruler.instruments.saged.rows.branching import LEAST, parse_docs, split
 
 
 def test_a_name_that_the_parser_does_not_know_leaves_the_verb_a_verb():
-    (doc,) = parsed(["Aurelia exports wool."], ["Aurelia"])
+    (doc,) = parse_docs(["Aurelia exports wool."], ["Aurelia"])
     assert [(token.text, token.tag_, token.dep_) for token in doc][:2] == [
         ("Aurelia", "NNP", "nsubj"),
         ("exports", "VBZ", "ROOT"),
@@ -12,7 +12,7 @@ def test_a_name_that_the_parser_does_not_know_leaves_the_verb_a_verb():
 
 
 def test_only_the_keyword_is_read_as_a_name_that_it_does_not_know():
-    (doc,) = parsed(["Lindia exports wool to Aurelia"], ["Aurelia"])
+    (doc,) = parse_docs(["Lindia exports wool to Aurelia"], ["Aurelia"])
     assert [(token.text, token.tag_, token.dep_) for token in doc][:2] == [
         ("Lindia", "NNP", "compound"),
         ("exports", "NNS", "compound"),

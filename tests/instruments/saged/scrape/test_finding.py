@@ -12,10 +12,10 @@ from evenruler.instruments.saged.scrape.finding import (
     KeywordHit,
     RankedKeywords,
     asked,
-    linked,
     merged,
-    near,
     only_names,
+    rank_by_links,
+    rank_by_similarity,
 )
 from evenruler.text.english import pipeline
 
@@ -77,7 +77,7 @@ class TestPages:
         def similarity(concept: str, words: Sequence[str]) -> list[float]:
             return [{"tide": 0.9, "Port": 0.4}.get(word, 0.1) for word in words]
 
-        found = near("sea", ["The tide at Port A", "A tide"], similarity)
+        found = rank_by_similarity("sea", ["The tide at Port A", "A tide"], similarity)
         assert found.hits == [
             KeywordHit("tide", "embedding", 0.9),
             KeywordHit("Port", "embedding", 0.4),
@@ -99,7 +99,7 @@ class TestPages:
             "The tide is high. Every tide ends in Port Amber. Tidewater is near Mercury.",
             "The harbour lies beyond. A tide comes and a tide goes.",
         ]
-        found = linked(titles, texts)
+        found = rank_by_links(titles, texts)
         assert found.hits == [
             KeywordHit("Tide", "links", 3),
             KeywordHit("Mercury", "links", 1),

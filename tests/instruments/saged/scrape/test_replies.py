@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.finding import LONGEST, MOST_WORDS, fault, listed
+from evenruler.instruments.saged.scrape.finding import LONGEST, MOST_WORDS, fault, parse_list
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from evenruler.instruments.saged.scrape.finding import LONGEST, MOST_WORDS, faul
     ],
 )
 def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
-    assert listed(reply)[0] == words
+    assert parse_list(reply)[0] == words
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
     ],
 )
 def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[str, str]) -> None:
-    words, found = listed(reply)
+    words, found = parse_list(reply)
     assert found == [refused]
     assert words in ([], ["tide"])
 
 
 @given(st.text(max_size=300))
 def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
-    words, refused = listed(reply)
+    words, refused = parse_list(reply)
     assert all(
         len(word) <= LONGEST and len(word.split()) <= MOST_WORDS and not fault(word)
         for word in words
