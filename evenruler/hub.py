@@ -115,7 +115,9 @@ def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:
         return known[status]
     if status == 429:
         after = error.response.headers.get("Retry-After", "")
-        wait = f"in {after} seconds" if after.isdigit() else f"after {after}" if after else "later"
+        wait = f"after {after}" if after else "later"
+        if after.isdigit():
+            wait = f"in {after} seconds"
         return "the Hub limits the rate (429)", f"run it again {wait}"
     if status >= 500:
         return f"the Hub has a fault of its own ({status})", "run it again later"

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -430,13 +430,11 @@ def require_written(path: Path, what: str, remedy: str) -> None:
 
 def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
     """UserError for parameters at any depth whose names DVC ignores."""
-    inner = (
-        data.items()
-        if isinstance(data, dict)
-        else enumerate(data)
-        if isinstance(data, list)
-        else ()
-    )
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(data, dict):
+        inner = data.items()
+    elif isinstance(data, list):
+        inner = enumerate(data)
     for key, value in inner:
         if key in HIDDEN_FROM_DVC:
             what, where = f"a parameter called {key!r} is invisible to DVC", f"{path}: {above}{key}"
@@ -464,7 +462,9 @@ def _as_user_error(
         under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
     parts = [_cut(str(part)) for part in first["loc"] if not str(part).startswith("[")]
     value = first["input"]
-    shown = "nothing" if value is None else repr(value) if isinstance(value, str) else str(value)
+    shown = repr(value) if isinstance(value, str) else str(value)
+    if value is None:
+        shown = "nothing"
     found = f"found {_cut(shown)}"
     key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")

@@ -114,10 +114,9 @@ class Vocabulary:
             inner = any(isinstance(n, ast.IfExp) for n in ast.walk(node) if n is not node)
             self.counts["nested conditionals"] += inner
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            sides = {type(node.left), type(node.right)}
-            conditions = (ast.Compare, ast.BoolOp, ast.Call, ast.Name, ast.UnaryOp, ast.Attribute)
-            is_condition = any(issubclass(side, conditions) for side in sides)
-            self.counts["lists times a condition"] += ast.List in sides and is_condition
+            sides = (node.left, node.right)
+            is_list = any(isinstance(side, ast.List) for side in sides)
+            self.counts["lists times a condition"] += is_list and any(map(is_condition, sides))
         if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
             self.counts["statements over 25 nodes"] += (
                 nodes_of_statement(node) > MOST_IN_A_STATEMENT
@@ -140,6 +139,14 @@ def bound_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.FunctionDef):
         return node.name.strip("_")
     return None
+
+
+def is_condition(node: ast.expr) -> bool:
+    """Return whether an expression is a truth value by its form."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "bool"
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, ast.Compare | ast.BoolOp)
 
 
 def nodes_of_statement(statement: ast.stmt) -> int:

@@ -84,7 +84,10 @@ def _check_recipes(params: Params, path: Path) -> None:
         where = f"{path}: models.{name}.finetune"
         for data in [recipe.validation, *recipe.data]:  # the reference for comparison first
             if data not in params.training:
-                remedy = f"add it under `training`, or check the name ({suggest_nearest(data, params.training)})"
+                remedy = (
+                    "add it under `training`, or check the name "
+                    f"({suggest_nearest(data, params.training)})"
+                )
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
             own, first = params.training[data], params.training[recipe.validation]
             if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):

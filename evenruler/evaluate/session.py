@@ -594,14 +594,17 @@ def behaviour_of(model: "Model") -> Behaviour | None:
 
 def server_change_warnings(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     """Warnings on a server that changed or refused settings, from the metadata of its replies."""
-    prints = server_identity(heard).get("fingerprint", [])
-    refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
-    changed = (
-        f"the server changed meanwhile: replies bear {len(prints)} fingerprints "
-        f"({', '.join(prints)})"
-    )
-    own = f"the server takes no {', no '.join(refused)}: it samples by its own"
-    return [changed] * (len(prints) > 1) + [own] * bool(refused)
+    warnings = []
+    fingerprints = server_identity(heard).get("fingerprint", [])
+    if len(fingerprints) > 1:
+        warnings.append(
+            f"the server changed meanwhile: replies bear {len(fingerprints)} fingerprints "
+            f"({', '.join(fingerprints)})"
+        )
+    refused = sorted({str(setting) for reply in heard for setting in reply.get("own", [])})
+    if refused:
+        warnings.append(f"the server takes no {', no '.join(refused)}: it samples by its own")
+    return warnings
 
 
 def limit_warnings(figures: Figures, headings: Sequence[FigureHeading]) -> list[str]:

@@ -78,17 +78,13 @@ def verify(
     )
     if not wrong:
         yield VERIFIED, f"sha256 of {len(said)} tables"
-    origin, _, named = of.origin.partition(
-        ":"
-    )  # what a stranger's result names is not fetched from elsewhere
-    known = (
-        of.name
-        if origin in ("shipped", "hub") and of.name in shipped_names()
-        else named
-        if origin == "git"
-        else None
-    )
-    at = known if place is None else place
+    # What a stranger's result names is not fetched from elsewhere.
+    origin, _, revision = of.origin.partition(":")
+    at = place
+    if at is None and origin in ("shipped", "hub") and of.name in shipped_names():
+        at = of.name
+    elif at is None and origin == "git":
+        at = revision
     if at is None:
         yield OPEN, f"{rest}: its benchmark (origin: {of.origin}) is not at hand; name it as --with"
         return
@@ -199,9 +195,9 @@ def _question_keys(
     """
 
     def plain(value: Any) -> str:
-        return (
-            "" if pd.isna(value) else repr(float(value)) if isinstance(value, Real) else str(value)
-        )
+        if pd.isna(value):
+            return ""
+        return repr(float(value)) if isinstance(value, Real) else str(value)
 
     names = [name for name in request.rows if name in answers and name != "tokens"]
     return [tuple(map(plain, row)) for row in rows[names].itertuples(index=False)]
@@ -321,7 +317,10 @@ def _verify_sampled_answers(
     few = 10 * compared.beyond <= len(drawn) and 2 * compared.otherwise <= compared.replies
     halves = compared.beyond and "bfloat16" in (engine.get("dtype"), told.engine.get("dtype"))
     unsure = few or halves or (told.kind in HOSTED and not compared.beyond)
-    outcome = VERIFIED if not compared.beyond + compared.otherwise else OPEN if unsure else DIFFERS
+    if not compared.beyond + compared.otherwise:
+        outcome = VERIFIED
+    else:
+        outcome = OPEN if unsure else DIFFERS
     yield outcome, f"{same} are those of {model}"
 
 

@@ -118,8 +118,12 @@ def _external_measures(found: pd.DataFrame) -> Iterator[UnitMeasure]:
 
 
 def _pair_columns(one: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
-    kind = ITSELF if one is other else SAME_WORDS if one.kin == other.kin else SAME_TRAIT
-    kind = kind if one.trait == other.trait else OTHER_TRAIT
+    if one.trait != other.trait:
+        kind = OTHER_TRAIT
+    elif one is other:
+        kind = ITSELF
+    else:
+        kind = SAME_WORDS if one.kin == other.kin else SAME_TRAIT
     named = {"benchmark": one.benchmark, "part": one.part, "trait": one.trait, "kind": kind}
     return {**named, "other": other.benchmark, "other_part": other.part, "other_trait": other.trait}
 

@@ -51,7 +51,10 @@ def summarise_headlines(
         own = sorted(
             found[verdict], key=lambda one: -abs(one[2]["value"] or 0) / one[2].get("smallest", 1)
         )
-        n = SENTENCES if verdict in ASSERTED else len(own) if len(own) == 1 else 0
+        if verdict in ASSERTED:
+            n = SENTENCES
+        else:
+            n = 1 if len(own) == 1 else 0
         for part, heading, record in own[:n]:
             lines.append(
                 f"{verdict.upper()}, {heading.heading} ({part}): {sentence(record, heading)}"

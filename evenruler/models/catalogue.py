@@ -124,11 +124,11 @@ def backend_of(
     if isinstance(weights, LoadedModel):
         with on_device(name):
             return _loaded(name, entry, kind, weights, on, dtype, adapter)
-    base, over = (
-        weights
-        if isinstance(weights, AdaptedFolder)
-        else (weights, adapter.folder if adapter else None)
-    )
+    over = adapter.folder if adapter else None
+    if isinstance(weights, AdaptedFolder):
+        base, over = weights
+    else:
+        base = weights
     with on_device(name), traced_reads() as reads:
         backend = _loaded(name, entry, kind, weights, on, dtype, adapter)
     hashed = described.hashed_files(base, entry, over)

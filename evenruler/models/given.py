@@ -389,7 +389,11 @@ def ollama() -> str:
     said = os.environ.get(OLLAMA) or "127.0.0.1"
     try:
         url = urlsplit(said if "://" in said else f"http://{said}")
-        port = url.port or (PORT if "://" not in said else 443 if url.scheme == "https" else 80)
+        port = url.port
+        if port is None and "://" not in said:
+            port = PORT
+        elif port is None:
+            port = 443 if url.scheme == "https" else 80
     except ValueError:
         raise UserError(
             f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="fix it"

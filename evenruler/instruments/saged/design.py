@@ -56,7 +56,8 @@ class Design:
     of_roots: int  # root items available, before `items` limits them
     built: bool  # whether the numbers come from built rows, not from the declaration
     asked: bool  # whether models are asked at this scale
-    figures: int  # with a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role
+    figures: int
+    """With a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role."""
 
     @property
     def replies(self) -> int:

@@ -35,7 +35,9 @@ class Capacity:
 
     nodes: int
     sequences: int
-    replies: int  # replies generated together: each adds one token per step, which costs less than reading the weights
+    replies: int
+    """Replies generated together: each adds one token per step, which costs less than reading the
+    weights."""
     cache_bytes: int = (
         2**31
     )  # limit of their KV cache; if it would be larger, fewer are generated together

@@ -65,7 +65,8 @@ class EchoDialect:
 
     new: int  # `max_tokens`; 1 if the server rejects 0, and the generated token is dropped
     start: str | None  # start token that it prepends and shows; None if it shows none
-    first: bool  # whether first tokens have a log-probability, so that texts can be scored without a prompt
+    first: bool
+    """Whether first tokens have a log-probability, so that texts can be scored without a prompt."""
 
 
 def trial_texts(number: str) -> list[str]:

@@ -91,7 +91,9 @@ class RowSampler(LogitsProcessor):
 def end_tokens(model: Any) -> frozenset[int]:
     """Tokens that end a model's reply."""
     ends = model.generation_config.eos_token_id
-    return frozenset(() if ends is None else (ends,) if isinstance(ends, int) else ends)
+    if ends is None:
+        return frozenset()
+    return frozenset([ends] if isinstance(ends, int) else ends)
 
 
 class Budgets(StoppingCriteria):

@@ -61,7 +61,8 @@ LIKE_A_KEY = re.compile(
     re.IGNORECASE,
 )
 """Part of an address that looks like a key: 16 letters and digits in a row, of both, or a UUID."""
-PATIENCE = 300  # seconds to wait for a busy server: per wait if it names a time (`Retry-After`), else in total
+PATIENCE = 300
+"""Seconds to wait for a busy server: per wait if it names a time (`Retry-After`), else in total."""
 
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
@@ -301,9 +302,9 @@ class Server:
                     ) from None
                 if status == 429:
                     self._fit(began)
-                attempts = ATTEMPTS * (
-                    4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0
-                )
+                attempts = ATTEMPTS if status in (408, 409) or status >= 500 else 0
+                if status == 429:
+                    attempts = 4 * ATTEMPTS
             except openai.OpenAIError as error:
                 if isinstance(error.__cause__, BudgetExhaustedError):
                     raise error.__cause__ from None
@@ -390,7 +391,10 @@ class Server:
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
             while True:
-                room = 0 if ended or in_a_row >= AT_ONCE else self._room if self._answered else 1
+                if ended or in_a_row >= AT_ONCE:
+                    room = 0
+                else:
+                    room = self._room if self._answered else 1
                 while len(running) < room and (task := next(waiting, None)) is not None:
                     running.add(pool.submit(task))
                 if not running:

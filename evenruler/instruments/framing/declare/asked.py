@@ -75,7 +75,9 @@ def orders_of(options: int) -> int:
     """How many orders balance so many options, each and its reverse, whether or not their prompts
     were kept.
     """
-    return 1 if options < 2 else options if options % 2 == 0 else 2 * options
+    if options < 2:
+        return 1
+    return options if options % 2 == 0 else 2 * options
 
 
 def placebo_of(framing: str) -> int:

@@ -282,7 +282,8 @@ class ContrastSource(Source):
             factor, _, name = entry.partition(", ")
             if factor not in self.factors:
                 raise ValueError(
-                    f"confirmatory names the factor {factor!r}; {suggest_nearest(factor, self.factors)}"
+                    f"confirmatory names the factor {factor!r}; "
+                    f"{suggest_nearest(factor, self.factors)}"
                 )
             measured = [task for task, own in self.tasks.items() if own.pairs(factor)]
             if name and name not in measured:

@@ -284,9 +284,11 @@ class Settings(BaseSettings):
         """
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
-        found = [
-            f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"
-        ] * bool(shared)
+        found = []
+        if shared:
+            found.append(
+                f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"
+            )
         if lacking := self._lacking(source):
             found.append(lacking)
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:

@@ -136,7 +136,8 @@ class TemplateEntry(StrictModel):
         found = Counter(slots(text))
         if unknown := sorted(set(found) - set(SLOTS)):
             raise ValueError(
-                f"{text!r} holds the unknown slot {unknown[0]}; {suggest_nearest(unknown[0], SLOTS)}"
+                f"{text!r} holds the unknown slot {unknown[0]}; "
+                f"{suggest_nearest(unknown[0], SLOTS)}"
             )
         for slot in SLOTS:
             if found[slot] != 1:

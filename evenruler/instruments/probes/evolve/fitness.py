@@ -205,10 +205,15 @@ def pool_of(
 
 def refusals(pool: CandidatePool, floor: float) -> list[str | None]:
     """Why each template by itself is excluded from every set; None where it is not."""
-    return [
-        FAR if close < floor else CONSTANT if math.isnan(rest) else REVERSED if rest < 0 else None
-        for close, rest in zip(pool.closeness, pool.item_rest(), strict=True)
-    ]
+    reasons: list[str | None] = []
+    for closeness, item_rest in zip(pool.closeness, pool.item_rest(), strict=True):
+        if closeness < floor:
+            reasons.append(FAR)
+        elif math.isnan(item_rest):
+            reasons.append(CONSTANT)
+        else:
+            reasons.append(REVERSED if item_rest < 0 else None)
+    return reasons
 
 
 def choices(

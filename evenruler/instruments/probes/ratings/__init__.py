@@ -342,14 +342,11 @@ def _comparison(
     reason = (
         f"left out, with fewer than two rated probes: {', '.join(left_out)}" if left_out else None
     )
-    few, alike = len(compared) < 2, all(np.ptp(values) == 0 for values in compared.values())
-    null = (
-        "fewer than two sets with two rated probes"
-        if few
-        else "no spread within the sets"
-        if alike
-        else None
-    )
+    null = None
+    if len(compared) < 2:
+        null = "fewer than two sets with two rated probes"
+    elif all(np.ptp(values) == 0 for values in compared.values()):
+        null = "no spread within the sets"
     anova: list[float | None] = [None] * 4
     names, of_pairs = list(compared), np.empty(0)
     if null is None:

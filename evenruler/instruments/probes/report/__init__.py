@@ -249,7 +249,9 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
             :MOST_REASONS
         ]
         others = int(counts["n"].iloc[MOST_REASONS:].sum())
-        reasons = ", ".join([*said, *[f"others ({others})"] * bool(others)])
+        if others:
+            said.append(f"others ({others})")
+        reasons = ", ".join(said)
         named = (name if isinstance(name, str) else "" for name in key)
         rows.append(
             [*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons]

@@ -164,11 +164,9 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         for slug, entry in template_set.templates.items():
             identity = {"set": set_name, "template": slug, "variant": variant, "framing": BARE}
             own = row_id(family="probes", benchmark=name, **identity)
-            content = (
-                entry.text,
-                entry.keying,
-                *["control"] * entry.control,
-            )  # keeps checksums of the others
+            content = [entry.text, entry.keying]
+            if entry.control:  # keeps checksums of the others
+                content.append("control")
             yield {
                 **common_columns(own, source, *content, variant=variant),
                 "source": template_set.source or source.source,

@@ -342,7 +342,8 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         lacking = len(prompts) - prompts["id"].isin(rows["id"]).sum()
         if lacking and configuration != OPTIONS:  # chat models may leave a question unanswered
             raise ValueError(
-                f"{label_with_method(str(model), str(configuration))}: {lacking} prompts have no score"
+                f"{label_with_method(str(model), str(configuration))}: {lacking} prompts have no "
+                "score"
             )
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):

@@ -69,12 +69,12 @@ def entailment(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Answer]
     compared = ["beyond_twins"] if SETTINGS["twins"] else []
     if answer["twin"] and not _is_empty(answer):
         return dict.fromkeys(compared, answer)
-    own = (
-        SETTINGS["subscales"] if _is_empty(answer) else [doc["subscale"]] if doc["subscale"] else []
-    )
-    return dict.fromkeys(
-        ("score", "answer", *compared, *(f"score_{subscale}" for subscale in own)), answer
-    )
+    if _is_empty(answer):
+        subscales = SETTINGS["subscales"]
+    else:
+        subscales = [doc["subscale"]] if doc["subscale"] else []
+    of_subscales = [f"score_{subscale}" for subscale in subscales]
+    return dict.fromkeys(("score", "answer", *compared, *of_subscales), answer)
 
 
 def score(answers: Sequence[Answer]) -> float:

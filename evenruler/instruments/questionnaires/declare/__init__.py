@@ -228,10 +228,12 @@ class Settings(BaseSettings):
             {name: corpus.sentences for name, corpus in source.corpora.items()}, matches
         )
         n = len(source.items)
-        few = [
-            f"{n} item{'s' * (n > 1)} (at least {self.least} needed): no verdict is possible"
-        ] * (n < self.least)
-        return [*few, *self.twin_warnings(source), *unlike]
+        warnings = [*self.twin_warnings(source), *unlike]
+        if n < self.least:
+            items = "item" if n == 1 else "items"
+            few = f"{n} {items} (at least {self.least} needed): no verdict is possible"
+            warnings.insert(0, few)
+        return warnings
 
     def twin_warnings(self, source: Any) -> list[str]:
         """Warnings on twins that differ from their items in number of terms or valence, or are too

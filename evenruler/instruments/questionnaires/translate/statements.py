@@ -54,13 +54,10 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
         raise ValueError("no predicate found")
     if any(token.dep_.startswith("aux") and token.i < subject.i for token in root.lefts):
         raise ValueError("a question that rules cannot turn round")
-    whom = (
-        "I"
-        if subject.text == "I"
-        else "They"
-        if subject.conjuncts or subject.tag_.endswith("S")
-        else "It"
-    )
+    if subject.text == "I":
+        whom = "I"
+    else:
+        whom = "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _content_span(doc, root, verb, state)
@@ -71,11 +68,9 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
         terms, after = [term.removeprefix("so ") for term in terms], ""
     doubts += [f"{left_out[0]!r} is left out"] if left_out else []
 
-    perfect = (
-        f"{'has' if whom == 'It' else 'have'} {state} "
-        if since and state and begin > verb.i
-        else ""
-    )
+    perfect = ""
+    if since and state and begin > verb.i:
+        perfect = f"has {state} " if whom == "It" else f"have {state} "
     if since and not perfect:
         doubts.append(f"{since!r} goes with another tense than that of {verb.text!r}")
     elif whom == "It" and verb.tag_ in ("VB", "VBP") and not perfect:
@@ -88,13 +83,11 @@ def item_to_templates(item: str, since: str = "") -> tuple[dict[str, Any], list[
     before = "".join(perfect if perfect and token == verb else token.text_with_ws for token in kept)
     premise = re.sub(r" +(?=[.,;—])", "", f"{since} {before}{{TERM}} {after}.".strip())
     if hypothesis is None:
-        again = (
-            "happen"
-            if aux and root.tag_ == "VBN"
-            else verb.lemma_
-            if state and begin > verb.i
-            else "do"
-        )
+        again = "do"
+        if aux and root.tag_ == "VBN":
+            again = "happen"
+        elif state and begin > verb.i:
+            again = verb.lemma_
         hypothesis = WORDS["again"][again][whom]
     sides, unsure = _sides(terms, root, root.i == begin, bool(negated))
     return {
@@ -203,12 +196,12 @@ def _is_quality(token: "Token") -> bool:
 
 def _phrase(head: "Token") -> "Span":
     """A word with its modifiers, without coordinated words."""
-    own = [
-        token
-        for token in head.rights
-        if token.dep_ == "pobj" or (token.text == "of" and head.pos_ == "NOUN")
-    ]
-    end = own[-1].right_edge if own and own[-1].text == "of" else own[-1] if own else head
+    end = head
+    for token in head.rights:
+        if token.text == "of" and (head.pos_ == "NOUN" or token.dep_ == "pobj"):
+            end = token.right_edge
+        elif token.dep_ == "pobj":
+            end = token
     before = [t.left_edge.i for t in head.lefts if t.dep_ not in ("cc", "punct", "mark", "nsubj")]
     return head.doc[min(before, default=head.i) : end.i + 1]
 

@@ -2,7 +2,9 @@
 evidence.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -16,6 +18,13 @@ from evenruler.strict import read_yaml
 __all__ = ["card"]
 
 
+def _baseline_kind(prompt: Mapping[Any, Any]) -> str:
+    """What words.yaml calls a prompt by the baseline beside it."""
+    if pd.isna(prompt["baseline"]):
+        return "alone"
+    return "root" if prompt["is_root"] else "branched"
+
+
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
     """Build the card of a domain."""
     source, prompts, branched = (
@@ -25,10 +34,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
     # The example is a branched prompt if there are any.
     shown = prompts.sort_values("is_root", kind="stable").head(1).to_dict("records")
-    beside = [
-        "alone" if pd.isna(row["baseline"]) else "root" if row["is_root"] else "branched"
-        for row in shown
-    ]
+    beside = [_baseline_kind(row) for row in shown]
     return assemble_card(
         read_yaml(Path(__file__).with_name("words.yaml")),
         *(declaration, tables, plan, evidence),

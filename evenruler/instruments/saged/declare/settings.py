@@ -444,10 +444,10 @@ class Settings(BaseSettings):
         said = (
             [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
         )
-        unread = source.branch is not None and source.branch.is_unread
-        said += [
-            "its rows were not read yet: they are built, and no model is asked about them"
-        ] * unread
+        if source.branch is not None and source.branch.is_unread:
+            said.append(
+                "its rows were not read yet: they are built, and no model is asked about them"
+            )
         return said + self._too_few(source)
 
     def detects(self, source: Source, form: str | None = None) -> str | None:
@@ -461,11 +461,12 @@ class Settings(BaseSettings):
         prompts.
         """
         n, controls = len(source.members), len(source.controls)
-        few = (
-            f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and "
-            f"{FEWEST_INVENTED} needed)"
-        )
-        found = [f"{few}: no verdict is possible"] * (n < 2 or controls < FEWEST_INVENTED)
+        found = []
+        if n < 2 or controls < FEWEST_INVENTED:
+            found.append(
+                f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and "
+                f"{FEWEST_INVENTED} needed): no verdict is possible"
+            )
         if source.prompts is not None and source.prompts < self.disparities.least:
             found.append(
                 f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict "

@@ -223,7 +223,8 @@ class PromptAssembly(StrictModel):
     answer."""
 
 
-MOST_WRONG = 0.03  # largest share of branched rows that may be wrong; a domain that does not show this is refused
+MOST_WRONG = 0.03
+"""Largest share of branched rows that may be wrong; a domain that does not show this is refused."""
 
 
 class ReviewResult(StrictModel):
@@ -381,7 +382,8 @@ class Source(BaseSource):
             ):
                 if concept not in self.concepts:
                     raise ValueError(
-                        f"branch names the concept {concept!r}; {suggest_nearest(concept, self.concepts)}"
+                        f"branch names the concept {concept!r}; "
+                        f"{suggest_nearest(concept, self.concepts)}"
                     )
             for root, concept in [] if self.branch.are_found else self.lacking:
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
@@ -451,7 +453,8 @@ class Source(BaseSource):
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
             if concept not in self.concepts:
                 raise ValueError(
-                    f"{concept!r} is no concept of the domain; {suggest_nearest(concept, self.concepts)}"
+                    f"{concept!r} is no concept of the domain; "
+                    f"{suggest_nearest(concept, self.concepts)}"
                 )
         concepts = dict(self.concepts)
         for name, own in found.items():

@@ -234,7 +234,8 @@ def permute_labels(layout: ScoreArrays, groups: Groups, n: int, seed: int) -> It
         yield group_rows(labels[order][:, of_reply], len(groups.names))
 
 
-AT_ONCE = 50_000  # numbers that a statistic processes at a time, so that they fit in the processor's cache
+AT_ONCE = 50_000
+"""Numbers that a statistic processes at a time, so that they fit in the processor's cache."""
 
 
 @dataclass(frozen=True)

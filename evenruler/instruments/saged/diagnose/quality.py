@@ -212,9 +212,11 @@ def _means_of_concepts(
     for key, own in means.groupby(SERIES, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
-        lacking = (
-            UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
-        )
+        lacking = None
+        if table.shape[1] == 1:
+            lacking = UNASKED
+        elif not len(complete):
+            lacking = "no reply has a value"
         yield key, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 

@@ -23,7 +23,9 @@ from evenruler.text.english import BATCH, pipeline
 from evenruler.text.whole_words import finder, spaced
 
 _PARSED_AT_ONCE = 10_000  # characters, about: longer paragraphs are parsed in parts
-_WRAPPED = 40  # fewest characters of a line without an end that continues on the next line; shorter ones are titles
+_WRAPPED = 40
+"""Fewest characters of a line without an end that continues on the next line; shorter ones are
+titles."""
 _TITLE = 12  # most words of a line without an end mark that is taken for a title
 
 _BULLET = re.compile(r"\A(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
